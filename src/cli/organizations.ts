@@ -6,13 +6,12 @@ import type { MirroredOrganization } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Contents, Organizations } from '../model/organizations.ts'
 import { isoTime } from '../time/moments.ts'
-import { clocks, closing, command, JSON_OPTION, namedConfig, show } from './command.ts'
+import { clocks, closing, command, JSON_OPTION, namedConfig, show, fileToRead, mirrorOption } from './command.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
 import { screenOf, type Io } from './io.ts'
 import { leftBehindText } from './output/advice.ts'
 import { configOption, count, moment, say, sqlText } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {

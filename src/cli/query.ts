@@ -1,8 +1,15 @@
-import { command, JSON_OPTION, wholeNumber } from './command.ts'
+import {
+  command,
+  JSON_OPTION,
+  wholeNumber,
+  fileToRead,
+  layoutOf,
+  mirrorOption,
+  type ReadingOptions,
+} from './command.ts'
 import type { Io } from './io.ts'
 import { textOf } from './output/rows.ts'
 import { say } from './output/say.ts'
-import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50

@@ -1,11 +1,19 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { command, JSON_OPTION, requireKnown, runNumberIn, show, withMirror, withMirrorToChange } from './command.ts'
+import {
+  command,
+  JSON_OPTION,
+  requireKnown,
+  runNumberIn,
+  show,
+  withMirror,
+  withMirrorToChange,
+  layoutOf,
+} from './command.ts'
 import { type Io, screenOf } from './io.ts'
 import { commands, decisions } from './output/advice.ts'
 import { textOf } from './output/rows.ts'
 import { configOption, count, moment, print, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { layoutOf } from './reading/reading-options.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'

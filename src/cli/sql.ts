@@ -1,9 +1,13 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { Option } from '@commander-js/extra-typings'
-import { UsageError } from '../errors/errors.ts'
-import { command, durationArgument } from './command.ts'
+import { processEnvironment } from '../config/environment.ts'
+import { Interrupted, reportedError, UsageError } from '../errors/errors.ts'
+import { keptCompiled, programBeside } from '../machine/process-apart.ts'
+import { command, durationArgument, fileToRead, layoutOf, mirrorOption } from './command.ts'
 import type { Io } from './io.ts'
-import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
-import { startStatement, type StatementProcess } from './reading/run-statement.ts'
+import type { Layout } from './output/rows.ts'
+import { duration, say } from './output/say.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
@@ -19,63 +23,29 @@ export function sqlCommand(io: Io) {
     .addOption(new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl']))
     .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('jsonl'))
     .option('--jsonl', 'print a JSON object on each line')
-    .action(async (statement, options) => {
-      if (options.tables) {
+    .action(async (statement, { tables, timeout: limitMs, ...options }) => {
+      if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
-        const { listTables } = await import('./reading/list-tables.ts')
+        const { listTables } = await import('./list-tables.ts')
         return listTables(options, io)
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
-      const reading = startStatement(io)
+      const ending = new AbortController()
+      const started = startStatement(io, ending.signal)
       try {
-        await run(reading, statement, options, io)
+        const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
+        const { file } = await fileToRead(options)
+        const sql = statement === '-' ? await statementFromInput(io) : statement
+        if (!io.signal.aborted) await runStatement(started, { file, sql, layout, limitMs }, ending, io)
+      } catch (error) {
+        const { withSuggestion } = await import('./list-tables.ts')
+        throw withSuggestion(error)
       } finally {
-        reading.end()
+        ending.abort()
       }
     })
 }
-
-async function run(
-  reading: StatementProcess,
-  statement: string,
-  { timeout: limitMs, ...options }: ReadingOptions & { timeout: number },
-  io: Io,
-): Promise<void> {
-  const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
-  const { file } = await fileToRead(options)
-  const sql = statement === '-' ? await statementFromInput(io) : statement
-  if (io.signal.aborted) return
-  try {
-    await reading.run({ file, sql, layout, limitMs })
-  } catch (error) {
-    const { withSuggestion } = await import('./reading/list-tables.ts')
-    throw withSuggestion(error)
-  }
-}
-
-async function statementFromInput({ signal }: Io): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const input = process.stdin
-  const stop = () => void input.destroy()
-  signal.addEventListener('abort', stop)
-  try {
-    for await (const chunk of input) {
-      const part = Buffer.from(chunk)
-      chunks.push(part)
-      bytes += part.length
-      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB. Shorten it.')
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-const MOST_BYTES = 1024 * 1024
 
 const TIMEOUT = durationArgument({ least: '1ms', most: '1d', examples: '500ms, 30s or 5m' })
 
@@ -90,3 +60,104 @@ Examples:
 
 The mirror is opened read-only. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
 `
+
+async function statementFromInput({ signal }: Io): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const stop = () => void process.stdin.destroy()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const chunk of process.stdin) {
+      chunks.push(Buffer.from(chunk))
+      bytes += chunk.length
+      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB. Shorten it.')
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const MOST_BYTES = 1024 * 1024
+
+/** What the process that runs a statement is to do, as JSON on its standard input. */
+export type StatementPlan = {
+  /** The absolute path of a mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
+  file: string
+  sql: string
+  layout: Layout
+  /** How long the statement may take: the time in which the database works, not the time in which the rows are taken. */
+  limitMs: number
+}
+
+/**
+ * What that process reports, one in a line of JSON: `reading` while the database works, so that the time counts, and `writing` while it waits
+ * for whatever takes the rows; then how it ended.
+ */
+export type StatementReport =
+  | ['reading' | 'writing' | 'unread' | 'done']
+  | ['failed', { code: string; message: string }]
+
+/**
+ * Starts a process for a statement, which gets ready while the configuration is read. Nothing can interrupt SQLite in the process that it works
+ * in, so a stop kills that one.
+ */
+function startStatement(io: Io, ending: AbortSignal) {
+  const child = spawn(process.execPath, programBeside(import.meta.url, 'statement-process'), {
+    // What it has to say it reports; what V8 says when there is no memory left is not for users.
+    stdio: ['pipe', descriptorOf(io.stdout) ?? 'pipe', 'ignore', 'pipe'],
+    env: { ...processEnvironment(), SQLITE_USE_URI: '1', ...keptCompiled() },
+    signal: AbortSignal.any([io.signal, ending]),
+    killSignal: 'SIGKILL',
+  })
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  // That it was killed is seen at its end.
+  child.on('error', () => {})
+  child.stdin?.on('error', () => {})
+  child.stdout?.pipe(io.stdout, { end: false })
+  return { child, closed }
+}
+
+/** Runs the plan: rows go to standard output. A stop or a limit that ended it is reported. Throws what the statement threw. */
+async function runStatement(
+  { child, closed }: ReturnType<typeof startStatement>,
+  plan: StatementPlan,
+  ending: AbortController,
+  io: Io,
+): Promise<void> {
+  const reported: { last: StatementReport } = { last: ['writing'] }
+  let leftMs = plan.limitMs
+  const clock = setInterval(() => {
+    if (reported.last[0] === 'reading') leftMs -= TICK_MS
+    if (leftMs <= 0) ending.abort()
+  }, TICK_MS)
+  createInterface({ input: reportsOf(child) }).on('line', (line) => {
+    reported.last = JSON.parse(line)
+  })
+  child.stdin?.end(JSON.stringify(plan))
+  await closed
+  clearInterval(clock)
+  const { last } = reported
+  if (io.signal.aborted || last[0] === 'done' || last[0] === 'unread') return
+  if (last[0] === 'failed') throw reportedError(last[1])
+  const { signalCode } = child
+  if (signalCode === 'SIGINT' || signalCode === 'SIGTERM') throw new Interrupted('The statement was stopped.')
+  const why =
+    leftMs <= 0
+      ? `it took longer than ${duration(plan.limitMs)}. Ask for less, or allow more with --timeout.`
+      : `by the system (${signalCode ?? 'no signal'}), most likely because it needs more memory than there is. Ask for less at once.`
+  say(io.stderr, `The statement was ended: ${why} Rows printed before are not all of them.\n`)
+  io.exitWith(5)
+}
+
+const TICK_MS = 10
+
+function reportsOf({ stdio: [, , , reports] }: ChildProcess): NodeJS.ReadableStream {
+  if (reports !== null && reports !== undefined && 'read' in reports) return reports
+  throw new Error('The process has no way to report.')
+}
+
+/** A descriptor that the process can write to itself, which saves a copy of every row. */
+function descriptorOf(stream: NodeJS.WritableStream): number | undefined {
+  return 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
+}

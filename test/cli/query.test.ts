@@ -1,12 +1,15 @@
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { customerId } from '../support/builders.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { aMirrorToQuery } from '../support/full-mirror.ts'
+import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace } from '../support/workplace.ts'
 
 let mirror: string
 
@@ -19,7 +22,7 @@ const query = (...args: string[]) => runCommand(queryCommand, ['--mirror', mirro
 /** The number of a customer. */
 const numberOf = ({ id }: { id: string }) => Number.parseInt(id.slice(0, 8), 16)
 
-test('lists the active customers of every organization', async () => {
+test('lists the active customers of every organization, and no line is wider than a terminal', async () => {
   const { code, stdout, stderr } = await query()
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -27,6 +30,8 @@ test('lists the active customers of every organization', async () => {
   expect(stdout).toMatch(/^acme +Ada Example +ada +customer-1@example\.com +en$/m)
   expect(stdout).toMatch(/^globex +Other Tenant /m)
   expect(stdout).not.toContain('Gone Away')
+  const { text, broken } = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
+  expect({ text, broken }).toEqual({ text: expect.stringContaining('ÅSA ÉXAMPLE'), broken: [] })
 })
 
 test('finds customers by organization and language, removed ones if asked for', async () => {
@@ -40,41 +45,76 @@ test('finds customers by organization and language, removed ones if asked for', 
   ])
 })
 
-test('searches for a part of the name, the username or the e-mail address, as it is written and in any case', async () => {
-  const { code, stdout, stderr } = await query('--json', '--search', ' ER_S ')
-
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(JSON.parse(stdout).customers.map(numberOf)).toEqual([4])
-})
-
-test('--json has every public column of a customer, and every customer', async () => {
+test('--json has every public column of a customer, and every customer; a search takes a part in any case', async () => {
   const columns = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
-  const { customers } = JSON.parse((await query('--json')).stdout)
+  const { customers: all } = JSON.parse((await query('--json')).stdout)
+  const { customers: found } = JSON.parse((await query('--json', '--search', ' ER_S ')).stdout)
 
-  expect(Object.keys(customers[0])).toEqual(columns)
-  expect(customers[0]).toMatchObject({ organization: 'acme', id: customerId(1), name: 'Ada Example', removed_at: null })
-  expect(customers.map(numberOf)).toEqual([1, 2, 3, 4, 6])
+  expect(Object.keys(all[0])).toEqual(columns)
+  expect(all[0]).toMatchObject({ organization: 'acme', id: customerId(1), name: 'Ada Example', removed_at: null })
+  expect(all.map(numberOf)).toEqual([1, 2, 3, 4, 6])
+  expect(found.map(numberOf)).toEqual([4])
 })
 
-describe('on a terminal', () => {
-  test.each(inject('isDeep') ? [80, 40] : [40])('no line is wider than its %i columns', async (columns) => {
-    const { code, text, broken } = await runOnScreen(queryCommand, ['--mirror', mirror], { columns })
+test('an organization that is configured and not mirrored yet has no customers; an unknown one gets a suggestion', async () => {
+  const organization = { id: 'soon', baseUrl: 'https://soon.example.com', apiKey: { env: 'A' }, secret: { env: 'B' } }
+  const { config } = aWorkplace([organization], { mirror })
+  const ask = (org: string) => runCommand(queryCommand, ['--config', config, '--org', org])
 
-    expect(code).toBe(0)
-    expect(text).toContain('ÅSA ÉXAMPLE')
-    expect(broken).toEqual([])
+  expect(await ask('soon')).toEqual({ code: 0, stdout: 'No customers found.\n', stderr: '' })
+  expect(await ask('acme')).toMatchObject({ code: 0, stderr: '' })
+  expect((await ask('son')).stderr).toContain(
+    '(did you mean "soon"?): the configuration has soon; the mirror also has acme, globex\n',
+  )
+  expect(await query('--org', 'globx')).toEqual({
+    ...{ code: 2, stdout: '' },
+    stderr: 'unknown organization "globx" (did you mean "globex"?): the mirror has acme, globex\n',
   })
 })
 
-test.each([
-  ['a form of files', ['--csv'], /unknown option '--csv'/],
-  ['a limit that is no number', ['--limit', 'many'], /whole number, at least 1/],
-  ['a configuration beside a file', ['--mirror', 'x.db', '--config', 'y.yaml'], /Use one of them/],
-  ['a file without a name', ['--mirror', ''], /--mirror is empty/],
-  ['words', ['ada'], /too many arguments/],
-])('%s ends with 2', async (_, args, said) => {
+test('a table ends after fifty customers and says so; a document has all', async () => {
+  const open = await aMirror()
+  await mirrorPages(open, [customers(1, 60)])
+  const all = (...args: string[]) => runCommand(queryCommand, ['--mirror', open.file, ...args])
+
+  const table = await all()
+  expect(table.stdout.trimEnd().split('\n')).toHaveLength(51)
+  expect(table.stderr).toMatch(/^These are the first 50\..*--limit/)
+  expect(JSON.parse((await all('--json')).stdout).customers).toHaveLength(60)
+  expect(await all('--limit', '60')).toMatchObject({ stderr: '' })
+})
+
+test('no value of a customer acts on a terminal', async () => {
+  const open = await aMirror()
+  const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever \u{E0041}'
+  await mirrorPages(open, [[aCustomer(1, { name, email: null, username: null })]])
+  const { text } = await runOnScreen(queryCommand, ['--mirror', open.file], { columns: 2000 })
+
+  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e\u{e0041}]/u)
+  expect(text).toContain(String.raw`Red \u001b[31m\u009b2J\u0007 back\r\nnew line \u202eesrever \udb40\udc41`)
+})
+
+test('a copy without personal data can be read, and says why it cannot be searched', async () => {
+  const plan = aPlan(mirror, { withoutPersonalData: true })
+  publishAll(plan)
+  const ask = (...args: string[]) => runCommand(queryCommand, ['--mirror', plan.file, ...args])
+
+  expect((await ask()).stdout).toMatch(/^organization +language\nacme +en\n/)
+  expect(await ask('--search', 'ada')).toMatchObject({
+    code: 2,
+    stderr: 'This copy has no column name, username, email: it was published without personal data.\n',
+  })
+})
+
+test.each<[args: string[], code: number, said: RegExp]>([
+  [['--csv'], 2, /unknown option '--csv'/],
+  [['--limit', 'many'], 2, /whole number, at least 1/],
+  [['--mirror', 'x.db', '--config', 'y.yaml'], 2, /Use one of them/],
+  [['--mirror', ''], 2, /--mirror is empty/],
+  [['ada'], 2, /too many arguments/],
+  [['--mirror', 'none.db'], 7, /none\.db: there is no mirror yet\. Run 'customer-mirror sync' to make it/],
+])('query %j ends with %i', async (args, code, said) => {
   const ended = await runCli(['query', ...args], { cwd: temporaryFolder() })
 
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toMatch(said)
+  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(said) })
 })

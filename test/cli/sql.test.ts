@@ -4,13 +4,15 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
-import { withSuggestion } from '../../src/cli/reading/list-tables.ts'
+import { withSuggestion } from '../../src/cli/list-tables.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openToRead } from '../../src/copies/open-to-read.ts'
 import { prepareToRead, statementError } from '../../src/copies/sqlite-statement.ts'
+import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/screen.ts'
@@ -21,42 +23,32 @@ let file: string
 const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
 
-/** The program as a shell starts it, with a text on its standard input. */
-const shell = (command: string, input?: string) =>
-  runInShell(command, { cwd: dirname(file), ...(input !== undefined && { input }) })
-
 beforeAll(async () => {
   file = await aMirrorToAsk()
 })
 
 afterAll(() => rmSync(dirname(file), { recursive: true }))
 
-describe('what a statement gives', () => {
-  test('is a table for people', async () => {
-    const { code, stdout, stderr } = await sql(
-      'SELECT name, row_id * 1000 AS number, NULL AS none FROM customers ORDER BY 2 LIMIT 2',
-    )
+// The formats of values: test/cli/output/rows.test.ts.
+test('rows are a table for people, or a document whose values are exact', async () => {
+  const table = await sql('SELECT name, row_id * 1000 AS number, NULL AS none FROM customers ORDER BY 2 LIMIT 2')
+  const { stdout } = await sql(`SELECT 9007199254740993 AS big, 1.0 AS one, x'00ff' AS bytes, 2 AS one`, '--json')
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toBe('name        number  none\nCustomer 1    1000  NULL\nCustomer 2    2000  NULL\n')
+  expect(table).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: 'name        number  none\nCustomer 1    1000  NULL\nCustomer 2    2000  NULL\n',
   })
+  expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, rows: [{ one_2: 2 }] })
+  expect(stdout).toContain('{"big":9007199254740993,"one":1.0,"bytes":{"base64":"AP8="},"one_2":2}')
+})
 
-  // The other formats of such values: test/cli/output/rows.test.ts.
-  test('keeps every value exact', async () => {
-    const { stdout } = await sql(`SELECT 9007199254740993 AS big, 1.0 AS one, x'00ff' AS bytes, 2 AS one`, '--json')
+test('names of columns and values write nothing else to a terminal', async () => {
+  const hostile = `SELECT char(27) || '[2J' AS "\u001B]0;title\u0007", 'x' || char(10) || 'y' AS lines`
+  const { text: shown } = await runOnScreen(sqlCommand, ['--mirror', file, hostile], { columns: 200 })
 
-    expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, rows: [{ one_2: 2 }] })
-    expect(stdout).toContain('{"big":9007199254740993,"one":1.0,"bytes":{"base64":"AP8="},"one_2":2}')
-  })
-
-  test('has no more than its characters on a terminal: names of columns and values write nothing to it', async () => {
-    const hostile = `SELECT char(27) || '[2J' AS "\u001B]0;title\u0007", 'x' || char(10) || 'y' AS lines`
-    const { text: shown } = await runOnScreen(sqlCommand, ['--mirror', file, hostile], { columns: 200 })
-
-    expect(shown.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
-    expect(shown).toContain(String.raw`\u001b]0;title\u0007`)
-    expect(shown).toContain(String.raw`x\ny`)
-  })
+  expect(shown.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  expect(shown).toContain(String.raw`\u001b]0;title\u0007`)
+  expect(shown).toContain(String.raw`x\ny`)
 })
 
 const REFUSED: [what: string, statement: string, said: string][] = [
@@ -65,59 +57,42 @@ const REFUSED: [what: string, statement: string, said: string][] = [
   ['copies the mirror', `VACUUM INTO 'copy.db'`, 'not with "VACUUM"'],
   ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
   ['has parameters', 'SELECT ?', 'The statement has parameters'],
-  [
-    'names a column that is not there',
-    'SELECT c.emial FROM customers c',
-    'no such column: c.emial. Did you mean email?',
-  ],
-  ['names a table that is not there', 'SELECT * FROM custmers', 'no such table: custmers. Did you mean customers?'],
+  ['names no column', 'SELECT c.emial FROM customers c', 'no such column: c.emial. Did you mean email?'],
+  ['names no table', 'SELECT * FROM custmers', 'no such table: custmers. Did you mean customers?'],
   ['takes a text for a column', 'SELECT "Bob"', "single-quotes? 'customer-mirror sql --tables' lists"],
   ['fails at a row', `SELECT json('{')`, 'The statement failed: malformed JSON'],
 ]
 
-/** Those that are refused before the statement is run, by what it names, and while it runs. */
-const THROUGH_PROCESS = ['writes', 'names a table that is not there', 'fails at a row']
+test.each(REFUSED)('a statement that %s ends with 2 and says why', (_, statement, said) => {
+  const opened = openToRead(file)
+  onTestFinished(() => opened.close())
 
-describe('a statement that is refused ends with 2 and says why', () => {
-  test.each(REFUSED)('it %s', (_, statement, said) => {
-    const opened = openToRead(file)
-    onTestFinished(() => opened.close())
-    const read = () => prepareToRead(opened.db, statement).all()
-
-    const error = withSuggestion(statementError(thrownBy(read), file))
-    expect(error).toMatchObject({ message: expect.stringContaining(said) })
-    expect(exitCodeOf(error)).toBe(2)
-  })
-
-  test.each(REFUSED.filter(([what]) => THROUGH_PROCESS.includes(what)))(
-    'it %s, to the process that runs it',
-    async (_, statement, said) => {
-      const before = readFileSync(file)
-      const { code, stdout, stderr } = await sql(statement)
-
-      expect({ code, stdout: stdout.replace(/^json.*\n/, '') }).toEqual({ code: 2, stdout: '' })
-      expect(stderr).toContain(said)
-      expect(stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
-      expect(readFileSync(file).equals(before)).toBe(true)
-      expect(readdirSync(dirname(file)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
-    },
+  const error = withSuggestion(
+    statementError(
+      thrownBy(() => prepareToRead(opened.db, statement).all()),
+      file,
+    ),
   )
+  expect(error).toMatchObject({ message: expect.stringContaining(said) })
+  expect(exitCodeOf(error)).toBe(2)
 })
 
-function thrownBy(action: () => unknown): unknown {
-  try {
-    action()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
+/** Those that are refused before the statement is run, by what it names, and while it runs. */
+const THROUGH_PROCESS = ['writes', 'names no table', 'fails at a row']
 
-test('the help shows the default of --timeout as the option wants it', async () => {
-  const { stdout } = await runCli(['sql', '--help'], { cwd: temporaryFolder() })
+test.each(REFUSED.filter(([what]) => THROUGH_PROCESS.includes(what)))(
+  'a statement that %s is refused by the process that runs it too, and changes nothing',
+  async (_, statement, said) => {
+    const before = readFileSync(file)
+    const { code, stdout, stderr } = await sql(statement)
 
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(default: 30s)')
-})
+    expect({ code, stdout: stdout.replace(/^json.*\n/, '') }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
+  },
+)
 
 test('a statement that takes longer than --timeout is ended with 5', async () => {
   const { code, stdout, stderr } = await sql(ENDLESS, '--timeout', '50ms')
@@ -146,60 +121,81 @@ test.each(SIGNALS.slice(0, inject('isDeep') ? 2 : 1))('%s ends a statement at on
 })
 
 test('the statement may come from standard input', () => {
-  expect(shell('customer-mirror sql - --mirror customers.db --csv', '-- of a file\nSELECT 1 AS one;\n')).toEqual({
-    code: 0,
-    stdout: 'one\r\n1\r\n',
-    stderr: '',
+  const input = '-- of a file\nSELECT 1 AS one;\n'
+
+  expect(runInShell('customer-mirror sql - --mirror customers.db --csv', { cwd: dirname(file), input })).toEqual({
+    ...{ code: 0, stdout: 'one\r\n1\r\n', stderr: '' },
   })
 })
 
 test.each([
-  ['nothing to do', [], /^Which statement\?/],
-  ['a statement beside --tables', ['--tables', 'SELECT 1'], /--tables takes no statement/],
-  ['a time without a unit', ['--timeout', '5', 'SELECT 1'], /A number needs its unit/],
-  ['no time at all', ['--timeout', '0s', 'SELECT 1'], /It must be a time such as 500ms, 30s or 5m\. At least 1ms\./],
-])('%s ends with 2', async (_, args, said) => {
-  const ended = await runCli(['sql', ...args], { cwd: temporaryFolder() })
+  [[], /^Which statement\?/],
+  [['--tables', 'SELECT 1'], /--tables takes no statement/],
+  [['--timeout', '5', 'SELECT 1'], /A number needs its unit/],
+  [['--timeout', '0s', 'SELECT 1'], /It must be a time such as 500ms, 30s or 5m\. At least 1ms\./],
+])('sql %j ends with 2', async (args, said) => {
+  const { code, stdout, stderr } = await runCli(['sql', ...args], { cwd: temporaryFolder() })
 
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toMatch(said)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(said)
 })
 
-const UNREADABLE: [string, number, RegExp, (name: string) => void][] = [
-  ['is not there', 7, /there is no mirror yet/, () => {}],
-  [
-    'is something else',
-    7,
-    /file is not a database \(SQLITE_NOTADB\)/,
-    (name) => writeFileSync(name, 'Buy milk. '.repeat(500)),
-  ],
-  ['another program made', 7, /is a SQLite file of another program/, (name) => aDatabase(name)],
-  [
-    'another version wrote',
-    7,
-    /another version of Customer Mirror made this mirror \(it is of version 99/,
-    (name) => aDatabase(name, 99),
-  ],
-  ['is empty', 7, /there is no mirror yet/, (name) => writeFileSync(name, '')],
-]
-
-test.each(UNREADABLE)('a file that %s is refused', (_, code, said, make) => {
+test.each<[what: string, said: RegExp, make: (name: string) => void]>([
+  ['is not there', /there is no mirror yet/, () => {}],
+  ['is empty', /there is no mirror yet/, (name) => writeFileSync(name, '')],
+  ['is something else', /is not a database \(SQLITE_NOTADB\)/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
+  ['another program made', /is a SQLite file of another program/, (name) => aDatabase(name)],
+  ['another version wrote', /another version of .* \(it is of version 99/, (name) => aDatabase(name, 99)],
+])('a file that %s is refused with 7', (_, said, make) => {
   const name = join(temporaryFolder(), 'other.db')
   make(name)
 
   const error = thrownBy(() => openToRead(name))
   expect(error).toMatchObject({ message: expect.stringMatching(said) })
-  expect(exitCodeOf(error)).toBe(code)
+  expect(exitCodeOf(error)).toBe(7)
 })
 
-test.each(UNREADABLE.slice(0, 1))('a file that %s ends with %i', async (_, code, said, make) => {
+test('--tables lists the public tables and columns, and needs no mirror', async () => {
   const cwd = temporaryFolder()
-  make(join(cwd, 'other.db'))
-  const ended = await runCli(['sql', '--mirror', 'other.db', 'SELECT 1'], { cwd })
+  const { code, stdout } = await runCli(['sql', '--tables'], { cwd })
+  const rows = (await runCli(['sql', '--tables', '--jsonl'], { cwd })).stdout.trimEnd().split('\n')
 
-  expect(ended).toMatchObject({ code, stdout: '' })
-  expect(ended.stderr).toMatch(said)
+  expect(code).toBe(0)
+  expect(rows).toHaveLength(PUBLIC_TABLES.flatMap(({ columns }) => columns).length)
+  for (const { name, columns } of PUBLIC_TABLES) {
+    expect(stdout).toMatch(new RegExp(`^${name}: `, 'm'))
+    for (const column of columns) expect(stdout).toMatch(new RegExp(`^  ${column.name} +${column.type} +\\S`, 'm'))
+  }
+  expect(stdout).not.toMatch(/lease|window/)
+  const { tables } = JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout)
+  expect(tables).toHaveLength(PUBLIC_TABLES.length)
+  expect((await runOnScreen(sqlCommand, ['--tables'])).broken).toEqual([])
 })
+
+test('--tables of a copy lists what is in it, and of a file that is not there ends with 7', async () => {
+  const plan = aPlan(file, { withoutPersonalData: true })
+  publishAll(plan)
+  const columnsOf = async (name: string) => {
+    const { stdout } = await runCommand(sqlCommand, ['--tables', '--csv', '--mirror', name])
+    return stdout.split('\r\n').map((line) => line.split(',').slice(0, 2).join('.'))
+  }
+  const [all, copied] = [await columnsOf(file), await columnsOf(plan.file)]
+
+  expect(all).toEqual(expect.arrayContaining(['customers.name', 'rejects.payload', 'customers.language']))
+  expect(copied).toEqual(expect.arrayContaining(['customers.language', 'manifest.sha256']))
+  expect(all.filter((column) => column.startsWith('manifest.'))).toEqual([])
+  expect(copied.filter((column) => /\.(name|payload)$/.test(column))).toEqual([])
+  expect(await runCommand(sqlCommand, ['--tables', '--mirror', `${file}x`])).toMatchObject({ code: 7, stdout: '' })
+})
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    action()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
 
 function aDatabase(name: string, version?: number): void {
   const db = new Database(name)

@@ -1,11 +1,11 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { resultsError } from '../../copies/copy-error.ts'
-import { readStatement } from '../../copies/read-rows.ts'
-import { writeAll } from '../../copies/written-file.ts'
-import { describeError } from '../../errors/errors.ts'
-import { textOf } from '../output/rows.ts'
-import type { StatementPlan, StatementReport } from './run-statement.ts'
+import { resultsError } from '../copies/copy-error.ts'
+import { readStatement } from '../copies/read-rows.ts'
+import { writeAll } from '../copies/written-file.ts'
+import { describeError } from '../errors/errors.ts'
+import { textOf } from './output/rows.ts'
+import type { StatementPlan, StatementReport } from './sql.ts'
 
 /**
  * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one can be killed.

@@ -1,12 +1,12 @@
-import { isPostgres } from '../../address/mirror-address.ts'
-import { nearest } from '../../config/suggestion.ts'
-import { isOurs, UsageError } from '../../errors/errors.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../model/public-tables.ts'
-import { screenOf, type Io, type Screen } from '../io.ts'
-import { formatRows, type Layout } from '../output/rows.ts'
-import { hanging, jsonDocument, print } from '../output/say.ts'
-import { plainText } from '../../text/plain-text.ts'
-import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
+import { isPostgres } from '../address/mirror-address.ts'
+import { nearest } from '../config/suggestion.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
+import { formatRows, type Layout } from './output/rows.ts'
+import { hanging, jsonDocument, print } from './output/say.ts'
+import { plainText } from '../text/plain-text.ts'
+import { fileToRead, layoutOf, type ReadingOptions } from './command.ts'
 
 /** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
 export async function listTables(options: ReadingOptions, io: Io): Promise<void> {
@@ -37,8 +37,8 @@ type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
  */
 async function describedTables(place: string): Promise<DescribedTable[]> {
   const [{ readStatement }, { MANIFEST }] = await Promise.all([
-    import('../../copies/read-rows.ts'),
-    import('../../copies/copy-manifest.ts'),
+    import('../copies/read-rows.ts'),
+    import('../copies/copy-manifest.ts'),
   ])
   const described = new Map<string, Pick<DescribedColumn, 'type' | 'meaning'>>()
   for await (const { rows } of readStatement(place, DICTIONARY, { limitMs: 60_000 }))
