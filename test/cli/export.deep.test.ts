@@ -1,76 +1,198 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { exportCommand } from '../../src/cli/export.ts'
-import { aCustomer } from '../support/builders.ts'
-import { aMirrorToExport } from '../support/full-mirror.ts'
-import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
-import { startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/screen.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beginFile } from '../../src/copies/written-file.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { storableText } from '../../src/text/storable-text.ts'
+import { night } from '../store/nights.ts'
+import { aCustomer, customers } from '../support/builders.ts'
+import { eventually } from '../support/eventually.ts'
+import { aDuckDb } from '../support/exported-files.ts'
+import { aMirrorOfMany, CUSTOMERS } from '../support/full-mirror.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { asPlainUser, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace } from '../support/workplace.ts'
 
-let mirror: string
+const PLAIN_USER = asPlainUser()
+const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
+
+let mirror: Mirror
+let folder: string
+let file: string
 
 beforeEach(async () => {
-  mirror = await aMirrorToExport()
+  mirror = await aMirror(await aMirrorOfMany())
+  folder = temporaryFolder()
+  file = join(folder, 'customers.csv')
 })
 
-describe('what is exported', () => {
-  test('what a published copy holds', async () => {
-    const plan = aPlan(mirror, { withoutPersonalData: true })
-    publishAll(plan)
-    const { code, stdout, stderr } = await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file])
+const started = (...args: string[]) => ['export', '--format', 'csv', '--mirror', mirror.file, ...args]
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Exported 4 customers\nLast seq: 2\n' })
-    expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
-  })
+/** The program as a shell starts it. */
+const shell = (command: string) => runInShell(command, { cwd: folder })
+
+test('a reader that has enough, or never reads, is no error, and it is said that there was more', async () => {
+  const line = `set -o pipefail; customer-mirror export --format csv --mirror '${mirror.file}' | head -c 12`
+  expect(shell(line)).toEqual({ code: 0, stdout: 'organization', stderr: UNREAD })
+
+  const { code, stderr } = await startCli(started(), { cwd: folder, unread: 'stdout' }).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: UNREAD })
 })
 
-describe('bad input ends before anything is written', () => {
-  test('an organization that is configured and not mirrored yet is known', async () => {
-    const organization = { id: 'soon', baseUrl: 'https://soon.example.com', apiKey: { env: 'A' }, secret: { env: 'B' } }
-    const { config } = aWorkplace([organization], { mirror })
-    const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
-
-    expect(await ask('soon')).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^The list of soon was never read/),
-    })
-    expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
+test('a reader that is slow gets one state of the mirror, and holds up no run', async () => {
+  let isWritten: Promise<unknown> | undefined
+  const { ended } = startCli(started(), {
+    cwd: folder,
+    onFirstOutput: () => {
+      isWritten = night(mirror, 1, customers(1, CUSTOMERS + 500, { name: 'Renamed' }))
+    },
   })
+  const { code, stdout } = await ended
+  await isWritten
+
+  expect(code).toBe(0)
+  expect(stdout.trimEnd().split('\r\n')).toHaveLength(CUSTOMERS + 1)
+  expect(stdout).not.toContain('Renamed')
+  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM customers')).toBe(CUSTOMERS + 500)
+})
+
+test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+  'a stop by %s leaves the file from before or a whole one',
+  async (signal) => {
+    writeFileSync(file, 'from before')
+    const running = startCli(started('-o', file), { cwd: folder })
+    await eventually(
+      () => readdirSync(folder),
+      (names) => names.length > 1 || readFileSync(file, 'utf8') !== 'from before',
+    )
+    running.send(signal)
+    const { code } = await running.ended
+
+    const isWhole = readFileSync(file, 'utf8').split('\r\n').length === CUSTOMERS + 2
+    expect(isWhole || readFileSync(file, 'utf8') === 'from before').toBe(true)
+    if (code === 0) expect(isWhole).toBe(true)
+    // What a killed process left is removed by the next one that writes there.
+    if (signal === 'SIGKILL') await runCli(started('-o', file), { cwd: folder })
+    expect(readdirSync(folder)).toEqual(['customers.csv'])
+  },
+)
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('a stop by %s ends the export while its reader waits', async (signal, exitCode) => {
+  const running = startCli(started(), { cwd: folder, onFirstOutput: () => running.send(signal) })
+  const { code, stderr } = await running.ended
+
+  expect({ code, stderr }).toEqual({ code: exitCode, stderr: 'Stopped: what was written is not all of it.\n' })
+})
+
+test('a stop of the terminal leaves nothing behind', async () => {
+  const child = spawn(process.execPath, [LAUNCHER, ...started('-o', file)], { detached: true, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  while (readdirSync(folder).length === 0 && child.exitCode === null)
+    await new Promise((resolve) => setImmediate(resolve))
+  if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGHUP')
+  await ended
+
+  expect(readdirSync(folder).filter((name) => name.endsWith('.unfinished'))).toEqual([])
+})
+
+test('what an earlier export left is removed, and what others write is left alone', async () => {
+  const writing = beginFile(join(folder, 'another.csv'))
+  onTestFinished(writing.end)
+  for (const name of ['.customers.csv.0123456789abcdef.unfinished', '.january.csv.0123456789abcdef.unfinished'])
+    writeFileSync(join(folder, name), 'half')
+
+  expect(await startCli(started('-o', file), { cwd: folder }).ended).toMatchObject({ code: 0 })
+  expect(readdirSync(folder).toSorted()).toEqual(
+    ['.another.csv.writing', basename(writing.path), 'customers.csv'].toSorted(),
+  )
+})
+
+test('a full disk is reported with 5, behind standard output and for a file, which stays as it was', () => {
+  writeFileSync(file, 'from before')
+  const behind = shell(`customer-mirror export --format csv --mirror '${mirror.file}' > /dev/full`)
+  const beside = shell(`ulimit -f 100; customer-mirror export --format csv --mirror '${mirror.file}' -o customers.csv`)
+
+  expect([behind.code, beside.code]).toEqual([5, 5])
+  expect(behind.stderr).toMatch(
+    /^standard output: no space left on device \(write, ENOSPC\)\. What was written is not all of it\. Free some space .*\n$/,
+  )
+  expect(beside.stderr).toBe(
+    `${file}: file too large (write, EFBIG). What was there before is unchanged. Free some space on that disk, and in the folder for ` +
+      'temporary files (TMPDIR), or check the disk; then try again.\n',
+  )
+  expect(readFileSync(file, 'utf8')).toBe('from before')
+  expect(readdirSync(folder)).toEqual(['customers.csv'])
+})
+
+test.runIf(PLAIN_USER)('a folder of another user is refused', async () => {
+  const open = join(folder, 'open')
+  for (const path of [folder, dirname(mirror.file)]) chmodSync(path, 0o755)
+  for (const name of readdirSync(dirname(mirror.file))) chmodSync(join(dirname(mirror.file), name), 0o644)
+  mkdirSync(open)
+  chmodSync(open, 0o555)
+  const { code, stderr } = await startCli(started('-o', join(open, 'x.csv')), { cwd: '/', ...PLAIN_USER }).ended
+
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /x\.csv: permission denied \(open, EACCES\)\. What was there before is unchanged\. Check the name, who owns it/,
+  )
+})
+
+/** Adds so many customers to the mirror. */
+function addCustomers(number: number): void {
+  tamper(
+    mirror.file,
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${number})
+     INSERT INTO customers (organization, id, name, address, first_seen_at, changed_at, last_run_id, updated_at)
+     SELECT 'acme', printf('%08x-1000-4000-8000-000000000000', i), 'Customer ' || i, hex(zeroblob(200)), first_seen_at, changed_at,
+       last_run_id, updated_at FROM n, (SELECT * FROM customers LIMIT 1)`,
+  )
+}
+
+test.each(['csv', 'parquet'])('rows take no more memory the more there are: %s', (format) => {
+  addCustomers(60_000)
+  const { code, stderr } = shell(
+    `export NODE_OPTIONS=--max-old-space-size=48; customer-mirror export --format ${format} --mirror '${mirror.file}' -o x`,
+  )
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: `Exported 63,000 customers to ${folder}/x\nLast seq: 0\n` })
 })
 
 test('with --excel, it is said where a sheet cannot hold all rows', async () => {
-  tamper(
-    mirror,
-    `WITH RECURSIVE many(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM many WHERE value < 1048576)
-     INSERT INTO customers (organization, id, name, first_seen_at, changed_at, last_run_id, updated_at)
-     SELECT 'acme', printf('%08x-1000-4000-8000-000000000000', value), 'x', '2026-01-05', '2026-01-05', 1, '2026-01-05'
-     FROM many`,
-  )
-  const { code, stderr } = await startCli(
-    ['export', '--mirror', mirror, '--format', 'csv', '--excel', '-o', 'all.csv'],
-    {
-      cwd: temporaryFolder(),
-    },
-  ).ended
+  addCustomers(1_048_576)
 
-  expect(code).toBe(0)
-  expect(stderr).toContain('! A sheet of a spreadsheet holds 1,048,575 of them')
+  expect(await startCli(started('--excel', '-o', file), { cwd: folder }).ended).toMatchObject({
+    ...{ code: 0, stderr: expect.stringContaining('! A sheet of a spreadsheet holds 1,048,575 of them') },
+  })
 })
 
-describe('on a terminal', () => {
-  test.each(['csv', 'jsonl'])('no value of a customer acts on it: %s', async (format) => {
-    const open = await aMirror()
-    const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever'
-    await mirrorPages(open, [[aCustomer(1, { name })]])
-    const { code, text } = await runOnScreen(exportCommand, ['--format', format, '--mirror', open.file], {
-      columns: 4000,
-    })
+test('values that other programs stumble over come through every format', async () => {
+  const name = `a\0b "c", d;e\r\nf \uD800 😀 =1+1`
+  const vip = { text: `\u2028"\uD800`, long: 'x'.repeat(900_000), big: 1e21 }
+  await night(mirror, 1, [aCustomer(1, { name, vip }), ...customers(2, CUSTOMERS)])
+  const inFile = async (format: string) => {
+    const target = join(folder, `odd.${format}`)
+    await runCli(['export', '--format', format, '--mirror', mirror.file, '-o', target], { cwd: folder })
+    return { target, text: readFileSync(target, 'utf8') }
+  }
+  const [jsonl, csv] = [await inFile('jsonl'), await inFile('csv')]
 
-    expect(code).toBe(0)
-    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
-    expect(text).toMatch(/Red \\u001b\[31m\\u009b2J\\u0007 back/)
-  })
+  const lines = jsonl.text.trimEnd().split('\n')
+  const [found] = lines.map((line) => JSON.parse(line)).filter((row) => row.name?.startsWith('a\uFFFD'))
+  expect(lines).toHaveLength(CUSTOMERS)
+  expect(found).toMatchObject({ name: storableText(name) })
+  expect(found.extra.vip.long).toHaveLength(900_000)
+  expect(csv.text).toContain(`"${storableText(name).replaceAll('"', '""')}"`)
+  for (const table of [
+    `read_csv('${csv.target}', max_line_size = 4000000)`,
+    `read_json('${jsonl.target}', maximum_object_size = 4000000)`,
+  ]) {
+    const rows = await (await aDuckDb()).all(`SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM ${table}`)
+    expect(rows, table).toEqual([{ rows: String(CUSTOMERS), ids: String(CUSTOMERS) }])
+  }
 })

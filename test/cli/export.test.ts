@@ -1,20 +1,28 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { customerId } from '../support/builders.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
+import { aMirror, mirrorPages, valueOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/screen.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace, organizationAt } from '../support/workplace.ts'
 
 let mirror: string
+let folder: string
+let file: string
 
 beforeEach(async () => {
   mirror = await aMirrorToExport()
+  folder = temporaryFolder()
+  file = join(folder, 'customers.csv')
 })
 
 const run = (...args: string[]) => runCommand(exportCommand, ['--mirror', mirror, ...args])
@@ -26,151 +34,190 @@ async function exported(...args: string[]): Promise<{ rows: Record<string, unkno
   return { rows: lines.map((line) => JSON.parse(line)), stderr }
 }
 
-const rowsOf = async (...args: string[]) => (await exported(...args)).rows
-
 const numbers = (rows: readonly Record<string, unknown>[]) =>
   rows.map(({ id }) => Number.parseInt(String(id).slice(0, 8), 16)).toSorted((a, b) => a - b)
 
-describe('what is exported', () => {
-  test('the active customers of every organization, with every public column', async () => {
-    const { rows, stderr } = await exported()
-    const columns = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
+test('the active customers of every organization are exported, with every public column', async () => {
+  const { rows, stderr } = await exported()
+  const columns = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
 
-    expect(stderr).toBe('Exported 4 customers\nLast seq: 2\n')
-    expect(numbers(rows)).toEqual([1, 3, 4, 101])
-    expect(Object.keys(rows[0] ?? {})).toEqual(columns)
-    expect(rows[0]).toMatchObject({
-      ...{ organization: 'acme', id: customerId(1), name: 'Ada, "Countess"' },
-      ...{ extra: { vip: { n: 1 } }, removed_at: null, is_active: true },
+  expect(stderr).toBe('Exported 4 customers\nLast seq: 2\n')
+  expect(numbers(rows)).toEqual([1, 3, 4, 101])
+  expect(Object.keys(rows[0] ?? {})).toEqual(columns)
+  expect(rows[0]).toMatchObject({
+    ...{ organization: 'acme', id: customerId(1), name: 'Ada, "Countess"' },
+    ...{ extra: { vip: { n: 1 } }, removed_at: null, is_active: true },
+  })
+})
+
+test.each([
+  [
+    ['--org', 'globex', '--org', 'acme', 'globex'],
+    [1, 3, 4, 101],
+  ],
+  [
+    ['--include-removed', '--org', 'acme'],
+    [1, 2, 3, 4],
+  ],
+  [
+    ['--as-of', '2026-01-05 12:00'],
+    [1, 2, 3, 4, 101],
+  ],
+])('export %j has the customers %j', async (args, expected) => {
+  const { rows } = await exported(...args)
+
+  expect(numbers(rows)).toEqual(expected)
+  const isThere = { '--as-of': { name: 'Customer 1', extra: null }, '--include-removed': { is_active: true } }[args[0]!]
+  if (isThere) expect(rows.find(({ id }) => id === customerId(1))).toMatchObject(isThere)
+})
+
+test('the changes after a seq come in order, with the customer as it is now; the last seq is where to go on', async () => {
+  const { rows, stderr } = await exported('--changes-since', '1')
+  const [removed, ...others] = rows.filter(({ seq }) => seq !== null)
+
+  expect(removed).toMatchObject({ seq: 2, change: 'removed', id: customerId(2), fields: null, is_active: false })
+  expect(others).toEqual([])
+  expect(stderr).toMatch(/^Exported \d+ changes?\nLast seq: 2\n$/)
+})
+
+test('a file is private, replaced as a whole, and what - would have written; nothing is left beside it', async () => {
+  writeFileSync(file, 'from before')
+  const stderr = `Exported 4 customers to ${file}\nLast seq: 2\n`
+
+  expect(await run('--format', 'csv', '-o', file)).toEqual({ code: 0, stdout: '', stderr })
+  expect(readFileSync(file, 'utf8')).toBe((await run('--format', 'csv', '-o', '-')).stdout)
+  expect(readFileSync(file, 'utf8')).toMatch(/^organization,/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder)).toEqual(['customers.csv'])
+})
+
+test('a published copy is exported, without the columns that it lacks', async () => {
+  const plan = aPlan(mirror, { withoutPersonalData: true })
+  publishAll(plan)
+  const { stdout, stderr } = await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file])
+
+  expect(stderr).toBe('Exported 4 customers\nLast seq: 2\n')
+  expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
+})
+
+const CSV = ['--format', 'csv']
+
+test.each(
+  someOf<[args: string[], said: RegExp]>([
+    [[], /^Which format\? For example: customer-mirror export --format csv/],
+    [['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
+    [[...CSV, '--org', 'acm'], /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/],
+    [[...CSV, '--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
+    [['--format', 'jsonl', '--excel'], /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/],
+    [[...CSV, '--as-of', '2999-01-01'], /^2999-01-01 00:00:00\.000 lies in the future/],
+    [[...CSV, '--as-of', 'soon'], /It must be a time, in UTC unless it names its zone: 2026-03-01,/],
+    [[...CSV, '--as-of', '1999-01-01'], /^1999-01-01 00:00:00\.000 is before the first complete run/],
+    [[...CSV, '--changes-since', 'x'], /It must be a whole number, at least 0/],
+    [[...CSV, '--changes-since', '-1'], /argument missing|whole number/],
+    [[...CSV, '--changes-since', '3'], /^There is no change 3 yet: the last one is 2\./],
+    [[...CSV, '--changes-since', '0', '--as-of', '2026-01-06'], /cannot be used with option/],
+    [[...CSV, '-o', ''], /The name of the file is empty/],
+  ]),
+)('export %j ends with 2 before anything is written', async (args, said) => {
+  const { code, stdout, stderr } = await runCli(['export', '--mirror', mirror, ...args], { cwd: folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(said)
+})
+
+test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
+  const { config } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') }, { id: 'soon' })], {
+    mirror,
+  })
+  const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
+
+  expect(await ask('soon')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^The list of soon was never read/),
+  })
+  expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
+  expect(await runCli(['export', ...CSV, '--mirror', 'none.db', '-o', 'x.csv'], { cwd: folder })).toMatchObject({
+    ...{ code: 7, stdout: '', stderr: expect.stringContaining('there is no mirror yet') },
+  })
+})
+
+test('on a terminal no value of a customer acts on it, and Parquet is refused', async () => {
+  const open = await aMirror()
+  const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever'
+  await mirrorPages(open, [[aCustomer(1, { name })]])
+  for (const format of ['csv', 'jsonl']) {
+    const args = ['--format', format, '--mirror', open.file]
+    const { code, text } = await runOnScreen(exportCommand, args, { columns: 4000 })
+    expect(code).toBe(0)
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(text).toMatch(/Red \\u001b\[31m\\u009b2J\\u0007 back/)
+  }
+
+  expect(await runOnScreen(exportCommand, ['--format', 'parquet', '--mirror', open.file])).toMatchObject({
+    ...{ code: 2, text: expect.stringContaining('Parquet is not text: name a file') },
+  })
+})
+
+const linked = (link: (to: string, path: string) => void, to = mirror) => {
+  link(to, join(folder, 'link.csv'))
+  return join(folder, 'link.csv')
+}
+
+test.each(
+  someOf<[what: string, target: () => string, said: RegExp]>([
+    ['a folder', () => folder, /: is a folder; name a file in it, e\.g\. .*customers\.csv\.$/],
+    ['a folder that is not there', () => `${file}/`, /: is a folder; name a file in it/],
+    ['in no folder', () => join(folder, 'none', 'x.csv'), /: no such file or directory \(stat, ENOENT\)/],
+    ['below a file', () => join(mirror, 'x.csv'), /: not a directory \(stat, ENOTDIR\)/],
+    ['the mirror', () => mirror, /: is the mirror itself; name another file\.$/],
+    ['its WAL', () => `${mirror}-wal`, /: is where SQLite keeps a part of a database/],
+    ['a journal that it may have', () => `${mirror}-journal`, /: is where SQLite keeps a part of a database/],
+    ['another name of the mirror', () => linked(linkSync), /: is the mirror itself/],
+    ['a symbolic link to the mirror', () => linked(symlinkSync), /: is the mirror itself/],
+    ['a symbolic link', () => linked(symlinkSync, file), /: is a symbolic link; name the file itself, or -/],
+    ['a pipe', () => aPipe(), /: is not a file; name a file, or - for standard output\.$/],
+    ['a device', () => '/dev/null', /^\/dev\/null: is not a file/],
+    ['a long name', () => join(folder, 'x'.repeat(230)), /: has a name that is too long; at most 200 bytes/],
+  ]),
+)('%s cannot be replaced and is refused', async (_, target, said) => {
+  const { code, stdout, stderr } = await run('--format', 'csv', '-o', target())
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr.trimEnd()).toMatch(said)
+  expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
+})
+
+test.each(['', '-wal', '-shm', '-journal'])(
+  'another mirror is refused, and what is its %s for SQLite',
+  async (ending) => {
+    const other = await aMirror()
+    const target = `${other.file}${ending}`
+    const what = ending === '' ? 'a database' : 'where SQLite keeps a part of a database'
+
+    expect(await run('--format', 'csv', '-o', target)).toMatchObject({
+      code: 2,
+      stderr: `${target}: is ${what}; name another file.\n`,
     })
+  },
+)
+
+test('the configuration that was read is refused, by any of its names', async () => {
+  const { config, folder: place } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') })], {
+    mirror,
   })
+  linkSync(config, join(place, 'other.yaml'))
+  const before = readFileSync(config, 'utf8')
 
-  test('some organizations, each of them once', async () => {
-    expect(numbers(await rowsOf('--org', 'globex', '--org', 'acme', 'globex'))).toEqual([1, 3, 4, 101])
-  })
-
-  test('the customers of one organization, removed ones if asked for', async () => {
-    const rows = await rowsOf('--include-removed', '--org', 'acme')
-
-    expect(numbers(rows)).toEqual([1, 2, 3, 4])
-    expect(rows.filter(({ is_active }) => is_active === false).map(({ id }) => id)).toEqual([customerId(2)])
-  })
-
-  test('the customers of a past day', async () => {
-    const rows = await rowsOf('--as-of', '2026-01-05 12:00')
-
-    expect(numbers(rows)).toEqual([1, 2, 3, 4, 101])
-    expect(rows.find(({ id }) => id === customerId(1))).toMatchObject({ name: 'Customer 1', extra: null })
-  })
-
-  test('the changes after a seq, in order, with the customer as it is now; the last seq is where to go on', async () => {
-    const { rows, stderr } = await exported('--changes-since', '1')
-    const [removed, ...others] = rows.filter(({ seq }) => seq !== null)
-
-    expect(removed).toMatchObject({ seq: 2, change: 'removed', id: customerId(2), fields: null, is_active: false })
-    expect(others).toEqual([])
-    expect(stderr).toMatch(/^Exported \d+ changes?\nLast seq: 2\n$/)
-  })
-})
-
-describe('a file', () => {
-  test('is private, replaced as a whole, and what - would have written; nothing is left beside it', async () => {
-    const folder = temporaryFolder()
-    const file = join(folder, 'customers.csv')
-    writeFileSync(file, 'from before')
-
-    expect(await run('--format', 'csv', '-o', file)).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: `Exported 4 customers to ${file}\nLast seq: 2\n`,
+  for (const name of ['customer-mirror.yaml', 'other.yaml'])
+    expect(await runCli(['export', ...CSV, '-o', name], { cwd: place })).toMatchObject({
+      code: 2,
+      stderr: `${join(place, name)}: is the configuration; name another file.\n`,
     })
-    expect(readFileSync(file, 'utf8')).toBe((await run('--format', 'csv', '-o', '-')).stdout)
-    expect(readFileSync(file, 'utf8')).toMatch(/^organization,/)
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(readdirSync(folder)).toEqual(['customers.csv'])
-  })
+  expect(readFileSync(config, 'utf8')).toBe(before)
 })
 
-describe('bad input ends before anything is written', () => {
-  const REFUSED: [string, string[], RegExp][] = [
-    ['no format', [], /^Which format\? For example: customer-mirror export --format csv/],
-    ['an unknown format', ['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
-    [
-      'an unknown organization',
-      ['--format', 'csv', '--org', 'acm'],
-      /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/,
-    ],
-    ['one of several', ['--format', 'csv', '--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
-    [
-      'a spreadsheet in another format',
-      ['--format', 'jsonl', '--excel'],
-      /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/,
-    ],
-    [
-      'a time in the future',
-      ['--format', 'csv', '--as-of', '2999-01-01'],
-      /^2999-01-01 00:00:00\.000 lies in the future/,
-    ],
-    [
-      'a time that cannot be read',
-      ['--format', 'csv', '--as-of', 'soon'],
-      /It must be a time, in UTC unless it names its zone: 2026-03-01,/,
-    ],
-    [
-      'a time before the first reading',
-      ['--format', 'csv', '--as-of', '1999-01-01'],
-      /^1999-01-01 00:00:00\.000 is before the first complete run/,
-    ],
-    ['a seq that is no number', ['--format', 'csv', '--changes-since', 'x'], /It must be a whole number, at least 0/],
-    ['a seq below 0', ['--format', 'csv', '--changes-since', '-1'], /argument missing|whole number/],
-    [
-      'a seq that is not there yet',
-      ['--format', 'csv', '--changes-since', '3'],
-      /^There is no change 3 yet: the last one is 2\./,
-    ],
-    [
-      'changes at a time',
-      ['--format', 'csv', '--changes-since', '0', '--as-of', '2026-01-06'],
-      /cannot be used with option/,
-    ],
-    ['a file without a name', ['--format', 'csv', '-o', ''], /The name of the file is empty/],
-  ]
-
-  test.each(someOf(REFUSED))('%s', async (_, args, said) => {
-    const { code, stdout, stderr } = await runCli(['export', '--mirror', mirror, ...args], { cwd: temporaryFolder() })
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(said)
-  })
-
-  test('without a mirror it ends with 7, as other commands that read', async () => {
-    const ended = await runCli(['export', '--format', 'csv', '--mirror', 'none.db', '-o', 'x.csv'], {
-      cwd: temporaryFolder(),
-    })
-
-    expect(ended).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining('there is no mirror yet') })
-  })
-})
-
-describe('on a terminal', () => {
-  test('progress is shown on one line and gone at the end; no message is wider', async () => {
-    const file = join(temporaryFolder(), 'customers.csv')
-    const { code, lines, broken } = await runOnScreen(
-      exportCommand,
-      ['--format', 'csv', '--mirror', mirror, '-o', file],
-      {
-        columns: 80 + file.length,
-      },
-    )
-
-    expect({ code, broken }).toEqual({ code: 0, broken: [] })
-    expect(lines).toEqual([`Exported 4 customers to ${file}`, 'Last seq: 2'])
-  })
-
-  test('Parquet is refused there', async () => {
-    const { code, text } = await runOnScreen(exportCommand, ['--format', 'parquet', '--mirror', mirror])
-
-    expect(code).toBe(2)
-    expect(text).toContain('Parquet is not text: name a file')
-  })
-})
+function aPipe(): string {
+  const path = join(folder, 'pipe')
+  expect(spawnSync('mkfifo', [path]).status).toBe(0)
+  return path
+}

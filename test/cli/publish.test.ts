@@ -1,114 +1,182 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { aBucketServer, type BucketServer, manifestIn, namedIn, objectsIn, refuse } from '../support/bucket-server.ts'
 import { aDuckDb } from '../support/exported-files.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { aMirroredWorkplace, document } from '../support/publish-command.ts'
 import { runCli } from '../support/run-cli.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-describe('publish', () => {
-  test('publishes to the file that is named, relative to where the command runs', async () => {
-    const { folder } = await aMirroredWorkplace()
-    const { code, stdout, stderr } = await runCli(['publish', 'copies/readers.db'], { cwd: folder })
+/** A mirror of two organizations whose configuration says where to publish it. */
+async function aPlace(publish?: object, env: Record<string, string> = {}) {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
+  const run = (...args: string[]) => runCli(args, { cwd: place.folder, env })
+  expect(await run('sync')).toMatchObject({ code: 0 })
+  if (publish !== undefined) appendFileSync(place.config, `publish: ${JSON.stringify(publish)}\n`)
+  return { ...place, run, readers: join(place.folder, 'copies', 'x.db') }
+}
 
-    const file = join(folder, 'copies', 'readers.db')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toBe(`Copy for readers: ${file} (2 organizations, 15 customers)\n`)
-    expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
-    expect([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([0o440, 0o750])
+test('publishes to the file that is named, relative to where the command runs', async () => {
+  const { run, readers: file } = await aPlace()
+
+  expect(await run('publish', 'copies/x.db')).toMatchObject({
+    ...{ code: 0, stderr: '' },
+    stdout: `Copy for readers: ${file} (2 organizations, 15 customers)\n`,
   })
+  expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
+  expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o440, 0o750])
+})
 
-  test('publishes as configured, and prints what it did as JSON', async () => {
-    const { folder, config } = await aMirroredWorkplace({ file: 'copies/x-{organization}.db', keep: 1 })
-    const { code, stdout } = await runCli(['publish', '--json', '--config', config], { cwd: '/' })
-    const { copies, leftOut, failed } = document.parse(JSON.parse(stdout))
+test('publishes as configured, and prints what it did as JSON', async () => {
+  const { config, folder } = await aPlace({ file: 'copies/x-{organization}.db', keep: 1 })
+  const { code, stdout } = await runCli(['publish', '--json', '--config', config], { cwd: '/' })
 
-    expect({ code, leftOut, failed }).toEqual({ code: 0, leftOut: [], failed: [] })
-    expect(copies).toMatchObject([
-      {
-        file: join(folder, 'copies', 'x-acme.db'),
-        organizations: [{ organization: 'acme', customers: 12, active: 12 }],
-      },
-      { file: join(folder, 'copies', 'x-globex.db'), organizations: [{ organization: 'globex', customers: 3 }] },
-    ])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    ...{ schemaVersion: 1, leftOut: [], failed: [] },
+    copies: [
+      { file: join(folder, 'copies/x-acme.db'), organizations: [{ organization: 'acme', customers: 12, active: 12 }] },
+      { file: join(folder, 'copies/x-globex.db'), organizations: [{ organization: 'globex', customers: 3 }] },
+    ],
   })
 })
 
-describe('a publish to several places', () => {
-  test('makes the copy, and a Parquet file for each organization, which the next one replaces', async () => {
-    const { folder, mirror } = await aMirroredWorkplace({ file: 'copies/x.db', parquet: 'copies/parquet' })
-    const parquet = join(folder, 'copies', 'parquet')
-    const rows = `SELECT organization, count(*) AS rows, any_value(typeof(id)) AS type FROM read_parquet('${parquet}/*/*.parquet',
-      hive_partitioning = true) GROUP BY organization ORDER BY 1`
-    const { code, stdout, stderr } = await runCli(['publish'], { cwd: folder })
+test('makes the copy, and a Parquet file for each organization, which the next one replaces', async () => {
+  const { run, folder, mirror, readers } = await aPlace({ file: 'copies/x.db', parquet: 'copies/parquet' })
+  const parquet = join(folder, 'copies', 'parquet')
+  const rows = `SELECT organization, count(*) AS rows, any_value(typeof(id)) AS type FROM read_parquet('${parquet}/*/*.parquet',
+    hive_partitioning = true) GROUP BY organization ORDER BY 1`
+  const { code, stdout, stderr } = await run('publish')
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain(`Parquet for readers: ${parquet} (2 organizations, 15 customers; 2 objects written)\n`)
-    expect(valueOf(join(folder, 'copies', 'x.db'), 'SELECT count(*) FROM customers')).toBe(15)
-    expect(await (await aDuckDb()).all(rows)).toMatchObject([
-      { organization: 'acme', rows: '12', type: 'VARCHAR' },
-      { organization: 'globex', rows: '3' },
-    ])
-    const part = join(parquet, 'organization=acme', 'part-0.parquet')
-    expect([statSync(part).mode & 0o777, statSync(dirname(part)).mode & 0o777]).toEqual([0o440, 0o750])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain(`Parquet for readers: ${parquet} (2 organizations, 15 customers; 2 objects written)\n`)
+  expect(valueOf(readers, 'SELECT count(*) FROM customers')).toBe(15)
+  expect(await (await aDuckDb()).all(rows)).toMatchObject([
+    { organization: 'acme', rows: '12', type: 'VARCHAR' },
+    { organization: 'globex', rows: '3' },
+  ])
+  const part = join(parquet, 'organization=acme', 'part-0.parquet')
+  expect([part, dirname(part)].map((path) => statSync(path).mode & 0o777)).toEqual([0o440, 0o750])
 
-    tamper(mirror, `DELETE FROM customers WHERE id = (SELECT min(id) FROM customers WHERE organization = 'acme')`)
-    expect(await runCli(['publish'], { cwd: folder })).toMatchObject({ code: 0 })
-    expect(await (await aDuckDb()).all(rows)).toMatchObject([{ rows: '11' }, { rows: '3' }])
-    expect(readdirSync(parquet).toSorted()).toEqual(['_manifest.json', 'organization=acme', 'organization=globex'])
-  })
+  tamper(mirror, `DELETE FROM customers WHERE id = (SELECT min(id) FROM customers WHERE organization = 'acme')`)
+  expect(await run('publish')).toMatchObject({ code: 0 })
+  expect(await (await aDuckDb()).all(rows)).toMatchObject([{ rows: '11' }, { rows: '3' }])
+  expect(readdirSync(parquet).toSorted()).toEqual(['_manifest.json', 'organization=acme', 'organization=globex'])
+})
 
-  test('keeps no place from being published because of another one', async () => {
-    const { folder } = await aMirroredWorkplace({ file: 'copies/x.db', parquet: 'copies/parquet' })
-    mkdirSync(join(folder, 'copies', 'x.db'), { recursive: true })
-    const { code, stdout, stderr } = await runCli(['publish'], { cwd: folder })
+test('keeps no place from being published because of another one', async () => {
+  const { run, readers } = await aPlace({ file: 'copies/x.db', parquet: 'copies/parquet' })
+  mkdirSync(readers, { recursive: true })
+  const { code, stdout, stderr } = await run('publish')
 
-    expect(code).not.toBe(0)
-    expect(stderr).toContain('x.db: is a folder')
-    expect(stdout).toContain('Parquet for readers: ')
-  })
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('x.db: is a folder') })
+  expect(stdout).toContain('Parquet for readers: ')
+})
 
-  test('into folders that are those of the mirror, or that others may write, is refused by check too', async () => {
-    const { folder } = await aMirroredWorkplace({ parquet: 'data' })
+test('sync publishes once after all organizations and says so; a dry run publishes nothing', async () => {
+  const { run, readers } = await aPlace({ file: './copies/x.db', keep: 5 })
+  expect(await run('sync', '--dry-run')).toMatchObject({ code: 0 })
+  expect(existsSync(dirname(readers))).toBe(false)
+  const { code, stdout } = await run('sync')
 
-    expect(await runCli(['publish'], { cwd: folder })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('is the folder of the mirror'),
-    })
-    expect((await runCli(['check'], { cwd: folder })).stdout).toContain('is the folder of the mirror')
+  expect(code).toBe(0)
+  expect(stdout).toContain(`Copy for readers: ${readers} (2 organizations, 15 customers)\n`)
+  expect(readdirSync(dirname(readers)).toSorted()).toEqual(['metadata.json', 'x.db', 'x.db.sha256'])
+  const done = { last_status: 'complete' }
+  expect(rowsOf(readers, 'SELECT last_status FROM manifest')).toEqual([done, done])
+})
+
+test('a copy that cannot be made is said, and ends a sync of complete runs with its own code', async () => {
+  const { run } = await aPlace({ file: './copies/x.db', group: 'no-such-group' })
+  const { code, stdout, stderr } = await run('sync', '--json')
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('✖ The copy for readers was not finished. publish.group: there is no group no-such-group')
+  expect(JSON.parse(stdout)).toMatchObject({
+    runs: [{ status: 'complete' }, { status: 'complete' }],
+    published: { copies: [], failed: [{ code: 'usage' }] },
   })
 })
 
-describe('sync with a copy in the configuration', () => {
-  test('publishes once after all organizations, and says so', async () => {
-    const { folder } = await aMirroredWorkplace({ file: './copies/x.db', keep: 5 })
-    const { code, stdout } = await runCli(['sync'], { cwd: folder })
+const TO = 's3://analytics/customer-mirror'
 
-    expect(code).toBe(0)
-    expect(stdout).toContain(`Copy for readers: ${join(folder, 'copies', 'x.db')} (2 organizations, 15 customers)\n`)
-    expect(readdirSync(join(folder, 'copies')).toSorted()).toEqual(['metadata.json', 'x.db', 'x.db.sha256'])
-    expect(rowsOf(join(folder, 'copies', 'x.db'), 'SELECT last_status FROM manifest')).toEqual([
-      { last_status: 'complete' },
-      { last_status: 'complete' },
-    ])
+/** The same with a bucket, in which nothing is yet. */
+async function aPlaceWithBucket(publish?: object, changed = {}) {
+  const bucket: BucketServer = await aBucketServer()
+  const nowhere = { AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
+  return { ...(await aPlace(publish, { ...bucket.env, ...nowhere, ...changed })), bucket }
+}
+
+test('writes into the bucket that is named, and a secret stands nowhere', async () => {
+  const { bucket, run } = await aPlaceWithBucket()
+  const first = await run('publish', TO)
+  const again = await run('publish', `${TO}/`, '--json')
+
+  expect(first).toMatchObject({
+    ...{ code: 0, stderr: '' },
+    stdout: `Objects for readers: ${TO} (2 organizations, 15 customers; 2 objects written)\n`,
   })
-
-  test('a copy that cannot be made is said, and ends a sync of complete runs with its own code', async () => {
-    const { folder } = await aMirroredWorkplace({ file: './copies/x.db', group: 'no-such-group' })
-    const { code, stdout, stderr } = await runCli(['sync', '--json'], { cwd: folder })
-
-    expect(code).toBe(2)
-    expect(stderr).toContain('✖ The copy for readers was not finished. publish.group: there is no group no-such-group')
-    expect(JSON.parse(stdout)).toMatchObject({
-      runs: [{ status: 'complete' }, { status: 'complete' }],
-      published: { copies: [], failed: [{ code: 'usage' }] },
-    })
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    ...{ copies: [], failed: [] },
+    bucket: { to: TO, isNew: false, organizations: [{ organization: 'acme', isNew: false, customers: 12 }, {}] },
   })
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(first.stdout + again.stdout).not.toMatch(/AKIAEXAMPLE|a secret/)
+})
 
-  test('a dry run publishes nothing', async () => {
-    const { folder } = await aMirroredWorkplace({ file: './copies/x.db' })
+test('sync publishes into the bucket; a refusal is in its exit code, and in check; forget names the bucket', async () => {
+  const { bucket, run, mirror } = await aPlaceWithBucket({ to: TO })
+  const whole = await run('sync', '--json')
+  const rows = manifestIn(bucket).organizations.map((each) => each.rows)
+  bucket.requests.length = 0
+  const good = await run('check')
+  const asked = bucket.requests.map(({ method, key, query }) => [method, key, query.get('prefix')])
+  bucket.fault = (_, response) => {
+    refuse(response, 403, 'AccessDenied')
+    return true
+  }
+  const denied = [await run('sync'), await run('check')]
+  const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
 
-    expect(await runCli(['sync', '--dry-run'], { cwd: folder })).toMatchObject({ code: 0 })
-    expect(existsSync(join(folder, 'copies'))).toBe(false)
+  expect({ code: whole.code, rows, asked }).toEqual({
+    code: 0,
+    rows: [12, 3],
+    asked: [['GET', '', 'customer-mirror/customers/']],
   })
+  expect(JSON.parse(whole.stdout).published).toMatchObject({ bucket: { to: TO, isNew: true } })
+  expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining(`✔ publish: ${TO} answered`) })
+  expect(denied).toMatchObject([
+    { code: 2, stderr: expect.stringContaining(`✖ The copy for readers was not finished. ${TO} at `) },
+    {
+      code: 3,
+      stdout: expect.stringMatching(
+        /✖ publish: s3:.*: the service refused a request \(ListObjectsV2, AccessDenied, 403\)/,
+      ),
+    },
+  ])
+  expect(JSON.parse(stdout).copies).toEqual([TO])
+})
+
+test.each([
+  ['s3:/analytics/x', 'must be an address such as s3://bucket/prefix'],
+  ['s3://', 'must be an address such as s3://bucket/prefix'],
+  ['s3://analytics/a//b', 'names a prefix that not every program reads'],
+])('publish %s is refused before anything is done', async (to, problem) => {
+  const { bucket, run } = await aPlaceWithBucket()
+
+  expect(await run('publish', to)).toMatchObject({ code: 2, stderr: expect.stringContaining(`${to}: ${problem}`) })
+  expect(bucket.requests).toEqual([])
+})
+
+test.each([
+  ['nonsense', 'must be an https URL such as'],
+  ['http://minio.example.com', 'must be an https URL (plain http'],
+  ['https://key:hidden@minio.example.com', 'must not hold a user name or password'],
+])('an endpoint in the environment such as %s is a mistake that names its variable', async (endpoint, problem) => {
+  const { run } = await aPlaceWithBucket({ to: TO }, { AWS_ENDPOINT_URL_S3: endpoint })
+  const { code, stdout } = await run('check')
+
+  expect(code).toBe(3)
+  expect(stdout).toContain(`✖ publish: environment AWS_ENDPOINT_URL_S3 ${problem}`)
+  expect(stdout).not.toContain('hidden')
 })
