@@ -42,14 +42,13 @@ export async function pause(
   names: readonly string[],
   { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
 ): Promise<Changed[]> {
-  const pauses = new Map(await readPauses(values))
+  const pauses = await readPauses(values)
   const changed: Changed[] = []
   for (const name of names) {
-    const before = pauseOf(pauses, name, nowMs)
     const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
-    pauses.set(name, stated)
     await values.write(PREFIX + name, pauseText(stated))
-    changed.push({ name, before, now: pauseOf(pauses, name, nowMs) })
+    const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
+    changed.push({ name, before: pauseOf(pauses, name, nowMs), now })
   }
   return changed
 }
@@ -71,7 +70,8 @@ export async function resume(
 ): Promise<Changed[]> {
   const pauses = await readPauses(values)
   const changed: Changed[] = []
-  for (const name of names.includes(ALL) ? [ALL, ...ownPauses(pauses, nowMs)] : names) {
+  const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
+  for (const name of names.includes(ALL) ? [ALL, ...own] : names) {
     const before = pauseOf(pauses, name, nowMs)
     changed.push({ name, before, now: undefined })
     if (before === undefined) continue
@@ -80,11 +80,6 @@ export async function resume(
     await values.write(PREFIX + name, pauseText({ ...before, resumedMs }))
   }
   return changed
-}
-
-/** The organizations that are paused by themselves, whatever is said about all of them. */
-function ownPauses(pauses: Pauses, nowMs: number): string[] {
-  return [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
 }
 
 /** How long a command waits that only shows pauses beside other things. */

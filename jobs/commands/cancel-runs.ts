@@ -1,6 +1,6 @@
 import { sleep } from '../../src/machine/timers.ts'
-import { findJob, KINDS, type Queues } from '../queue/queues.ts'
 import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
+import { findJob, KINDS, type Queues } from '../queue/queues.ts'
 import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
 
 /**
@@ -16,7 +16,6 @@ export type CancelWaiting = {
   monotonicMs: () => number
   /** How long to wait for the worker. */
   longestMs: number
-  lookMs?: number
   /** Aborting it ends the wait; what was asked stays asked. */
   signal: AbortSignal
 }
@@ -39,64 +38,58 @@ async function cancel(
   organization: string,
   waiting: CancelWaiting,
 ): Promise<CancelEnd> {
-  const found = (await Promise.all(KINDS.map((kind) => findWaiting(queues[kind], organization)))).flat()
+  const found = (await Promise.all(KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
   if (found.length === 0) return 'nothing'
   const askedAtMs = waiting.now()
-  const asked = {
-    jobs: found.map(({ id }) => id),
-    askedAtMs,
-    // The clock of the worker that added the job may be ahead.
-    untilMs: Math.max(askedAtMs, ...found.map(({ meantForMs }) => meantForMs)),
-  }
-  await writeCancellation(values, organization, asked)
-  const ends = await Promise.all(found.map((job) => endOf(job, waiting)))
+  const jobs = found.map(({ id }) => id)
+  // The clock of the worker that added the job may be ahead.
+  const untilMs = Math.max(askedAtMs, ...found.map(({ job }) => job.timestamp))
+  await writeCancellation(values, organization, { jobs, askedAtMs, untilMs })
+  const ends = await Promise.all(found.map((each) => endOf(each, waiting)))
   if (ends.every((end) => end === 'was-over')) await deleteCancellation(values, organization)
   return GRAVEST.find((end) => ends.includes(end)) ?? 'nothing'
 }
 
 const GRAVEST: readonly CancelEnd[] = ['unanswered', 'ended', 'removed', 'was-over']
 
-type Found = { queue: Queues['sync']; id: string; meantForMs: number; wasStarted: boolean }
+type Queue = Queues['sync']
+type Found = { queue: Queue; id: string; job: NonNullable<Awaited<ReturnType<Queue['getJob']>>> }
 
-async function findWaiting(queue: Queues['sync'], organization: string): Promise<Found[]> {
+/** The job of an organization that has not ended. */
+async function findOpen(queue: Queue, organization: string): Promise<Found[]> {
   const job = await findJob(queue, organization)
-  if (job?.id === undefined || isOver(await queue.getJobState(job.id))) return []
-  return [{ queue, id: job.id, meantForMs: job.timestamp, wasStarted: job.attemptsStarted > 0 }]
+  return job?.id === undefined || isOver(await job.getState()) ? [] : [{ queue, id: job.id, job }]
 }
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */
-async function endOf({ queue, id, wasStarted }: Found, waiting: CancelWaiting): Promise<CancelEnd> {
-  const { monotonicMs, longestMs, lookMs = LOOK_MS, signal } = waiting
+async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal }: CancelWaiting): Promise<CancelEnd> {
   const sinceMs = monotonicMs()
   // The run before a wait says that it goes on by itself: a worker that starts the job ends it at once, and records that.
-  const isLeftToWorker =
-    wasStarted && (await queue.getJobState(id)) === 'delayed' && (await isDone(queue, id, 'promote'))
+  const waits = job.attemptsStarted > 0 && (await job.getState()) === 'delayed'
+  const isLeftToWorker = waits && (await isDone(job.promote()))
   for (;;) {
-    const state = await queue.getJobState(id)
+    const state = await job.getState()
     if (isOver(state)) {
       const isCancelled = (await queue.getJob(id))?.failedReason?.startsWith('cancelled:') === true
       return isCancelled ? 'ended' : 'was-over'
     }
     const isLeft = isLeftToWorker && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
-    if (state !== 'active' && !isLeft && (await isDone(queue, id, 'remove'))) return 'removed'
+    if (state !== 'active' && !isLeft && (await isDone(job.remove()))) return 'removed'
     if (signal.aborted || monotonicMs() >= sinceMs + longestMs) return 'unanswered'
-    await sleep(lookMs, signal).catch(() => {})
+    await sleep(LOOK_MS, signal).catch(() => {})
   }
 }
 
 /** Whether the job could be promoted or removed: not if a worker took it meanwhile. */
-async function isDone(queue: Queues['sync'], id: string, verb: 'promote' | 'remove'): Promise<boolean> {
-  const job = await queue.getJob(id)
-  return job === undefined
-    ? false
-    : job[verb]().then(
-        () => true,
-        () => false,
-      )
+async function isDone(asked: Promise<unknown>): Promise<boolean> {
+  return asked.then(
+    () => true,
+    () => false,
+  )
 }
 
-function isOver(state: string | null | undefined): boolean {
-  return ['completed', 'failed', 'unknown'].includes(state ?? 'unknown')
+function isOver(state: string): boolean {
+  return ['completed', 'failed', 'unknown'].includes(state)
 }
 
 const LOOK_MS = 250

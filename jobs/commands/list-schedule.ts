@@ -4,8 +4,9 @@ import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { readSharedPauses } from '../pauses.ts'
-import { checkSchedules, comingRuns, localTime, quickSchedule, runAt, type ComingRun } from '../schedule/due-times.ts'
-import { isDue, type Wanted } from '../schedule/due-runs.ts'
+import { checkSchedules, comingRuns, localTime, quickSchedule, runAt } from '../schedule/due-times.ts'
+import type { ComingRun, Schedule } from '../schedule/due-times.ts'
+import { isDue } from '../schedule/due-runs.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
 export type ScheduleLine = {
@@ -51,36 +52,20 @@ function lineOf(
   if (schedule === undefined)
     return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], quick: undefined }
   const { cron, timezone } = schedule
-  const moments = (runs: ComingRun[]) => runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
-  const fromMs = paused === undefined ? nowMs : paused.untilMs
   const wanted = { organization, schedule }
-  const dueNow = paused === undefined && isDue(wanted, lastRun, nowMs)
+  // None where the end of a pause is not known.
+  const fromMs = paused === undefined ? nowMs : paused.untilMs
+  const coming = (line: Schedule) => (fromMs === undefined ? [] : comingRuns(organization, line, fromMs, count))
+  const moments = (runs: ComingRun[]) => runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
+  // A run that was missed is made up for as soon as the pause is over.
+  const isMissed = paused !== undefined && fromMs !== undefined && isDue(wanted, lastRun, fromMs)
+  const runs = [...(isMissed ? [runAt(fromMs, schedule)] : []), ...coming(schedule)].slice(0, count)
   const between = quickSchedule(schedule)
-  const quick = between && {
-    cron: between.cron,
-    runs: moments(fromMs === undefined ? [] : comingRuns(organization, between, fromMs, count)),
+  return {
+    ...{ organization, cron, timezone, paused, runs: moments(runs) },
+    dueNow: paused === undefined && isDue(wanted, lastRun, nowMs),
+    quick: between && { cron: between.cron, runs: moments(coming(between)) },
   }
-  const runs =
-    paused === undefined
-      ? comingRuns(organization, schedule, nowMs, count)
-      : runsAfterPause(wanted, lastRun, paused, count)
-  return { organization, cron, timezone, dueNow, paused, runs: moments(runs), quick }
-}
-
-/**
- * The first `count` runs of an organization after its pause, none where its end is not known. One that was missed is made up for as soon
- * as the pause is over.
- */
-function runsAfterPause(
-  wanted: Wanted,
-  lastRun: Pick<LastRun, 'readAsOfMs'> | undefined,
-  { untilMs }: Pick<Pause, 'untilMs'>,
-  count: number,
-): ComingRun[] {
-  if (untilMs === undefined) return []
-  const { organization, schedule } = wanted
-  if (!isDue(wanted, lastRun, untilMs)) return comingRuns(organization, schedule, untilMs, count)
-  return [runAt(untilMs, schedule), ...comingRuns(organization, schedule, untilMs, count - 1)]
 }
 
 async function readLastRuns(address: string): Promise<LastRun[]> {

@@ -3,7 +3,7 @@ import { ALL, type Pauses } from '../../src/model/pause.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { type Counts, KINDS, type Payload, type Queues, type RunKind, payload, waitOf } from '../queue/queues.ts'
+import { type Counts, KINDS, type Payload, type RunKind, payload, waitOf } from '../queue/queues.ts'
 import { type QueueConfig, withQueues } from '../queue/backend.ts'
 
 /** A job in the queue. Times in Unix milliseconds. */
@@ -28,8 +28,14 @@ export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
   return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
-    const [jobs, pauses] = await Promise.all([listAll(queues), readPauses(values)])
-    return { place, jobs, pauses }
+    const looks = STATES.flatMap(({ types, state }) =>
+      KINDS.map(async (kind) => {
+        const jobs = await queues[kind].getJobs([...types], 0, -1, true)
+        return jobs.map((job) => listed(job, kind, state)).toSorted(byTime)
+      }),
+    )
+    const [jobs, pauses] = await Promise.all([Promise.all(looks), readPauses(values)])
+    return { place, jobs: jobs.flat(), pauses }
   })
 }
 
@@ -38,29 +44,16 @@ export async function releaseMirror(config: QueueConfig): Promise<void> {
   await withQueues(config, {}, ({ backend: { values } }) => releaseQueue(values))
 }
 
-async function listAll(queues: Queues): Promise<ListedJob[]> {
-  const looks = STATES.flatMap(({ types, state }) =>
-    KINDS.map(async (kind) => {
-      const jobs = await queues[kind].getJobs([...types], 0, -1, true)
-      return jobs.map((job) => listed(job, { state, kind })).toSorted(byTime)
-    }),
-  )
-  return (await Promise.all(looks)).flat()
-}
-
 const STATES = [
   { state: 'running', types: ['active'] },
   { state: 'waiting', types: ['waiting', 'prioritized'] },
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(job: Job<Payload, Counts>, { state, kind }: Pick<ListedJob, 'state' | 'kind'>): ListedJob {
+function listed(job: Job<Payload, Counts>, kind: RunKind, state: ListedJob['state']): ListedJob {
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
-    kind,
-    trigger: job.name,
-    state,
-    wait: waitOf(job, state),
+    ...{ kind, state, trigger: job.name, wait: waitOf(job, state) },
     sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
     worker: state === 'running' ? job.processedBy : undefined,
     failures: job.attemptsMade,

@@ -69,47 +69,44 @@ async function endOf(
   { organization, job, state, untilMs }: RequestedRun,
   waiting: WaitingForRuns & { askedAtMs: number },
 ): Promise<WaitedOutcome | undefined> {
-  const failed = (error: Error): WaitedOutcome => ({
-    from: 'queue',
-    outcome: failedWith(organization, error, waiting.now()),
-  })
+  const failed = (error: Error): WaitedOutcome => {
+    return { from: 'queue', outcome: failedWith(organization, error, waiting.now()) }
+  }
   if (state === 'paused') {
     const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
     return failed(new OrganizationPaused(`${organization}: is paused${until}, so no run was started.`))
   }
   const onNews = (news: WaitNews) => waiting.onNews(organization, news)
-  const end: JobEnd =
-    job === undefined ? { end: 'lost' } : await endOfJob(opened.queues[job.queue], job.id, { ...waiting, onNews })
+  const end: JobEnd = job ? await endOfJob(opened.queues[job.queue], job.id, { ...waiting, onNews }) : { end: 'lost' }
   if (end.end === 'left') return undefined
-  const runs = await waiting.listRuns(organization)
-  if (end.end === 'lost') {
-    if (job !== undefined && (await wasCancelled(opened, organization, job.id)))
-      return failed(new Cancelled(`${organization}: its job was cancelled before it was started.`))
-    const since = runs.find((run) => run.finishedAtMs !== undefined && run.startedAtMs >= waiting.askedAtMs)
-    return since === undefined ? failed(new QueueUnavailable(`${organization}: ${LOST}`)) : inMirror(since)
-  }
-  const run = runs.find((report) =>
-    end.end === 'completed'
-      ? report.runId === end.counts['runId']
-      : report.error && reasonOf(inMirror(report).outcome) === end.reason,
-  )
+  const run = (await waiting.listRuns(organization)).find((report) => isOf(report, end, waiting.askedAtMs))
   if (run !== undefined) return inMirror(run)
   if (end.end === 'failed') return failed(errorFrom(organization, end.reason))
+  if (end.end === 'lost') {
+    const cancelled = job && (await listCancellations(opened.backend.values)).get(organization)?.jobs.includes(job.id)
+    return failed(
+      cancelled === true
+        ? new Cancelled(`${organization}: its job was cancelled before it was started.`)
+        : new QueueUnavailable(`${organization}: ${LOST}`),
+    )
+  }
   const report = emptyReport({ organization, trigger: 'manual', startedAtMs: waiting.now() })
   const outcome: Outcome = { report: { ...report, ...end.counts, status: 'complete' }, error: undefined }
   if (Object.keys(end.counts).length > 0) return { outcome, from: 'queue' }
   return { outcome, from: job?.queue === 'quick' ? 'no-quick-run' : 'none-needed' }
 }
 
+/** Whether a run of the mirror is that of the job. For a lost job that is one which has ended since it was asked for. */
+function isOf(report: Report, end: JobEnd, askedAtMs: number): boolean {
+  if (end.end === 'completed') return report.runId === end.counts['runId']
+  if (end.end === 'failed') return report.error !== undefined && reasonOf(inMirror(report).outcome) === end.reason
+  return report.finishedAtMs !== undefined && report.startedAtMs >= askedAtMs
+}
+
 const LOST = 'its job is no longer in the queue, and no run since then has ended here. Request it again.'
 
 function inMirror(report: Report): WaitedOutcome {
   return { outcome: { report, error: report.error && reportedError(report.error) }, from: 'mirror' }
-}
-
-async function wasCancelled({ backend }: OpenedQueue, organization: string, id: string): Promise<boolean> {
-  const cancelled = await listCancellations(backend.values)
-  return cancelled.get(organization)?.jobs.includes(id) === true
 }
 
 /** The error of a run that only the queue reports, as `code: message`; the queue gives up jobs too, in its own words. */

@@ -109,19 +109,12 @@ function parse(cron: string, fromMs = 0) {
   return CronExpressionParser.parse(withoutRepeats(cron), { tz: 'UTC', currentDate: new Date(fromMs) })
 }
 
-/** The same moments, each named once: the parser refuses `0,7` and `1-5,3`, which other programs read. */
+/** The same moments, each value of a list named once: the parser refuses `0,7`, which other programs read as Sunday. */
 function withoutRepeats(cron: string): string {
   const fields = cron.trim().split(/\s+/)
   const once = fields.map((field, index) => {
     const parts = field.split(',')
-    if (parts.length === 1) return field
-    const values = parts.flatMap((part): readonly (number | string)[] => {
-      const { minute, hour, dayOfMonth, month, dayOfWeek } = CronExpressionParser.parse(
-        fields.map((_, at) => (at === index ? part : '*')).join(' '),
-      ).fields
-      return [minute, hour, dayOfMonth, month, dayOfWeek][index]?.values ?? []
-    })
-    return [...new Set(index === DAY_OF_WEEK ? values.map((day) => (day === 7 ? 0 : day)) : values)].join(',')
+    return [...new Set(index === DAY_OF_WEEK ? parts.map((day) => day.replace(/^(7|sun)$/i, '0')) : parts)].join(',')
   })
   return once.join(' ')
 }
@@ -142,24 +135,6 @@ type WithQuick = Schedule & { quick?: string }
 /** When an organization has quick runs: its own cron line in the same time zone. Undefined where it has none. */
 export function quickSchedule({ quick, ...night }: WithQuick): Schedule | undefined {
   return quick === undefined ? undefined : { ...night, cron: quick }
-}
-
-/** The quick runs of an organization in the next 24 hours, the first of all to come, and whether each meets a full run. */
-export type QuickOutlook = { inADay: number; nextMs: number; isAlwaysAtNight: boolean }
-
-const LOOKED_AT = 20
-
-/** What the quick line of an organization comes to; undefined where it has none. Throws for lines without a future moment. */
-export function quickOutlook(organization: string, schedule: WithQuick, nowMs: number): QuickOutlook | undefined {
-  const quick = quickSchedule(schedule)
-  if (quick === undefined) return undefined
-  let inADay = 0
-  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs)) inADay += 1
-  let atMs = nowMs
-  const isAlwaysAtNight = Array.from({ length: LOOKED_AT }, () => (atMs = nextAfter(quick, atMs))).every(
-    (momentMs) => nextAfter(schedule, momentMs - 1) === momentMs,
-  )
-  return { inADay, nextMs: nextDueMs(organization, quick, nowMs), isAlwaysAtNight }
 }
 
 /** Throws one ConfigError for all mistakes in the schedules. */

@@ -20,7 +20,7 @@ import type { CustomersPage, Source } from '../source/customers.ts'
 import { examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 import { closing, namedConfig } from './command.ts'
-import { configOption, count, duration, moment, shellWord } from './output/say.ts'
+import { configOption, count, duration, shellWord } from './output/say.ts'
 
 /** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
 export type Finding = Found & {
@@ -293,31 +293,15 @@ async function* checkPrivacy(organization: Organization, { stored, config, named
   }
 }
 
-/** Whether a worker would take the schedule; then when there are quick runs, and what each may cost. */
-async function* checkSchedule({ id, schedule, ...organization }: Organization, file: string): AsyncGenerator<Finding> {
-  if (schedule === undefined) return
-  const { scheduleMistakes, quickOutlook } = await import('../../jobs/schedule/due-times.ts')
-  const nowMs = Date.now()
-  const mistakes = scheduleMistakes({ organizations: [{ id, schedule, ...organization }], file }, nowMs)
-  if (mistakes.length > 0) {
-    const said = mistakes.map(({ message }) => message).join('\n')
-    const fix = 'Change that line of the schedule.'
-    yield { what: `schedule of ${id}`, said, error: new ConfigError(mistakes), fix }
-    return
-  }
-  const outlook = quickOutlook(id, schedule, nowMs)
-  if (outlook === undefined) return
-  const { inADay, nextMs, isAlwaysAtNight } = outlook
-  const found = isAlwaysAtNight
-    ? warning(
-        `at each of their moments ("${schedule.quick}") the whole list is read anyway, so none is made`,
-        'Name moments between the runs of cron, or remove quick.',
-      )
-    : { said: `${count(inADay, 'run')} in the next 24 hours, the next at ${moment(nextMs)}, ${QUICK_LIMIT}` }
-  yield { what: `quick runs of ${id}`, ...found }
+/** Whether a worker would take the schedule. */
+async function* checkSchedule(organization: Organization, file: string): AsyncGenerator<Finding> {
+  const { scheduleMistakes } = await import('../../jobs/schedule/due-times.ts')
+  const mistakes = scheduleMistakes({ organizations: [organization], file }, Date.now())
+  if (mistakes.length === 0) return
+  const said = mistakes.map(({ message }) => message).join('\n')
+  const fix = 'Change that line of the schedule.'
+  yield { what: `schedule of ${organization.id}`, said, error: new ConfigError(mistakes), fix }
 }
-
-const QUICK_LIMIT = 'each with at most a twelfth of the requests of a full scan, or 40 if that is more'
 
 /** Asks for the first page as a run does, without waiting. */
 async function checkAnswer(organization: Organization, signal: AbortSignal): Promise<Finding> {

@@ -4,10 +4,95 @@ import { plainLines } from '../text/plain-text.ts'
 import { isoTime } from '../time/moments.ts'
 import { grouped, moment } from '../text/wording.ts'
 import { ago } from './sentences.ts'
-import { STYLE } from './style.ts'
 
 /** A piece of a page. Texts put into it are escaped. */
 export type Html = ReturnType<typeof html>
+
+/** The style of every page: calm, in light and dark, on a phone and on a wide screen. */
+const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: #f7f6f3; --card: #ffffff; --ink: #1d1f22; --soft: #5a5f66; --rule: #e3e1db;
+  --good: #1d7a4c; --weak: #8a6100; --bad: #b3261e; --busy: #1b5fa7; --quiet: #8a9099;
+  --good-tint: #e6f3eb; --weak-tint: #f9f0d9; --bad-tint: #fbe9e7; --busy-tint: #e5effa; --quiet-tint: #eeeeec;
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    --paper: #131518; --card: #1b1e22; --ink: #e9e8e4; --soft: #a7abb2; --rule: #2d3137;
+    --good: #6fcb9a; --weak: #e3b75a; --bad: #ff9088; --busy: #8fbcf4; --quiet: #858b94;
+    --good-tint: #17301f; --weak-tint: #352a10; --bad-tint: #3a1a18; --busy-tint: #162a40; --quiet-tint: #26292e;
+  }
+}
+* { box-sizing: border-box; margin: 0; }
+body {
+  background: var(--paper); color: var(--ink); padding: 2rem 1rem 4rem; overflow-wrap: anywhere;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+}
+main, .top, .foot { max-width: 68rem; margin-inline: auto; }
+a { color: var(--busy); text-underline-offset: 0.15em; }
+a:focus-visible, summary:focus-visible, input:focus-visible, button:focus-visible { outline: 2px solid var(--busy); outline-offset: 2px; }
+.top { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; align-items: baseline; justify-content: space-between; }
+h1 { font-size: 1.5rem; line-height: 1.25; letter-spacing: -0.01em; }
+h2 { font-size: 0.8125rem; letter-spacing: 0.06em; text-transform: uppercase; color: var(--soft); margin: 2.25rem 0 0.75rem; font-weight: 600; }
+h3 { font-size: 1.0625rem; line-height: 1.3; }
+.soft, .foot, figcaption { color: var(--soft); font-size: 0.875rem; }
+.lead { font-size: 1.125rem; margin-top: 0.75rem; }
+.notice { color: var(--bad); background: var(--bad-tint); border-radius: 10px; padding: 0.6rem 1.25rem; margin-top: 0.75rem; }
+.foot { margin-top: 3rem; }
+.foot p + p { margin-top: 0.25rem; }
+.find { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; margin-top: 1.25rem; }
+.find input, .find button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--quiet); border-radius: 6px; padding: 0.3rem 0.7rem; min-width: 0; }
+.pages { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; margin-top: 1.5rem; }
+.card { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 1.1rem 1.25rem; }
+.card + .card { margin-top: 0.75rem; }
+.organization { display: grid; gap: 0.75rem 2rem; grid-template-columns: minmax(0, 1fr); }
+.head { display: flex; flex-wrap: wrap; gap: 0.35rem 0.6rem; align-items: center; }
+.state { font-size: 0.8125rem; font-weight: 600; line-height: 1.4; padding: 0.1rem 0.6rem; border-radius: 999px; white-space: nowrap; }
+.state.good { color: var(--good); background: var(--good-tint); }
+.state.weak { color: var(--weak); background: var(--weak-tint); }
+.state.bad { color: var(--bad); background: var(--bad-tint); }
+.state.busy { color: var(--busy); background: var(--busy-tint); }
+.state.quiet { color: var(--soft); background: var(--quiet-tint); }
+.words > * + * { margin-top: 0.35rem; }
+.words > * { max-width: 42rem; }
+.head + .words { margin-top: 0.6rem; }
+code { font: 0.875em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; background: var(--quiet-tint); border-radius: 4px; padding: 0.1em 0.4em; }
+.progress { display: flex; gap: 0.75rem; align-items: center; }
+progress { flex: 1; height: 0.5rem; max-width: 20rem; min-width: 5rem; appearance: none; border: 0; border-radius: 99px; overflow: hidden; background: var(--busy-tint); }
+progress::-webkit-progress-bar { background: var(--busy-tint); }
+progress::-webkit-progress-value { background: var(--busy); }
+progress::-moz-progress-bar { background: var(--busy); }
+.facts { display: flex; flex-wrap: wrap; gap: 0.15rem 1.5rem; margin-top: 0.75rem; }
+.facts div { display: flex; gap: 0.4rem; }
+.facts dt { color: var(--soft); }
+.facts dd, .facts dt { font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+figure { min-width: 0; }
+.chart { display: block; width: 100%; height: 4.5rem; }
+.chart .good { fill: var(--good); } .chart .weak { fill: var(--weak); } .chart .bad { fill: var(--bad); } .chart .open { fill: var(--quiet); }
+.chart .changes { fill: var(--busy); opacity: 0.65; }
+.chart .cross { stroke: var(--bad); stroke-width: 1.5; fill: none; }
+.chart .line { stroke: var(--quiet); stroke-width: 1; fill: none; }
+figcaption { margin-top: 0.35rem; }
+details { margin-top: 0.5rem; font-size: 0.875rem; }
+summary { color: var(--busy); cursor: pointer; width: fit-content; }
+.runs { list-style: none; padding: 0; margin-top: 0.5rem; }
+.runs li { padding: 0.25rem 0; border-top: 1px solid var(--rule); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: start; padding: 0.35rem 0.5rem 0.35rem 0; border-top: 1px solid var(--rule); font-weight: 400; vertical-align: top; }
+tr:first-child > * { border-top: 0; }
+th { color: var(--soft); width: 55%; }
+.reasons dt { font-weight: 600; margin-top: 0.6rem; }
+.reasons dd { margin: 0; }
+.strip { display: block; width: 100%; height: 1.5rem; margin-top: 0.75rem; }
+.strip .list { fill: var(--good-tint); stroke: var(--good); } .strip .list.open { fill: var(--quiet-tint); stroke: var(--quiet); } .strip .hole { fill: var(--bad); }
+@media (min-width: 48rem) {
+  body { padding: 3rem 2rem 5rem; }
+  .organization { grid-template-columns: minmax(0, 1fr) minmax(0, 17rem); }
+  .halves { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.75rem; align-items: start; }
+  .halves .card + .card { margin-top: 0; }
+}
+@media print { body { background: #ffffff; padding: 0; } .find, .pages { display: none; } .card { break-inside: avoid; } }
+`
 
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
 

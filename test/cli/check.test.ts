@@ -219,23 +219,6 @@ test('a mirror where nothing can be made is reported, and with an organization t
 
 const NIGHT = { cron: '0 2 * * *', timezone: 'UTC' }
 
-test.each<[quick: string, said: RegExp]>([
-  [
-    '*/15 * * * *',
-    /^✔ quick runs of acme: 96 runs in the next 24 hours, the next at .* UTC, each with at most a twelfth/,
-  ],
-  [
-    '00 2 * * 1-5',
-    /^! quick runs of acme: at each of their moments .* is read anyway.*\n {4}fix: Name moments between/,
-  ],
-  ['never', /^nothing about/],
-])('check says when there are quick runs: %s', async (quick, said) => {
-  const { code, of } = await checked({ schedule: { ...NIGHT, quick } })
-
-  expect(code).toBe(0)
-  expect(of('quick runs of acme')).toMatch(said)
-})
-
 test.each([
   [{ cron: '0 2 30 2 *' }, /its cron line names no moment/],
   [{ quick: '0 0 31 2 *' }, /its quick line names no moment/],
