@@ -3,7 +3,7 @@ import { QueueUnavailable, isOurs } from '../../src/errors/errors.ts'
 import { type TlsFailure, codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { backoffMs } from '../../src/time/durations.ts'
-import { within } from './deadline.ts'
+import { oneAtATime, within } from './deadline.ts'
 import type { Timings } from '../timings.ts'
 
 /**
@@ -113,18 +113,24 @@ const LEAST_SHARE = 0.5
  */
 export function watchQueue({ queues, workers, write, log, timings, ...watching }: Watching): { stop: () => void } {
   const { monotonicMs, random, onBack } = watching
+  const { lookMs, settleMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
   const lost = createSparseLog((fields) => log.warn(fields, 'queue lost'), monotonicMs)
   const refused = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
   let state: 'working' | 'failing' | 'trying' | 'stopped' = 'working'
-  let isLost = false
-  /** Whether a loss was logged that is not over. */
-  let isLossLogged = false
-  let tries = 1
+  // A loss is reported by each client in its own words, and logged once until it is over.
+  let [isLost, isLossLogged, tries] = [false, false, 1]
   let timer: NodeJS.Timeout | undefined
-  let asked: Promise<'written' | 'refused'> | undefined
+  const after = (ms: number, work: () => void) => {
+    clearTimeout(timer)
+    timer = setTimeout(work, ms)
+  }
 
-  for (const queue of queues) queue.on('error', failed)
-  for (const worker of workers) worker.on('error', (error: unknown) => !isOfOneJob(error) && failed(error))
+  function report(error: unknown): void {
+    isLost = !isRefusal(error)
+    const reason = codeAndReason(error)
+    if (isLost) isLossLogged = lost.report('lost', { reason }) || isLossLogged
+    else refused.report(reason)
+  }
 
   function failed(error: unknown): void {
     if (state === 'stopped') return
@@ -133,67 +139,52 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
     if (state === 'trying' && !isLost) tries += 1
     state = 'failing'
     for (const worker of workers) worker.pause(true).catch(report)
-    wait()
+    lookLater()
   }
 
-  function report(error: unknown): void {
-    isLost = !isRefusal(error)
-    // The clients of a lost queue report each in its own words.
-    if (isLost) isLossLogged = lost.report('lost', { reason: codeAndReason(error) }) || isLossLogged
-    else refused.report(codeAndReason(error))
+  function lookLater(): void {
+    after(isLost ? lookMs : backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }), () => void look())
   }
 
-  function wait(): void {
-    const { lookMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
-    schedule(() => void ask(), isLost ? lookMs : backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }))
-  }
+  // A client keeps what it could not send until the queue is back: it is not given more.
+  const ask = oneAtATime(() =>
+    write().then(resume, (error: unknown) => {
+      if (state === 'failing') report(error)
+    }),
+  )
 
-  async function ask(): Promise<void> {
-    // A client keeps what it could not send until the queue is back: it is not given more.
-    asked ??= write()
-      .then(
-        () => 'written' as const,
-        (error: unknown) => {
-          if (state === 'failing') report(error)
-          return 'refused' as const
-        },
-      )
-      .finally(() => (asked = undefined))
-    const answer = await within(asked, isLost ? timings.lookMs : timings.longestPauseMs, 'late' as const)
+  async function look(): Promise<void> {
+    await within(ask(), isLost ? lookMs : longestMs, undefined)
     if (state !== 'failing') return
-    if (answer === 'written') return resume()
     if (!isLost) tries += 1
-    wait()
+    lookLater()
   }
 
   function resume(): void {
-    const wasLost = isLost
+    if (state !== 'failing') return
     if (isLossLogged) log.info('queue back')
     isLossLogged = false
-    if (wasLost) onBack()
+    if (isLost) onBack()
     state = 'trying'
-    schedule(() => settle(wasLost), timings.settleMs)
-    for (const worker of workers) if (isTrying()) worker.resume()
+    after(settleMs, settle)
+    // One that fails at once pauses them again.
+    for (const worker of workers) if (!isFailing()) worker.resume()
   }
 
-  /** Whether the workers were just resumed: a failure then pauses them again. */
-  function isTrying(): boolean {
-    return state === 'trying'
+  function isFailing(): boolean {
+    return state === 'failing'
   }
 
-  function settle(wasLost: boolean): void {
+  function settle(): void {
     state = 'working'
     tries = 1
-    if (wasLost) return
+    if (isLost) return
     log.info({ leftOut: refused.forget() }, 'queue works again')
     onBack()
   }
 
-  function schedule(work: () => void, ms: number): void {
-    clearTimeout(timer)
-    timer = setTimeout(work, ms)
-  }
-
+  for (const queue of queues) queue.on('error', failed)
+  for (const worker of workers) worker.on('error', (error: unknown) => !isOfOneJob(error) && failed(error))
   return {
     stop: () => {
       state = 'stopped'

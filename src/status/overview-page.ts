@@ -225,8 +225,8 @@ function chartWords(runs: readonly LatestRun[]): string {
   const failed = runs.filter((run) => kindOf(run) === 'bad').length
   const longest = Math.max(...runs.map(({ durationMs }) => durationMs))
   const most = Math.max(...runs.map(changesOf))
-  const span = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
-  return `${span}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}, at most ${count(most, 'change')}.`
+  const which = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
+  return `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}, at most ${count(most, 'change')}.`
 }
 
 function kindOf({ status, proof }: LatestRun): Kind {

@@ -101,14 +101,6 @@ test.each<[string, Partial<RecordedOrganization>, boolean]>([
   expect(memory.isUpToDate(PLAN, [{ ...LAST, ...since }])).toBe(isUpToDate)
 })
 
-test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
-  const memory = new PublishMemory()
-  const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
-  await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
-
-  expect(memory.isUpToDate(PLAN, [LAST])).toBe(false)
-})
-
 test.each([
   ['stay for readers', { replaced: 1, isLeft: false }],
   ['could not be removed for the moment', { replaced: 0, isLeft: true }],
