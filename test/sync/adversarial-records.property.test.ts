@@ -12,7 +12,7 @@ import { type Asked, wireTo } from '../support/played-wire.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Histories of some nights each; a thirtieth of them in `npm test`. */
-const HISTORIES = seeds(150, { least: 3, every: 60 })
+const HISTORIES = seeds(150, { least: 2, every: 75 })
 
 test('records written to be cut or recognized wrongly give the mirror of the same records written plainly', async () => {
   let complete = 0
