@@ -6,98 +6,38 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { redisProgram } from '../../bench/redis-server.ts'
 
 /**
- * The test files that take longest on an idle machine, the longest first: begun last, one of them would keep a single core busy
- * at the end. Vitest orders the others by the times it remembers, and in a fresh clone by their sizes.
+ * The files that take longest in a deep run of a fresh clone: begun last, one of them would keep a single core busy at the end. Vitest orders
+ * the others by the times it remembers, or by their sizes.
  */
 const LONGEST = [
-  // In deep runs.
   'handing-on/warehouses',
   'package.deep',
+  'jobs/run/quick-job.deep',
   'jobs/shared-queue/redis-loss.deep',
   'status/overview.deep',
   'sync/random-days.property',
   'cli/read-postgres.deep',
   'store/postgres/killed-server',
+  'documents.deep',
   'scan/services',
   'scan/nights.property',
   'cli/export-process.deep',
   'jobs/worker.deep',
   'scan-on-the-service',
-  'documents.deep',
-  'ops/monitoring.deep',
-  'copies/publish/publish-killed',
-  'cli/sandbox-and-demo',
-  'bench/scoreboard',
-  'cli/worker',
-  'cli/sql',
-  'cli/export',
-  'copies/open-to-read',
-  'copies/backup/backup',
-  'copies/export/partitions',
-  'store/retention',
-  'cli/publish',
-  'copies/publish/publish-target',
-  'bench/bench',
-  'jobs/monitoring/monitoring',
-  'sync/list-as-read',
-  'service/scenarios',
-  'cli/sync-stopped',
-  'cli/program',
-  'letting-go/letting-go.property',
-  'copies/export/copy-and-changes',
-  'sync/crash',
-].map(pathOf)
-
-/** The files that mostly wait: for a process, or until a time has passed. */
-const WAITING = [
-  // In deep runs. The first waits for up to a minute.
-  'jobs/run/quick-job.deep',
-  'jobs/shared-queue/redis-refuses.deep',
-  'jobs/shared-queue/takeover.deep',
-  'jobs/publish/publisher.deep',
-  'jobs/queue/queue-unreachable.deep',
-  'cli/check-queue.deep',
-  'copies/backup/restore.deep',
-  'jobs/worker',
-  'jobs/shared-queue/two-configurations',
-  'jobs/shared-queue/redis-refuses',
-  'copies/backup/restore',
-  'jobs/shared-queue/redis-loss',
-  'jobs/publish/publisher',
-  'jobs/renamed-organization',
-  'cli/run-wait',
-  'jobs/configuration/config-reload',
-  'bad-input',
-  'cli/forget',
-  'cli/organizations',
-  'cli/cancel',
-  'cli/sync',
-].map(pathOf)
-
-/** Several of them at once would leave a core idle, so they are spread among the others. */
-const BETWEEN = 3
+]
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line no-array-sort -- it is a sequencer that sorts, and it returns another list.
     const sorted = await super.sort(files)
-    const waiting = sorted.filter((file) => placeIn(WAITING, file) < WAITING.length)
-    const busy = sorted
-      .filter((file) => !waiting.includes(file))
-      .toSorted((a, b) => placeIn(LONGEST, a) - placeIn(LONGEST, b))
-    const spread = busy.flatMap((file, at) => (at % BETWEEN === 0 ? [...waiting.splice(0, 1), file] : [file]))
-    return [...spread, ...waiting]
+    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
   }
 }
 
-/** Its length, if the file is not in the list. */
-function placeIn(list: readonly string[], { moduleId }: TestSpecification): number {
-  const place = list.findIndex((path) => moduleId.endsWith(path))
-  return place === -1 ? list.length : place
-}
-
-function pathOf(name: string): string {
-  return `/test/${name}.test.ts`
+/** The length of the list, if the file is not in it. */
+function placeOf({ moduleId }: TestSpecification): number {
+  const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+  return place === -1 ? LONGEST.length : place
 }
 
 /** Files of long tests, `NAME.deep.test.ts`: `NAME.test.ts` beside them tests the main promise in less time. */
