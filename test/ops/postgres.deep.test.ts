@@ -10,7 +10,7 @@ import { aFullMirror } from '../support/full-mirror.ts'
 import { opsFile } from '../support/metrics.ts'
 import { pgliteConnections } from '../support/pglite-connections.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
-import { openKeptPglite } from '../support/postgres/kept-pglite.ts'
+import { openKeptPglite } from '../support/postgres/server.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aWorkplace } from '../support/workplace.ts'
 

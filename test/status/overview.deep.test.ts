@@ -6,9 +6,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createPages, serveHttp } from '../../jobs/monitoring/endpoints.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
-import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/full-mirror.ts'
+import { cardsOf, IN_STATES, LOOKED_AT_MS, mirrorAllStates, overviewOf, overviewOfAll } from '../support/full-mirror.ts'
 import { aPlayedMirror, valueOf } from '../support/mirror-file.ts'
-import { cardsOf, overviewOfAll, overviewOf } from '../support/overview-page.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']

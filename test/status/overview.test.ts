@@ -8,9 +8,8 @@ import { ago } from '../../src/status/sentences.ts'
 import { progressOf } from '../../src/status/standing.ts'
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
-import { LOOKED_AT_MS } from '../support/full-mirror.ts'
+import { cardsOf, LOOKED_AT_MS, overviewOf, overviewOfAll } from '../support/full-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
-import { cardsOf, overviewOf, overviewOfAll } from '../support/overview-page.ts'
 
 const UNDERWAY = { organization: 'acme', runId: 7, startedAtMs: 0, isQuick: false, readBefore: 0, read: 0, total: 100 }
 

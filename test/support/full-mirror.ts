@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
+import type { Pause } from '../../src/model/pause.ts'
+import { type Overview, readOverview } from '../../src/status/overview.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
@@ -237,4 +239,33 @@ async function nightsToExport(open: Mirror): Promise<void> {
   const later = [aCustomer(1, { name: 'Ada, "Countess"', vip: { n: 1 } }), ...customers(3, 4)]
   await night(open, 1, later, rule)
   await night(open, 2, later, rule)
+}
+
+/** The overview of organizations in all states. */
+export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
+  return overviewOf(await aPlayedMirror(mirrorAllStates), IN_STATES, paused)
+}
+
+/** The overview of a mirror. */
+export function overviewOf(
+  mirror: Mirror,
+  ids: readonly string[],
+  paused: Record<string, Pause> = {},
+): Promise<Overview> {
+  const organizations = ids.map((id) => ({ id, dueOf: dueEveryNight, paused: paused[id] }))
+  return readOverview(mirror, { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+}
+
+/** The text of each card, by its organization. */
+export function cardsOf(page: string): Map<string, string> {
+  const cards = page.split('<article').slice(1)
+  return new Map(
+    cards.map((card) => [
+      /<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '',
+      card
+        .replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ]),
+  )
 }

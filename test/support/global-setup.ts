@@ -7,11 +7,10 @@ import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { z } from 'zod'
 import { PLAIN_USER, postgresPrograms } from '../../bench/postgres-server.ts'
+import { startRedis } from '../../bench/redis-server.ts'
 import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { onPostgres } from './mirror-choice.ts'
-import { openKeptPglite } from './postgres/kept-pglite.ts'
-import { startTestServer } from './postgres/server.ts'
-import { startRedis } from '../../bench/redis-server.ts'
+import { openKeptPglite, startTestServer } from './postgres/server.ts'
 import { chosenQueue } from './test-run.ts'
 
 declare module 'vitest' {

@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3'
 import { existsSync, readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { POSTGRES_USER } from './mirror-choice.ts'
 import { statementsOn } from './postgres/statement.ts'

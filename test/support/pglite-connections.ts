@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { type Client, type Connections, Texts, VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
-import { openKeptPglite } from './postgres/kept-pglite.ts'
+import { openKeptPglite } from './postgres/server.ts'
 
 let shared: Promise<PGlite> | undefined
 

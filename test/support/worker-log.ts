@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
 import { aGate } from './gate.ts'
-import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
+import { aJobsWorkplace, aQueue, someQueues } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
 import { childProgram } from './run-cli.ts'
@@ -201,14 +201,18 @@ export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Pr
   return redis
 }
 
-export async function aPlaceOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
-  const sandbox = await aSandbox({ customers: [400], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
-  return place
+/** A folder with a configuration for a queue on that server. */
+export async function aPlaceOn(
+  redis: RedisServer,
+  { organizations = 1, gate = aGate({ fromPage: 1000 }), queue = aQueue(redis.url) } = {},
+) {
+  const customers = Array.from({ length: organizations }, () => 400)
+  const sandbox = await aSandbox({ customers, intercept: gate.intercept })
+  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue })
 }
 
 export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
-  const place = await aPlaceOn(redis, gate)
+  const place = await aPlaceOn(redis, gate && { gate })
   return { redis, place, worker: startWorker(place) }
 }
 
@@ -217,4 +221,56 @@ export async function aPlaceOf(count: number) {
   const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
   const organizations = organizationsOf(sandbox)
   return { place: aJobsWorkplace(organizations), organizations }
+}
+
+/** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */
+export const ORGANIZATIONS = 9
+
+/** What makes a Redis refuse to write, what ends that, and what is said of it. */
+export const REFUSALS: [what: string, begin: string[], end: string[], reason: string, remedy: string][] = [
+  [
+    'is full',
+    ['CONFIG', 'SET', 'maxmemory', '1'],
+    ['CONFIG', 'SET', 'maxmemory', '0'],
+    'OOM',
+    'repair there what it says',
+  ],
+  [
+    'has become a replica',
+    ['REPLICAOF', '127.0.0.1', '1'],
+    ['REPLICAOF', 'NO', 'ONE'],
+    'READONLY',
+    'repair there what it says',
+  ],
+]
+
+/** Gives the server a command in words. */
+export async function command(redis: RedisServer, [name = '', ...parameters]: string[]): Promise<void> {
+  await redis.command(name, ...parameters)
+}
+
+/** What the worker answers to /readyz. */
+export async function readiness(worker: WorkerLog): Promise<Record<string, unknown>> {
+  const { http } = await worker.said((line) => line.http !== undefined)
+  return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
+}
+
+type Queue = {
+  queues: Awaited<ReturnType<typeof someQueues>>['queues']
+  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
+}
+
+/** A folder for a worker, and how to work in its queue while no worker runs. */
+export async function aPausedPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
+  /** An embedded queue is open in one place at a time. */
+  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
+    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
+    try {
+      return await work({ queues, values: backend.values })
+    } finally {
+      await close()
+    }
+  }
+  return { place, inQueue }
 }

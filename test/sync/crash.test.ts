@@ -3,10 +3,9 @@ import { openMirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { dice } from '../support/dice.ts'
 import { changingList, listedSource, mirroring } from '../support/listed-source.ts'
-import { aMirrorFile } from '../support/mirror-file.ts'
+import { aMirrorFile, expectHolds, expectSound } from '../support/mirror-file.ts'
 import { childProgram, killedAfter } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
-import { expectHolds, expectSound } from '../support/sound-mirror.ts'
 
 const KILLS = seeds(4, { least: 1 })
 const SEEDS = Array.from({ length: seeds(3, { least: 1 }) }, (_, index) => index + 1)

@@ -2,11 +2,10 @@ import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses.ts'
 import { ALL } from '../../../src/model/pause.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { aPlace, readiness } from '../../support/paused-worker.ts'
-import { startWorker } from '../../support/worker-log.ts'
+import { aPausedPlace, readiness, startWorker } from '../../support/worker-log.ts'
 
 test('a pause with an end ends by itself', async () => {
-  const { place, inQueue } = await aPlace()
+  const { place, inQueue } = await aPausedPlace()
   const untilMs = Date.now() + 1000
   await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs }))
   const worker = startWorker(place)

@@ -7,8 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { isEmbedded } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { aPlace, readiness } from '../../support/paused-worker.ts'
-import { type LogLine, startWorker } from '../../support/worker-log.ts'
+import { aPausedPlace, type LogLine, readiness, startWorker } from '../../support/worker-log.ts'
 
 const isPutOff =
   (organization: string) =>
@@ -16,7 +15,7 @@ const isPutOff =
     msg === 'run put off' && fields['organization'] === organization
 
 test('a paused organization starts no run, and uses no attempt of its job; resumed, it is made up for once', async () => {
-  const { place, inQueue } = await aPlace()
+  const { place, inQueue } = await aPausedPlace()
   await inQueue(({ values }) => pause(values, ['acme'], { nowMs: Date.now(), untilMs: undefined }))
   const worker = startWorker(place)
   await worker.ran('globex')
@@ -44,7 +43,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
 if (!isEmbedded) {
   test('workers see a pause while they run: a run under way ends, and the next is put off until all are resumed', async () => {
     const gate = aGate({ fromPage: 2 })
-    const { place, inQueue } = await aPlace({ customers: [250, 3], intercept: gate.intercept })
+    const { place, inQueue } = await aPausedPlace({ customers: [250, 3], intercept: gate.intercept })
     const worker = startWorker(place)
     await gate.reached
     await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: undefined }))
@@ -65,7 +64,7 @@ if (!isEmbedded) {
   })
 
   test('one of two resumed runs, the other stays', async () => {
-    const { place, inQueue } = await aPlace()
+    const { place, inQueue } = await aPausedPlace()
     await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: undefined }))
     const worker = startWorker(place)
     await worker.said(isPutOff('acme'))
@@ -77,7 +76,7 @@ if (!isEmbedded) {
   })
 
   test('a pause that cannot be read is ignored', async () => {
-    const { place, inQueue } = await aPlace()
+    const { place, inQueue } = await aPausedPlace()
     await inQueue(({ values }) => values.write('pause:acme', '{"since":{"newer":true}}'))
     const worker = startWorker(place)
 

@@ -25,7 +25,7 @@ describe('a Redis that', () => {
   test('is gone for good does not keep a worker from stopping', async () => {
     const gate = aGate({ fromPage: 3 })
     const redis = await aRedis()
-    const worker = startWorkerProcess(await aPlaceOn(redis, gate))
+    const worker = startWorkerProcess(await aPlaceOn(redis, { gate }))
     await gate.reached
     await redis.kill()
     await expectStops(worker, 'queue lost')

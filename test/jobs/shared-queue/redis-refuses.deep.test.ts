@@ -4,9 +4,8 @@ import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../../bench/redis-server.ts'
-import { aPlaceOn, command, ORGANIZATIONS, REFUSALS } from '../../support/refusing-redis.ts'
+import { aPlaceOn, aRedis, command, message, ORGANIZATIONS, REFUSALS, startWorker } from '../../support/worker-log.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { aRedis, message, startWorker } from '../../support/worker-log.ts'
 
 describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
   test('is reported once, the workers pause, and work continues by itself', async () => {

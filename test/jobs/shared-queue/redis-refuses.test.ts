@@ -1,7 +1,6 @@
 import { describe, expect, inject, test } from 'vitest'
-import { aPlaceOn, command, REFUSALS } from '../../support/refusing-redis.ts'
+import { aPlaceOn, aRedis, command, REFUSALS } from '../../support/worker-log.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { aRedis } from '../../support/worker-log.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

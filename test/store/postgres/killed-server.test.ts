@@ -8,11 +8,10 @@ import { mirrorOrganization } from '../../../src/sync/mirror-organization.ts'
 import { START_MS } from '../../support/builders.ts'
 import { type Dice, dice as diceOf } from '../../support/dice.ts'
 import { changingList, listedSource, mirroring } from '../../support/listed-source.ts'
-import { valueOf } from '../../support/mirror-file.ts'
-import { seeds } from '../../support/seeds.ts'
+import { expectHolds, expectSound, valueOf } from '../../support/mirror-file.ts'
 import { withPlayedLeases } from '../../support/postgres/played-leases.ts'
 import { startTestServer } from '../../support/postgres/server.ts'
-import { expectHolds, expectSound } from '../../support/sound-mirror.ts'
+import { seeds } from '../../support/seeds.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
   'a server that is killed again and again while it commits loses nothing and doubles nothing',

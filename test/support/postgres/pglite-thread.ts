@@ -1,8 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { workerData } from 'node:worker_threads'
 import { z } from 'zod'
-import { openKeptPglite } from './kept-pglite.ts'
-import { sqliteForms } from './server.ts'
+import { openKeptPglite, sqliteForms } from './server.ts'
 import { frontendMessages, STARTED } from './wire.ts'
 
 /*
