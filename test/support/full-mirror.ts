@@ -170,7 +170,7 @@ const WAITING = {
 } as const
 
 /** Every organization is due at two o'clock each night. */
-export function dueEveryNight(
+function dueEveryNight(
   freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
 ): Due {
   const lastMs = START_MS + TONIGHT * DAY_MS
