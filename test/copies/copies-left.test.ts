@@ -1,12 +1,10 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import { listCopiesLeft } from '../../src/copies/copies-left.ts'
-import { listMirroredOrganizations } from '../../src/copies/organizations.ts'
-import { openMirror } from '../../src/store/mirror.ts'
-import { customers, START_MS } from '../support/builders.ts'
-import { aMirror, aMirrorFile, mirrorPages } from '../support/mirror-file.ts'
+
+import { aMirror } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
@@ -31,15 +29,3 @@ async function aPublishedCopy() {
   const config = await readConfig({ file: place.config, cwd: '/' })
   return { config, copy, older: copy.replace('.db', '-20261126T010203456Z.db') }
 }
-
-test('the organizations of a mirror are listed, and the file stays as it is', async () => {
-  const mirror = await openMirror(aMirrorFile())
-  await mirrorPages(mirror, [customers(1, 2)])
-  await mirror.close()
-  const before = readFileSync(mirror.file)
-
-  expect(await listMirroredOrganizations(mirror.file)).toEqual([
-    { organization: 'acme', active: 2, removed: 0, readAsOfMs: START_MS, retiredAtMs: undefined, isLeaving: false },
-  ])
-  expect(readFileSync(mirror.file).equals(before)).toBe(true)
-})

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { storableText } from '../../src/text/storable-text.ts'
+
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, type Row } from '../support/mirror-file.ts'
 import { DAY_MS, night, scanEnding } from '../store/nights.ts'
+import * as fc from 'fast-check'
+import { seeds } from '../support/seeds.ts'
+import { playNights, type Snapshot, someNights, VALUES } from './random-organizations.ts'
 
 const HISTORY = `SELECT name, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by
   FROM customers_history WHERE organization = 'acme' AND id = ? ORDER BY valid_from`
@@ -26,14 +29,6 @@ test('a customer has one row for each version, with the scans between which each
   ])
 })
 
-test('a customer who is new is known not to have been listed when the scan before began', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(2, 9))
-  await night(mirror, 1, customers(1, 9))
-
-  expect(historyOf(mirror.file, 1)).toEqual([['Customer 1', day(1), null, day(0), null, 'added', null]])
-})
-
 test('a removal that was approved later happened before the run that held it back', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 60))
@@ -43,34 +38,6 @@ test('a removal that was approved later happened before the run that held it bac
   await mirror.approveRemovals(runId, START_MS + 5 * DAY_MS)
 
   expect(historyOf(mirror.file, 1)).toEqual([['Customer 1', day(0), day(5), null, day(1), 'listed', 'removed']])
-})
-
-test('plain scans date changes too, as freshness does', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)])
-  await mirrorPages(mirror, [[aCustomer(1, { name: 'Ada' }), aCustomer(2)]], { atMs: START_MS + DAY_MS })
-
-  expect(historyOf(mirror.file, 1).map(([name, , , after]) => [name, after])).toEqual([
-    ['Customer 1', null],
-    ['Ada', day(0)],
-  ])
-})
-
-test('values come back exactly as they are stored: NULL, empty, quotes, U+0000 and JSON', async () => {
-  const mirror = await aMirror()
-  const values = [null, '', `"it's"`, 'null', '{"a":1}', 'a\0b', '😀', '\ud800']
-  for (const [n, name] of values.entries())
-    await night(mirror, n, [aCustomer(1, { name, vip: { n } }), ...customers(2, 9)])
-
-  const found = rowsOf(
-    mirror.file,
-    `SELECT name, extra FROM customers_history WHERE id = ? ORDER BY valid_from`,
-    customerId(1),
-  )
-
-  expect(found).toEqual(
-    values.map((name, n) => ({ name: name === null ? null : storableText(name), extra: `{"vip":{"n":${n}}}` })),
-  )
 })
 
 test('days between the runs are in customers_daily, and an organization that was never read to its end is not', async () => {
@@ -105,3 +72,95 @@ test('a clock that was set back moves days, and their numbers add up all the sam
     { day: '2026-01-09', active: 8, added: 1 },
   ])
 })
+
+const AT = `SELECT id, ${VALUES} FROM customers_history
+  WHERE organization = ? AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?)`
+
+test('after any nights, the history holds each customer as readers found it after each of them', async () => {
+  await fc.assert(
+    fc.asyncProperty(someNights, async (nights) => {
+      const mirror = await aMirror()
+      const snapshots = await playNights(mirror, nights)
+
+      for (const { organization, time, active } of snapshots) {
+        const then = rowsOf(mirror.file, AT, organization, time, time).map(
+          ({ id, ...values }) => [String(id), values] as const,
+        )
+        expect(then).toHaveLength(active.size)
+        expect(new Map(then)).toEqual(active)
+      }
+    }),
+    { numRuns: seeds(100, { least: 3, every: 40 }) },
+  )
+})
+
+test('after any nights, each change is dated after the last trusted scan that saw the old value', async () => {
+  await fc.assert(
+    fc.asyncProperty(someNights, async (nights) => {
+      const mirror = await aMirror()
+      const snapshots = await playNights(mirror, nights)
+
+      for (const row of rowsOf(mirror.file, 'SELECT * FROM customers_history')) {
+        const { organization, id, opened_by, closed_by, valid_from, valid_to } = row
+        const own = snapshots.filter((snapshot) => snapshot.organization === organization)
+        const before = (time: unknown, isIt: (night: Snapshot) => boolean = () => true) =>
+          own.filter((night) => night.proof !== 'unproven' && night.time < String(time) && isIt(night)).at(-1)?.time ??
+          null
+        expect(row['valid_from_after']).toBe(opened_by === 'listed' ? null : before(valid_from))
+        if (closed_by === 'changed') expect(row['valid_to_after']).toBe(before(valid_to))
+        if (closed_by === 'removed') {
+          const sinceAbsent = own
+            .filter(({ time }) => time <= String(valid_to))
+            .findLast(({ absent }) => !absent.has(String(id)))
+          const lastSeen = before(valid_to, ({ time }) => time <= (sinceAbsent?.time ?? ''))
+          expect(row['valid_to_after']).toBe(lastSeen)
+        }
+        if (closed_by === null) expect([valid_to, row['valid_to_after']]).toEqual([null, null])
+      }
+    }),
+    { numRuns: seeds(100, { least: 3, every: 40 }) },
+  )
+})
+
+test('after any nights, each day has the numbers that comparing every night with the one before gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(someNights, async (nights) => {
+      const mirror = await aMirror()
+      const snapshots = await playNights(mirror, nights)
+
+      const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY organization, day')
+
+      expect(daily).toEqual(
+        ['acme', 'globex'].flatMap((name) => counted(snapshots.filter((s) => s.organization === name))),
+      )
+    }),
+    { numRuns: seeds(150, { least: 4, every: 40 }) },
+  )
+})
+
+/** One row for each day from the first night of an organization to its last, from the snapshots alone. */
+function counted(nights: readonly Snapshot[]): Row[] {
+  const rows: Row[] = []
+  let before: Snapshot['active'] = new Map()
+  const last = nights.at(-1)?.time.slice(0, 10) ?? ''
+  for (let day = nights[0]?.time.slice(0, 10) ?? '9'; day <= last; day = dayAfter(day)) {
+    const row = { organization: nights[0]?.organization, day, active: before.size, added: 0, removed: 0, changed: 0 }
+    for (const { active } of nights.filter(({ time }) => time.startsWith(day))) {
+      row.added += [...active.keys()].filter((id) => !before.has(id)).length
+      row.removed += [...before.keys()].filter((id) => !active.has(id)).length
+      row.changed += [...active].filter(([id, values]) => isOther(values, before.get(id))).length
+      row.active = active.size
+      before = active
+    }
+    rows.push(row)
+  }
+  return rows
+}
+
+function isOther(values: Row, before: Row | undefined): boolean {
+  return before !== undefined && JSON.stringify(values) !== JSON.stringify(before)
+}
+
+function dayAfter(day: string): string {
+  return new Date(Date.parse(day) + 24 * 3_600_000).toISOString().slice(0, 10)
+}

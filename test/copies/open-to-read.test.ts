@@ -1,5 +1,4 @@
-import { renameSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openToRead } from '../../src/copies/open-to-read.ts'
 import { tamper } from '../support/mirror-file.ts'
@@ -33,15 +32,4 @@ test('a reader of a copy that is replaced meanwhile goes on with the one from be
   const after = openToRead(plan.file)
   onTestFinished(() => after.close())
   expect(after.db.prepare('SELECT COUNT(*) FROM customers').pluck().get()).toBe(0n)
-})
-
-test('a copy is found behind a link, and after it was moved', async () => {
-  const file = await aMirrorForOthers()
-  const [link, moved] = [join(dirname(file), 'link.db'), join(dirname(file), 'moved.db')]
-  renameSync(file, moved)
-  symlinkSync(moved, link)
-  const opened = openToRead(link)
-  onTestFinished(() => opened.close())
-
-  expect(opened.db.prepare(COUNT).pluck().get()).toBe(5n)
 })

@@ -34,24 +34,6 @@ export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, c
   return repair
 }
 
-/**
- * The look number `nth` at this file, counted from now until the function that is returned is called, fails with EIO; that function returns
- * whether there was such a look. `existsSync` does not throw: it says that there is no such file.
- */
-export function failAtLook(file: string, nth: number): () => boolean {
-  let looks = 0
-  const fails = (path: unknown) => path === file && (looks += 1) === nth
-  const repair = failOnDisk('statSync', fails)
-  const usual = fs.existsSync
-  const looking = vi.spyOn(fs, 'existsSync').mockImplementation((path) => !fails(path) && usual(path))
-  syncBuiltinESMExports()
-  return () => {
-    looking.mockRestore()
-    repair()
-    return looks >= nth
-  }
-}
-
 /** Until the test ends, no folder can be flushed to the disk. */
 export function failToFlushFolders(code?: string): void {
   failOnDisk('fsyncSync', (descriptor) => fs.fstatSync(Number(descriptor)).isDirectory(), code)

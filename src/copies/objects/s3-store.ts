@@ -12,7 +12,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { createReadStream } from 'node:fs'
 import { bucketEnvironment, type BucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
-import { isOurs, UsageError } from '../../errors/errors.ts'
+import { isOurs } from '../../errors/errors.ts'
 import { type Fault, tlsFailure } from '../../errors/faults.ts'
 import { copyFault } from '../copy-error.ts'
 import type { BucketPlan } from '../publish-plan.ts'
@@ -60,12 +60,9 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
     ask: () =>
-      attempt('ListObjectsV2', async () => {
-        const asked = { Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 }
-        const { IsTruncated } = await client.send(new ListObjectsV2Command(asked))
-        // The client takes any page of the web for an empty list; every list says this.
-        if (IsTruncated === undefined) throw new UsageError(`${shown}: ${NO_LIST}`)
-      }),
+      attempt('ListObjectsV2', () =>
+        client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 })),
+      ),
     /** The text of an object, with a mark of its version; undefined where there is none. */
     readText: (key: string) => attempt('GetObject', () => readText(client, place(key))),
     /**
@@ -114,9 +111,6 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     close: () => client.destroy(),
   }
 }
-
-const NO_LIST =
-  'what answers there is not a service that speaks S3: it may be a web page, such as the console of MinIO. Correct AWS_ENDPOINT_URL_S3.'
 
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
 function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {

@@ -1,14 +1,14 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+
 import { expect, onTestFinished, test } from 'vitest'
 import { restoredText } from '../../../src/cli/restore.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { makeNight } from '../../support/alike-nights.ts'
-import { aBackup, aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
-import { failAtLook } from '../../support/failing-disk.ts'
+
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { replacedMirrors } from '../../../src/copies/restore.ts'
 
@@ -56,27 +56,6 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
   expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: 2 })
   expect(left).not.toContain(customerId(3))
   expect(left).not.toContain(customerId(5))
-})
-
-test('where the disk fails at any one look at the mirror, the restore fails, or keeps the mirror and those forgotten in it', async () => {
-  const place = await aBackup()
-  await forget(place.mirror, 'acme', [3])
-  const bytes = readFileSync(place.mirror)
-  for (let nth = 1, isThere = true; isThere; nth += 1) {
-    rmSync(dirname(place.mirror), { recursive: true })
-    mkdirSync(dirname(place.mirror), { mode: 0o700 })
-    writeFileSync(place.mirror, bytes, { mode: 0o600 })
-    const repair = failAtLook(place.mirror, nth)
-    const restored = await restore(place.backup, place.mirror).catch((error: unknown) => error)
-    isThere = repair()
-
-    if (restored instanceof Error) {
-      expect(restored).toMatchObject({ name: 'MirrorUnusable', code: 'full' })
-      expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers')).toBe(11)
-    } else {
-      expect(restored).toMatchObject({ kept: expect.stringContaining('-replaced-'), forgotten: 1 })
-    }
-  }
 })
 
 async function mirroredAndBackedUp(mirror: string): Promise<{ file: string }> {

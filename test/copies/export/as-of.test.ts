@@ -53,12 +53,6 @@ test.each([
   await expect(exportedFrom(mirror.file, { asOf })).rejects.toThrow(said)
 })
 
-test('a mirror without any run has nothing to export', async () => {
-  const mirror = await aMirror()
-
-  await expect(exportedFrom(mirror.file)).rejects.toThrow(/^No list was ever read to its end/)
-})
-
 test('after a clock that was set back, each customer is what the last change dated until then made of it', async () => {
   const mirror = await aMirror()
   const rule = { after: 1, maxShare: 1 }

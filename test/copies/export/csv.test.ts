@@ -151,11 +151,4 @@ describe('for a spreadsheet', () => {
     expect(cut).toHaveLength(32_767)
     expect(cut).toMatch(/^a+ … \(cut off: 32771 characters\)$/)
   })
-
-  test.each([0, 1])('a value is not cut within a character', (shift) => {
-    const cut = harmlessInSpreadsheet('a'.repeat(shift) + '😀'.repeat(20_000))
-
-    expect(cut.isWellFormed()).toBe(true)
-    expect(cut.length).toBeLessThanOrEqual(32_767)
-  })
 })
