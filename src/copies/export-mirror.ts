@@ -44,8 +44,7 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
     const opened = openToRead(file, { asMade: true })
     try {
       opened.db.exec('BEGIN')
-      const exporting = { selection, configured, format, isPartitioned: 'folder' in to }
-      const { parts, done } = beginExport(opened.db, exporting)
+      const begun = beginExport(opened.db, { selection, configured, format, isPartitioned: 'folder' in to })
       // What fails is of the mirror, and not of the place that the chunks are written to.
       const chunksOf = function* ({ chunks }: Part): Generator<Chunk, void> {
         try {
@@ -54,12 +53,10 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
           throw sqliteError(error, shownMirror(mirror))
         }
       }
-      const isWhole = await writeParts(
-        parts.map((part) => ({ ...part, chunks: chunksOf(part) })),
-        { plan, done, signal },
-      )
+      const parts = begun.parts.map((part) => ({ ...part, chunks: chunksOf(part) }))
+      const isWhole = await writeParts(parts, { plan, done: begun.done, signal })
       opened.requireUnchanged()
-      return isWhole ? done() : undefined
+      return isWhole ? begun.done() : undefined
     } catch (error) {
       throw sqliteError(error, shownMirror(mirror))
     } finally {
@@ -74,19 +71,19 @@ type Writing = { plan: ExportPlan; done: BegunExport['done']; signal: AbortSigna
 /** False where the reader of the stream closed it before the end. */
 async function writeParts(parts: readonly Part[], { plan, done, signal }: Writing): Promise<boolean> {
   const { to, format, selection } = plan
-  const [first] = parts
-  if ('stream' in to) return writeToStream(to.stream, first?.chunks ?? [], signal)
-  if ('file' in to) await writeFile(to.file, untilStopped(first?.chunks ?? [], signal, unwritten(to.file)))
+  const chunks = parts[0]?.chunks ?? []
+  if ('stream' in to) return writeToStream(to.stream, chunks, signal)
+  if ('file' in to) await writeFile(to.file, untilStopped(chunks, signal, unwritten(to.file)))
   else {
     const { asOf, changesSince } = selection
     const place = lookAtFolder(to.folder, { extension: format })
     try {
       const organizations: WrittenObject[] = []
-      for (const { organization, chunks, rows } of parts) {
-        const object = place.begin(organization)
+      for (const part of parts) {
+        const object = place.begin(part.organization)
         try {
-          for await (const chunk of untilStopped(chunks, signal, unwritten(to.folder))) object.write(chunk)
-          organizations.push({ organization, rows: rows(), ...(await object.put()) })
+          for await (const chunk of untilStopped(part.chunks, signal, unwritten(to.folder))) object.write(chunk)
+          organizations.push({ organization: part.organization, rows: part.rows(), ...(await object.put()) })
         } finally {
           object.close()
         }

@@ -16,6 +16,9 @@ export type Exported = {
   readBefore: { organization: string; readAsOf: string }[]
 }
 
+/** An organization whose list was never read to its end, or not by then. */
+type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
+
 export type Exporting = {
   selection: Selection
   configured: readonly string[]
@@ -43,19 +46,26 @@ export function beginExport(
   const { leftOut, ...selected } = selectOrganizations(recorded, selection, configured)
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
-  const read = selected.read.map(({ organization, retiredAt, reading }) => ({
-    ...{ organization, retiredAt, ...reading, active: countActive(db, organization) },
-  }))
-  const start = feedStart(
-    db,
-    read.map(({ organization }) => organization),
-  )
-  if (changesSince !== undefined)
-    requireCompleteFeed(changesSince, { last: seq, given: lastGiven(db), first: start.seq })
-  if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
+  const read = selected.read.map(({ organization, retiredAt, reading }) => {
+    return { organization, retiredAt, ...reading, active: countActive(db, organization) }
+  })
+  const namesOf = (organizations: typeof read) => organizations.map(({ organization }) => organization)
+  const start = feedStart(db, namesOf(read))
+  if (changesSince !== undefined && changesSince > lastGiven(db))
+    throw new UsageError(
+      `There is no change ${changesSince} yet: the last one is ${seq}. Use the last seq of what you have.`,
+    )
+  if (changesSince !== undefined && changesSince + 1 < start.seq)
+    throw new UsageError(
+      `The changes before ${start.seq} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
+    )
+  if (asOf !== undefined && asOf > exportedAt)
+    throw new UsageError(`${asOf} lies in the future: it is ${exportedAt} UTC now.`)
+  if (asOf !== undefined && asOf < start.at)
+    throw new UsageError(`What is from before ${start.at} was deleted, so the customers of ${asOf} are not known.`)
   let all = 0
   const partOf = (organizations: typeof read): Part => {
-    const names = organizations.map(({ organization }) => organization)
+    const names = namesOf(organizations)
     const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition: isPartitioned })
     const statement = db.prepare<unknown[], ExportRow>(sql).raw()
     let count = 0
@@ -80,28 +90,6 @@ function countActive(db: Connection, organization: string): number {
   return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
 }
 
-function requireCompleteFeed(
-  since: number,
-  { last, given, first }: { last: number; given: number; first: number },
-): void {
-  if (since > given)
-    throw new UsageError(`There is no change ${since} yet: the last one is ${last}. Use the last seq of what you have.`)
-  if (since + 1 < first)
-    throw new UsageError(
-      `The changes before ${first} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
-    )
-}
-
-function requireKnownTime(asOf: string, { now, from }: { now: string; from: string }): void {
-  if (asOf > now) throw new UsageError(`${asOf} lies in the future: it is ${now} UTC now.`)
-  if (asOf < from)
-    throw new UsageError(`What is from before ${from} was deleted, so the customers of ${asOf} are not known.`)
-}
-
-/** The organizations to export, and those that are left out, whose list was never read to its end, or not by then. */
-type SelectedOrganizations = { read: ReadOrganization[]; leftOut: LeftOutOfExport[] }
-type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
-
 /**
  * Those named, or all of the mirror; with `asOf`, those that had been read to their end by then. Throws UsageError where there is
  * none to export.
@@ -110,30 +98,27 @@ function selectOrganizations(
   recorded: Recorded,
   { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
-): SelectedOrganizations {
+): { read: ReadOrganization[]; leftOut: LeftOutOfExport[] } {
   const known = recorded.map(({ organization }) => organization)
   requireKnown(named, { known, configured })
-  const chosen = named.length === 0 ? known : [...new Set(named)]
   const found = new Map(recorded.filter(isRead).map((one) => [one.organization, one]))
-  const read = chosen
-    .flatMap((id) => found.get(id) ?? [])
-    .filter(({ reading }) => asOf === undefined || reading.firstReadAt <= asOf)
-  const leftOut = chosen
-    .filter((id) => read.every(({ organization }) => organization !== id))
-    .map((organization) => ({ organization, firstReadAt: found.get(organization)?.reading.firstReadAt }))
-  if (read.length === 0) throw nothingToExport(leftOut, asOf)
-  return { read, leftOut }
-}
-
-function nothingToExport(leftOut: readonly LeftOutOfExport[], asOf: string | undefined): UsageError {
+  const read: ReadOrganization[] = []
+  const leftOut: LeftOutOfExport[] = []
+  for (const organization of new Set(named.length === 0 ? known : named)) {
+    const one = found.get(organization)
+    const firstReadAt = one?.reading.firstReadAt
+    if (one !== undefined && (asOf === undefined || one.reading.firstReadAt <= asOf)) read.push(one)
+    else leftOut.push({ organization, firstReadAt })
+  }
+  if (read.length > 0) return { read, leftOut }
   const [first] = leftOut.flatMap(({ firstReadAt }) => firstReadAt ?? []).toSorted()
   if (first !== undefined)
-    return new UsageError(
+    throw new UsageError(
       `${asOf} is before the first complete run, which ended at ${first}: the customers of then are not known.`,
     )
   const ids = leftOut.map(({ organization }) => organization)
   const which = ids.length === 0 ? 'No list was ever' : `The list of ${listedNames(ids)} was never`
-  return new UsageError(
+  throw new UsageError(
     `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
   )
 }

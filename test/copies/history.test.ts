@@ -9,7 +9,7 @@ import { playNights, type Snapshot, someNights, VALUES } from './random-organiza
 
 const HISTORY = `SELECT name, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by
   FROM customers_history WHERE organization = 'acme' AND id = ? ORDER BY valid_from`
-const day = (n: number) => `2026-01-${String(5 + n).padStart(2, '0')} 02:00:00.000`
+const timeOf = (n: number) => `2026-01-${String(5 + n).padStart(2, '0')} 02:00:00.000`
 const historyOf = (file: string, n: number) => rowsOf(file, HISTORY, customerId(n)).map((row) => Object.values(row))
 
 test('a customer has one row for each version, with the scans between which each change happened', async () => {
@@ -23,9 +23,9 @@ test('a customer has one row for each version, with the scans between which each
   await night(mirror, 6, [aCustomer(1, { name: 'Ada Lovelace' }), ...others])
 
   expect(historyOf(mirror.file, 1)).toEqual([
-    ['Customer 1', day(0), day(2), null, day(0), 'listed', 'changed'],
-    ['Ada', day(2), day(4), day(0), day(2), 'changed', 'removed'],
-    ['Ada Lovelace', day(6), null, day(4), null, 'returned', null],
+    ['Customer 1', timeOf(0), timeOf(2), null, timeOf(0), 'listed', 'changed'],
+    ['Ada', timeOf(2), timeOf(4), timeOf(0), timeOf(2), 'changed', 'removed'],
+    ['Ada Lovelace', timeOf(6), null, timeOf(4), null, 'returned', null],
   ])
 })
 
@@ -37,7 +37,9 @@ test('a removal that was approved later happened before the run that held it bac
   await night(mirror, 3, customers(31, 60), { proof: 'unproven' })
   await mirror.approveRemovals(runId, START_MS + 5 * DAY_MS)
 
-  expect(historyOf(mirror.file, 1)).toEqual([['Customer 1', day(0), day(5), null, day(1), 'listed', 'removed']])
+  expect(historyOf(mirror.file, 1)).toEqual([
+    ['Customer 1', timeOf(0), timeOf(5), null, timeOf(1), 'listed', 'removed'],
+  ])
 })
 
 test('days between the runs are in customers_daily, and an organization that was never read to its end is not', async () => {
@@ -103,9 +105,8 @@ test('after any nights, each change is dated after the last trusted scan that sa
       for (const row of rowsOf(mirror.file, 'SELECT * FROM customers_history')) {
         const { organization, id, opened_by, closed_by, valid_from, valid_to } = row
         const own = snapshots.filter((snapshot) => snapshot.organization === organization)
-        const before = (time: unknown, isIt: (night: Snapshot) => boolean = () => true) =>
-          own.filter((night) => night.proof !== 'unproven' && night.time < String(time) && isIt(night)).at(-1)?.time ??
-          null
+        const before = (time: unknown, isIt: (one: Snapshot) => boolean = () => true) =>
+          own.filter((one) => one.proof !== 'unproven' && one.time < String(time) && isIt(one)).at(-1)?.time ?? null
         expect(row['valid_from_after']).toBe(opened_by === 'listed' ? null : before(valid_from))
         if (closed_by === 'changed') expect(row['valid_to_after']).toBe(before(valid_to))
         if (closed_by === 'removed') {
