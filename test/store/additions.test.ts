@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Ending } from '../../src/model/run.ts'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, dump, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, prune } from './nights.ts'
 
 /* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
@@ -55,6 +55,23 @@ function suppress(file: string, event: string) {
   tamper(file, 'CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$')
   tamper(file, `CREATE TRIGGER skipping BEFORE ${event} FOR EACH ROW EXECUTE FUNCTION skip()`)
 }
+
+/* What other programs do to the tables of a mirror. */
+
+test('the number of a customer who was deleted by hand is given to no other while a list may refer to it', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  tamper(mirror.file, 'DELETE FROM customers WHERE row_id >= 2')
+
+  await mirrorPages(mirror, [customers(3, 5)])
+
+  expect(rowsOf(mirror.file, 'SELECT row_id, name FROM customers ORDER BY row_id')).toEqual([
+    { row_id: 1, name: 'Customer 1' },
+    { row_id: 4, name: 'Customer 3' },
+    { row_id: 5, name: 'Customer 4' },
+    { row_id: 6, name: 'Customer 5' },
+  ])
+})
 
 /* Rules, constraints and functions that an administrator added on a server, and sequences that a move left behind. */
 
@@ -130,5 +147,54 @@ describe.runIf(onPostgres)('on a server', () => {
     await expect(forgetting).rejects.toMatchObject(named)
     await expect(forgetting).rejects.not.toThrow(customerId(2))
     await expect(prune(mirror, { removedCustomersMs: DAY_MS }, 365)).rejects.toMatchObject(named)
+  })
+
+  test('a run to which the server lost saved pages saves nothing more, and is not complete', async () => {
+    const { mirror, run } = await aRunUnderway()
+    tamper(mirror.file, 'DELETE FROM customers')
+    tamper(mirror.file, 'UPDATE runs SET pages = 0, received = 0, inserted = 0')
+
+    const replaced = { code: 'replaced' }
+    await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject(replaced)
+    await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject(replaced)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(0)
+  })
+
+  test('TRUNCATE ends the runs under way, and nothing refers to the rows that were there', async () => {
+    const { mirror, run } = await aRunUnderway()
+    tamper(mirror.file, 'TRUNCATE customers')
+
+    const saving = mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)
+    await expect(saving).rejects.toMatchObject({ code: 'leased' })
+    const start = { organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: DAY_MS } as const
+    const next = await mirror.startRun(start)
+    expect([next.resumedFrom, next.seen.size]).toEqual([undefined, 0])
+  })
+
+  async function aRunUnderway() {
+    const mirror = await aMirror()
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+    const window = { page: 1, size: 100, perPage: 100, total: 6, lastPage: 1, beyondEnd: false }
+    await mirror.savePages(run, [{ ...aPage(1, customers(1, 3)), window }], START_MS)
+    return { mirror, run }
+  }
+
+  test('a text too long for an index of readers is stored, and so is every other one', async () => {
+    const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
+    const mirror = await aMirror()
+    const indexes = () =>
+      rowsOf(
+        mirror.file,
+        `SELECT indexname AS name FROM pg_indexes WHERE schemaname = current_schema()
+         AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`,
+      )
+    await mirrorPages(mirror, [[aCustomer(1)]])
+    expect(indexes()).toHaveLength(3)
+
+    const report = await mirrorPages(mirror, [[aCustomer(1, { email: long }), aCustomer(2, { language: long })]])
+
+    expect(report).toMatchObject({ status: 'complete', inserted: 1, updated: 1 })
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE ? IN (email, language)', long)).toBe(2)
+    expect(indexes()).toEqual([{ name: 'customers_by_update' }])
   })
 })

@@ -35,7 +35,7 @@ const OF_RUNS = [
  * What is tested at length of the statements for PostgreSQL, on one in the process of the tests: in the run on PostgreSQL, in a deep run, and
  * where it is asked for by name.
  */
-const POSTGRES_AT_LENGTH = ['lost-answers', 'other-programs', 'other-roles']
+const POSTGRES_AT_LENGTH = ['lost-answers', 'other-roles']
 
 /**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL

@@ -1,4 +1,5 @@
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import type { SortedPage } from '../../../src/model/page.ts'
 import type { Run } from '../../../src/model/run.ts'
@@ -7,6 +8,7 @@ import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-databas
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { anEmptyMirror, pgliteConnections, startPglite, through } from '../../support/pglite-connections.ts'
 
+let server: PGlite
 let database: Database
 let mirror: Mirror
 
@@ -20,10 +22,15 @@ let [roundTrips, unanswered] = [0, 0]
 let after: { statement: string; run: string } | undefined
 
 beforeAll(async () => {
-  const server = await startPglite()
+  server = await startPglite()
+  // As a server of another time sets them; a literal with a backslash, or NULL in an array, then means something else.
+  await server.exec('SET standard_conforming_strings = off; SET array_nulls = off')
   const connect = () => observed(pgliteConnections(server))
   database = await openDatabase(await anEmptyMirror(), 'write', { connect })
   mirror = mirrorOf(database)
+})
+afterAll(async () => {
+  await server.exec('RESET standard_conforming_strings; RESET array_nulls')
 })
 beforeEach(() => {
   organizations += 1
@@ -113,6 +120,49 @@ test.each([
     { row_id: 2, name: 'Customer 2' },
     { row_id: 3, name: 'Customer 3' },
   ])
+})
+
+test.each([
+  ['that an administrator cancels once is tried again', 'canceling statement due to user request', 1, 'complete'],
+  ['that an administrator cancels again and again fails', 'canceling statement due to user request', 2, 'busy'],
+  ['that the server takes too long for is not tried again', 'canceling statement due to statement timeout', 1, 'busy'],
+])('a save %s', async (_what, message, times, outcome) => {
+  let cancelled = 0
+  const connections = through(pgliteConnections(server), (client, sql, parameters) => {
+    const isCancelled = sql.includes('INSERT INTO customers') && cancelled < times
+    if (!isCancelled) return client.query(sql, parameters)
+    cancelled += 1
+    return client.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '57014'; END $$`)
+  })
+  const there = await openDatabase(database.place, 'write', { connect: () => connections })
+  const run = await start()
+
+  const saving = mirrorOf(there).savePages(run, [aPage(1, customers(1, 3))], START_MS)
+
+  if (outcome === 'complete') expect(await saving).toMatchObject({ records: { inserted: 3 } })
+  else await expect(saving).rejects.toMatchObject({ code: outcome, message: expect.stringContaining(message) })
+  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([
+    { count: outcome === 'complete' ? 3 : 0 },
+  ])
+})
+
+test.each([
+  ['directly, VACUUM has no limit of the role', 'direct', ['SET', 'VACUUM', 'RESET']],
+  ['through a pooler, nothing is set that other programs would get', 'pooler', ['VACUUM']],
+])('%s', async (_, way, expected) => {
+  const { rows: processes } = await server.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const process = way === 'pooler' ? 4711 : processes[0]?.pid
+  const sent: string[] = []
+  const real = through(pgliteConnections(server), (client, sql, parameters) => {
+    sent.push(...(/^(?:SET|RESET|VACUUM)/.exec(sql) ?? []))
+    return client.query(sql, parameters)
+  })
+  const connect = () => ({ ...real, connect: async () => ({ ...(await real.connect()), process }) })
+  const there = await openDatabase(database.place, 'write', { connect })
+
+  await there.maintain(`VACUUM (ANALYZE) ${there.schema}.customers`)
+
+  expect(sent).toEqual(expected)
 })
 
 const removals = { rule: { after: 2, maxShare: 1 }, confirmed: new Set<string>() }
