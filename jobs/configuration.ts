@@ -6,7 +6,6 @@ import { type Config, readConfig } from '../src/config/read-config.ts'
 import { describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
-import { isoTime } from '../src/time/moments.ts'
 import { oneAtATime, repeatedly } from './queue/deadline.ts'
 import { type SharedValues, listParsed } from './queue/port.ts'
 import { checkSchedules } from './schedule/due-times.ts'
@@ -148,7 +147,7 @@ type Comparing = {
 }
 
 const PREFIX = 'configuration:'
-const stored = z.object({ hash: z.string(), at: z.iso.datetime() })
+const stored = z.object({ hash: z.string(), atMs: z.number() })
 
 /** A worker that has not written for so many looks is gone. */
 const GONE_LOOKS = 3
@@ -163,9 +162,9 @@ export function compareConfigurations(comparing: Comparing) {
 
   async function look(): Promise<void> {
     const nowMs = now()
-    await values.write(PREFIX + self, JSON.stringify({ hash: hash(), at: isoTime(nowMs) }))
+    await values.write(PREFIX + self, JSON.stringify({ hash: hash(), atMs: nowMs }))
     const found = await listParsed(values, PREFIX, stored)
-    const gone = [...found].filter(([, { at }]) => Date.parse(at) < nowMs - GONE_LOOKS * lookMs).map(([name]) => name)
+    const gone = [...found].filter(([, { atMs }]) => atMs < nowMs - GONE_LOOKS * lookMs).map(([name]) => name)
     await Promise.all(gone.map((name) => values.delete(PREFIX + name)))
     workers = Math.max(1, found.size - gone.length)
     const differing = [...found].filter(([name, each]) => each.hash !== hash() && !gone.includes(name))

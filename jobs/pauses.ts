@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { isSharedQueue } from '../src/address/mirror-address.ts'
 import type { Config } from '../src/config/read-config.ts'
-import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Stated } from '../src/model/pause.ts'
-import { isoTime } from '../src/time/moments.ts'
+import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
 import { listParsed, type SharedValues } from './queue/port.ts'
@@ -11,19 +10,9 @@ import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
 
-const moment = z.iso.datetime().transform((text) => Date.parse(text))
 const stored = z
-  .object({ since: moment, until: moment.optional(), resumed: moment.optional() })
-  .transform(({ since, until, resumed }) => ({ sinceMs: since, untilMs: until, resumedMs: resumed }))
-
-/** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */
-function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
-  return JSON.stringify({
-    since: isoTime(sinceMs),
-    until: isoTime(untilMs) ?? undefined,
-    resumed: isoTime(resumedMs) ?? undefined,
-  })
-}
+  .object({ sinceMs: z.number(), untilMs: z.number().optional(), resumedMs: z.number().optional() })
+  .transform((stated) => ({ untilMs: undefined, resumedMs: undefined, ...stated }))
 
 /** The pauses that all workers see. */
 export async function readPauses(values: Pick<SharedValues, 'list'>): Promise<Pauses> {
@@ -46,7 +35,7 @@ export async function pause(
   const changed: Changed[] = []
   for (const name of names) {
     const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
-    await values.write(PREFIX + name, pauseText(stated))
+    await values.write(PREFIX + name, JSON.stringify(stated))
     const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
     changed.push({ name, before: pauseOf(pauses, name, nowMs), now })
   }
@@ -77,7 +66,7 @@ export async function resume(
     if (before === undefined) continue
     // Later than the pause of all organizations, whose clock may have been ahead.
     const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
-    await values.write(PREFIX + name, pauseText({ ...before, resumedMs }))
+    await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs }))
   }
   return changed
 }

@@ -46,13 +46,10 @@ async function takeFolder(folder: string): Promise<{ release: () => void }> {
   } catch (error) {
     const code = systemCode(error)
     if (code === undefined) throw error
-    const isForbidden = code === 'EACCES' || code === 'EPERM'
-    const fix = isForbidden
-      ? 'It belongs to another user, or lies in a folder of one: start the worker as that user, or give the folder to this one (chown -R).'
-      : 'Repair what the system names, or move that folder away.'
-    throw new QueueUnavailable(`The folder of the embedded queue, ${folder}, cannot be used (${code}). ${fix}`, {
-      cause: error,
-    })
+    throw new QueueUnavailable(
+      `The folder of the embedded queue, ${folder}, cannot be used (${code}). Give it to this user (chown -R), or move it away.`,
+      { cause: error },
+    )
   }
 }
 

@@ -72,11 +72,7 @@ export function openQueues(backend: Backend) {
       { askedAtMs, dueMs }: RequestOptions = {},
     ): Promise<Requested> => {
       const asked = { ...JOBS[kind], ...(askedAtMs !== undefined && { timestamp: askedAtMs }) }
-      const add = () => request(runs[kind], { organization, dueMs }, trigger, asked)
-      const requested = await add()
-      if (requested.added || trigger !== 'manual' || (await markAsked(runs[kind], organization))) return requested
-      // The job that was found has ended, or is about to end without a run.
-      return add()
+      return request(runs[kind], { organization, dueMs }, trigger, asked)
     },
     close: async () => {
       await Promise.all(all.map((queue) => queue.close()))
@@ -102,35 +98,10 @@ type RequestOptions = {
   askedAtMs?: number
 }
 
-/**
- * Lets the job of an organization be for a person, so that its run is made although the schedule needs none. Returns whether the job has yet
- * to look at that.
- */
-async function markAsked(queue: Asked, organization: string): Promise<boolean> {
-  const job = await findJob(queue, organization)
-  // Rejects for a job that has ended meanwhile.
-  await job?.updateData({ ...job.data, dueMs: undefined }).catch(() => {})
-  return job?.id !== undefined && (await queue.getDeduplicationJobId(organization)) === job.id
-}
-
-type Asked = Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>
-
 /** The job of an organization in a queue. It may have ended. */
-export async function findJob(queue: Asked, organization: string) {
+export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>, organization: string) {
   const id = await queue.getDeduplicationJobId(organization)
   return id === null ? undefined : queue.getJob(id)
-}
-
-/**
- * Whether a person asked for a run of this organization while this job of the schedule was in the queue. The job lets go of the organization
- * first, so that a request which comes later makes a job of its own.
- */
-export async function isAsked(
-  sync: Pick<Queues['sync'], 'getJob' | 'backend'>,
-  { id, organization }: { id: string; organization: string },
-): Promise<boolean> {
-  await sync.backend.removeDeduplicationKey(organization, id)
-  return (await sync.getJob(id))?.data.dueMs === undefined
 }
 
 /**

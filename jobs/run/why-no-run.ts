@@ -7,7 +7,7 @@ import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import type { PauseWatch } from '../pauses.ts'
-import { isAsked, jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { isDue, wasReadSince } from '../schedule/due-runs.ts'
 
 /**
@@ -72,16 +72,12 @@ export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
 
 /** Looks up why the full run of a job is not needed. A mirror that cannot be read decides nothing: the run reports that. */
 export async function whyNoFullRun(
-  { id = '', name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, Counts, Trigger>,
-  { mirror, queues, now }: Looking,
+  { name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, Counts, Trigger>,
+  { mirror, now }: Pick<Looking, 'mirror' | 'now'>,
 ): Promise<WhyNone | undefined> {
   const { organization, dueMs } = data
   const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
-  const why = whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
-  // Only then, because it costs a look into the queue.
-  return why !== undefined && dueMs !== undefined && (await isAsked(queues.sync, { id, organization }))
-    ? undefined
-    : why
+  return whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
 }
 
 /** Why no quick run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */

@@ -7,7 +7,7 @@ import { isFarAhead } from '../../src/time/moments.ts'
 import { oneAtATime } from '../queue/deadline.ts'
 import type { SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
-import { type Cancellation, deleteCancellation, listCancellations } from '../run/cancellations.ts'
+import { listCancellations } from '../run/cancellations.ts'
 import { type Schedule, localTime, nextDueMs, previousDueMs, quickSchedule } from './due-times.ts'
 
 type Watching = {
@@ -64,7 +64,7 @@ export type LookingForMissed = {
   queues: Pick<Queues, 'request'>
   mirror: Pick<Mirror, 'listLastRuns'>
   /** What workers share, with the cancels of persons. */
-  values: Pick<SharedValues, 'list' | 'delete'>
+  values: Pick<SharedValues, 'list'>
   organizations: Config['organizations']
   occasion: Occasion
   /** Unix milliseconds. */
@@ -83,12 +83,12 @@ export async function requestMissedRuns(looking: LookingForMissed): Promise<stri
     schedule === undefined ? [] : [{ organization: id, schedule }],
   )
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const cancelledUntilMs = await readCancelledUntil(values, wanted, nowMs)
+  const cancelled = await listCancellations(values)
   const requested: string[] = []
   for (const { organization, schedule } of wanted) {
     const dueMs = previousDueMs(organization, schedule, nowMs)
     const lastRun = lastRuns.get(organization)
-    if ((cancelledUntilMs.get(organization) ?? -1) >= dueMs) continue
+    if ((cancelled.get(organization)?.untilMs ?? -1) >= dueMs) continue
     if (!isMissed(lastRun, { dueMs, nowMs, occasion })) continue
     const { added } = await queues.request('sync', organization, 'catch-up', { dueMs, askedAtMs })
     if (added) requested.push(organization)
@@ -131,32 +131,6 @@ export function isMissed(
 }
 
 const COOL_DOWN_MS = 3_600_000
-
-/**
- * Until when a person cancelled the runs of organizations, in Unix milliseconds. Cancels that hold nothing back any more are deleted
- * from the queue.
- */
-async function readCancelledUntil(
-  values: LookingForMissed['values'],
-  wanted: readonly Wanted[],
-  nowMs: number,
-): Promise<Map<string, number>> {
-  const until = new Map<string, number>()
-  for (const [organization, cancellation] of await listCancellations(values)) {
-    const schedule = wanted.find((each) => each.organization === organization)?.schedule
-    const dueMs = schedule && previousDueMs(organization, schedule, nowMs)
-    if (isOver(cancellation, dueMs, nowMs)) await deleteCancellation(values, organization)
-    else until.set(organization, cancellation.untilMs)
-  }
-  return until
-}
-
-/** Whether the organization was due since, or has no schedule, and its job has had a day to end. */
-function isOver({ askedAtMs, untilMs }: Cancellation, dueMs: number | undefined, nowMs: number): boolean {
-  return (dueMs === undefined || dueMs > untilMs) && nowMs - askedAtMs > DAY_MS
-}
-
-const DAY_MS = 86_400_000
 
 /** How long after its due time an organization may take. */
 export const GRACE_MS = 2 * 3_600_000

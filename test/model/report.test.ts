@@ -116,7 +116,7 @@ test('a pause is kept as text, and read again', async () => {
   const write = async (name: string, text: string) => void kept.set(name, text)
   await pause({ list: async () => kept, write }, ['acme'], { nowMs: 0, untilMs: 60_000 })
 
-  expect([...kept]).toEqual([['pause:acme', '{"since":"1970-01-01T00:00:00.000Z","until":"1970-01-01T00:01:00.000Z"}']])
+  expect([...kept]).toEqual([['pause:acme', '{"sinceMs":0,"untilMs":60000}']])
   expect(await readPauses({ list: async () => kept })).toEqual(new Map([['acme', stated(0, 60_000)]]))
 })
 

@@ -77,7 +77,7 @@ if (!isEmbedded) {
 
   test('a pause that cannot be read is ignored', async () => {
     const { place, inQueue } = await aPausedPlace()
-    await inQueue(({ values }) => values.write('pause:acme', '{"since":{"newer":true}}'))
+    await inQueue(({ values }) => values.write('pause:acme', '{"sinceMs":{"newer":true}}'))
     const worker = startWorker(place)
 
     await worker.ran('acme')

@@ -47,7 +47,7 @@ test('a job that waits for the end of a pause starts when that was set later, an
     list: async () => {
       looks += 1
       if (looks === 3) look()
-      return new Map([['pause:acme', JSON.stringify({ since: new Date(0), until: new Date(2000) })]])
+      return new Map([['pause:acme', JSON.stringify({ sinceMs: 0, untilMs: 2000 })]])
     },
   }
   const job = {

@@ -82,17 +82,6 @@ async function queuesOf(place: { queue: string; mirror: string }) {
   return place.queue === 'embedded' ? undefined : (await someQueues(place.queue, place.mirror)).queues
 }
 
-test('a request by hand for an organization whose catch-up waits is not lost with it', async () => {
-  const place = await aMirroredPlace()
-  const { queues, close } = await someQueues(place.queue, place.mirror)
-  await queues.request('sync', 'acme', 'catch-up', { dueMs: 1 })
-  expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: false })
-  await close()
-
-  await startWorker(place).ran('acme')
-  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }, { status: 'complete' }])
-})
-
 test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
   const place = await aMirroredPlace()
   const { backend, queues, close } = await someQueues(place.queue, place.mirror)

@@ -20,7 +20,7 @@ test('the folder of an embedded queue that this user may not enter is not called
   const opened = withoutPrivileges(() => openEmbedded(queue, 'customer-mirror'))
 
   await expect(opened).rejects.toThrow(
-    `The folder of the embedded queue, ${queue}, cannot be used (EACCES). It belongs`,
+    `The folder of the embedded queue, ${queue}, cannot be used (EACCES). Give it to this user`,
   )
   chmodSync(join(folder, 'closed'), 0o700)
 })
@@ -30,7 +30,7 @@ test('a file in the place of the folder of an embedded queue is named', async ()
   writeFileSync(queue, '')
 
   await expect(openEmbedded(queue, 'customer-mirror')).rejects.toThrow(
-    `The folder of the embedded queue, ${queue}, cannot be used (ENOTDIR). Repair what the system names`,
+    `The folder of the embedded queue, ${queue}, cannot be used (ENOTDIR). Give it to this user`,
   )
 })
 
