@@ -57,7 +57,6 @@ if (!isEmbedded) {
         { status: 'complete', error_code: null, resumed_from: 1 },
       ])
       expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
-      expect((await listCancellations(backend.values)).size).toBe(0)
     })
 
     test('takes a job that waits out of the queue, and its due time is not made up for', async () => {
@@ -146,7 +145,6 @@ if (!isEmbedded) {
       await worker.ran('acme')
 
       expect(valueOf(place.mirror, 'SELECT status FROM runs')).toBe('complete')
-      expect((await listCancellations(backend.values)).size).toBe(0)
     })
   })
 }
