@@ -135,23 +135,6 @@ describe('the program and the table', () => {
     // place: they become an error of the table or none.
     expect(new Set(others)).toEqual(new Set(['LeftUndone', 'RunFailed', 'TimedOut', 'UnreadableValue']))
   })
-
-  test('every code is thrown somewhere', () => {
-    const throwing = PRODUCT.filter(({ path, imports }) => {
-      return (
-        !path.startsWith('src/errors/error') &&
-        imports.some(({ target }) => /^src\/errors\/(errors|faults)\.ts$/.test(target))
-      )
-    })
-    const isThrown = (code: ErrorCode) => {
-      const { name } = MADE[code]
-      const isOnly = Object.values(MADE).filter((each) => each.name === name).length === 1
-      return throwing.some((file) => file.code.includes(isOnly ? `new ${name}(` : `'${code}'`))
-    }
-
-    expect(throwing.length).toBeGreaterThan(20)
-    expect(CODES.filter((code) => !isThrown(code))).toEqual([])
-  })
 })
 
 function isErrorClass(exported: unknown): boolean {

@@ -195,21 +195,6 @@ test('a field that is shown again is filled in by the next run without a change 
   expect(changesOf(mirror)).toHaveLength(1)
 })
 
-test('a customer deleted by retention who comes back has no history from before, also after the policy has changed', async () => {
-  const mirror = await aMirror()
-  const keeping = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 1 }
-  const told = { removals: { after: 1, maxShare: 1 }, retention: keeping }
-  await mirrorList(mirror, customers(1, 5))
-  await mirrorList(mirror, [...customers(1, 4), aCustomer(5, { phone: 'of an earlier life' })])
-  await mirrorList(mirror, customers(1, 4), undefined, told)
-  await mirrorList(mirror, customers(1, 4), undefined, told)
-  await mirrorList(mirror, customers(1, 5), POLICY)
-
-  expect(rowsOf(mirror.file, 'SELECT opened_by FROM customers_history WHERE id = ?', customerId(5))).toEqual([
-    { opened_by: 'added' },
-  ])
-})
-
 test('a worker that was replaced while it rewrote changes nothing any more', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 5))
@@ -406,21 +391,6 @@ test('the memory of the list is gone before the first record is read under a new
   expect(report.status).toBe('failed')
   expect(rowsOf(mirror.file, 'SELECT * FROM lists')).toEqual([])
   expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
-})
-
-test('changes of a field that is shown again are recorded also where no list is proven, and after a record that could not be read', async () => {
-  const mirror = await aMirror()
-  const withoutId = { ...aCustomer(50), id: 'no UUID' }
-  const list = [...customers(1, 8), aCustomer(9, { phone: null }), withoutId]
-  await mirrorList(mirror, list, privacyPolicy({ drop: ['phone'] }))
-  const { report } = await mirrorList(mirror, [...list.slice(1), aCustomer(1, { email: [] })])
-  expect(report).toMatchObject({ status: 'complete', proof: 'unproven' })
-  await mirrorList(mirror, [...list.slice(0, 8), aCustomer(9, { phone: 'a first phone' }), withoutId])
-
-  expect(changesOf(mirror)).toEqual([
-    { id: customerId(1), change: 'changed', fields: '{"phone":[null,"+1 555 0100 1"]}' },
-    { id: customerId(9), change: 'changed', fields: '{"phone":[null,"a first phone"]}' },
-  ])
 })
 
 test('a dry run with a new policy changes nothing in the mirror', async () => {

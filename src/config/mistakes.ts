@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
-import { DEFAULT_HEADERS } from '../signing/signing.ts'
 import { isMapping, valueAt, type Mistake } from './document.ts'
 import { privacyMistakes } from './privacy.ts'
 import { configFile, parseBaseUrl } from './schema.ts'
-import { sameHeaders } from './signing.ts'
 import { didYouMean, nearest } from './suggestion.ts'
 import { NOT_IN_THIS_FILE } from './values.ts'
 
@@ -113,7 +111,6 @@ export function crossCheck(data: unknown): Mistake[] {
       ...twoForms(data, ['organizations', index, 'signing']),
       ...exposedSecrets(organization, index),
       ...unfinishedSchedule(data, index),
-      ...clashingHeaders(data, index),
       ...privacyMistakes(data, index),
     ]),
     ...repeatedIds(organizations),
@@ -147,24 +144,6 @@ function unfinishedSchedule(data: unknown, index: number): Mistake[] {
   return ['cron', 'timezone']
     .filter((name) => own[name] === undefined && valueAt(data, 'schedule', name) === undefined)
     .map((name) => mistake([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
-}
-
-function clashingHeaders(data: unknown, index: number): Mistake[] {
-  const path = ['organizations', index, 'signing', 'headers']
-  const own = textsIn(valueAt(data, ...path))
-  const names = { ...DEFAULT_HEADERS, ...textsIn(valueAt(data, 'defaults', 'signing', 'headers')), ...own }
-  return sameHeaders(names).map(([role, other]) => {
-    const [at, twin] = other in own && !(role in own) ? [other, role] : [role, other]
-    const message = `has the same name as the header of the ${twin}: every header needs its own`
-    return mistake(at in own ? [...path, at] : ['defaults', 'signing', 'headers', at], message)
-  })
-}
-
-function textsIn(data: unknown): Record<string, string> {
-  const texts = Object.entries(isMapping(data) ? data : {}).flatMap(([name, text]) =>
-    typeof text === 'string' ? [[name, text] as const] : [],
-  )
-  return Object.fromEntries(texts)
 }
 
 function repeatedIds(organizations: readonly unknown[]): Mistake[] {

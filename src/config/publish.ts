@@ -85,24 +85,22 @@ type Written = Partial<Record<'file' | 'parquet' | 'to' | 'group' | 'keep', unkn
 
 /** Settings that make no sense together, each with its mistake. */
 function contradictions({ file: copy, parquet: folder, to, group: readers, keep }: Written): [string, string][] {
-  if (copy === undefined && folder === undefined && to === undefined)
-    return [
-      [
-        'file',
-        'is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix',
-      ],
-    ]
-  const isSplit = typeof copy === 'string' && copy.includes(ORGANIZATION)
-  const found: [string, string][] = []
-  if (copy === undefined && keep !== undefined) found.push(['keep', OF_FILES])
-  if (copy === undefined && folder === undefined && readers !== undefined) found.push(['group', OF_FILES])
-  else if (typeof readers === 'string' && readers.includes(ORGANIZATION)) {
-    if (!isSplit) found.push(['group', `holds ${ORGANIZATION}, and the name of the file does not`])
-    else if (folder !== undefined)
-      found.push(['group', `holds ${ORGANIZATION}, and the folder of parquet has one group`])
-  }
-  return found
+  if (copy === undefined && folder === undefined && to === undefined) return [['file', NOWHERE]]
+  const isIn = (text: unknown) => typeof text === 'string' && text.includes(ORGANIZATION)
+  const found: [isWrong: boolean, name: string, message: string][] = [
+    [copy === undefined && keep !== undefined, 'keep', OF_FILES],
+    [copy === undefined && folder === undefined && readers !== undefined, 'group', OF_FILES],
+    [
+      copy !== undefined && isIn(readers) && !isIn(copy),
+      'group',
+      `holds ${ORGANIZATION}, and the name of the file does not`,
+    ],
+    [isIn(readers) && folder !== undefined, 'group', `holds ${ORGANIZATION}, and the folder of parquet has one group`],
+  ]
+  return found.flatMap(([isWrong, name, message]) => (isWrong ? [[name, message]] : []))
 }
+
+const NOWHERE = 'is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix'
 
 const OF_FILES =
   'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'
@@ -113,12 +111,10 @@ export function publishSettings(
   folder: string,
 ): PublishSettings | undefined {
   if (written === undefined) return undefined
-  const absolute = (named: string | undefined) => (named === undefined ? undefined : resolve(folder, named))
+  const absolute = (named: string | undefined) => named && resolve(folder, named)
   const { to, group: readers, keep, withoutPersonalData = false } = written
-  return {
-    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to },
-    ...{ group: readers, keep, withoutPersonalData },
-  }
+  const places = { file: absolute(written.file), parquet: absolute(written.parquet), to }
+  return { ...places, group: readers, keep, withoutPersonalData }
 }
 
 function hasKnownPlaceholders(text: string): boolean {

@@ -7,7 +7,6 @@ import {
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
   templateProblem,
-  type HeaderNames,
   type PresetName,
   type Recipe,
 } from '../signing/signing.ts'
@@ -65,17 +64,6 @@ export function recipe(own: Signing, shared: Signing): Recipe {
     timestamp,
     headers: { ...DEFAULT_HEADERS, ...shared.headers, ...own.headers },
   }
-}
-
-/** Pairs of roles whose headers have the same name; empty when all names differ. */
-export function sameHeaders(headers: HeaderNames): [string, string][] {
-  const roles = Object.entries(headers)
-  return roles.flatMap(([role, name], index) =>
-    roles
-      .slice(0, index)
-      .filter(([, other]) => other.toLowerCase() === name.toLowerCase())
-      .map(([earlier]): [string, string] => [role, earlier]),
-  )
 }
 
 function writtenTemplateProblem(text: string): string | undefined {

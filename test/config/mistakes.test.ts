@@ -95,7 +95,7 @@ test('organizations that share a limit must agree on it', async () => {
 
 test('a mistake under defaults is reported once, however many organizations inherit it', async () => {
   const second = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
-  expect(await mistakesIn(`defaults: { signing: { headers: { key: X-Nonce } } }\n${acme()}${second}`)).toHaveLength(1)
+  expect(await mistakesIn(`defaults: { privacy: { hash: [phone] } }\n${acme()}${second}`)).toHaveLength(1)
 })
 
 test('all settings of notify and heartbeat; the file of the secret is relative to the folder of the configuration', async () => {
