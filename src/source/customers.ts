@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { factsOf } from '../errors/errors.ts'
-import { type Sleep, turnWithTime } from '../machine/timers.ts'
-import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
+import { turnWithTime } from '../machine/timers.ts'
+import { PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { CachedAnswers } from './cached-answers.ts'
 import {
   type CustomersPage,
@@ -15,17 +15,13 @@ import {
   type Window,
 } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
-import { Retry, type WaitingEvent } from './retry.ts'
-import {
-  type ClockCorrected,
-  type RequestSettings,
-  SignedRequests,
-  type SignedRequestsOptions,
-} from './signed-requests.ts'
+import { Retry } from './retry.ts'
+import { SignedRequests, type SourceOptions } from './signed-requests.ts'
 
 export type { CustomersPage } from './customers-page.ts'
 export type { CutRecords } from './cut-page.ts'
 export type { Asking, Stopping } from './rate-limit.ts'
+export type { SourceEvent, SourceOptions } from './signed-requests.ts'
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {
@@ -47,34 +43,6 @@ type ReadOptions = Asking & {
   onAnswered?: (() => void) | undefined
 }
 
-/** What a source reports while it works, for a progress line or a log. Times in milliseconds. */
-export type SourceEvent = WaitingEvent | ClockCorrected
-
-type SourceSettings = RequestSettings & {
-  /** Requests at once. With a shared rateLimit, of this source alone. */
-  concurrency: number
-  /** The longest stretch without any successful answer. */
-  maxWaitMs: number
-  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
-  longestWaitMs: number
-  /** With a shared rateLimit, the rateLimit's own number counts. */
-  requestsPerMinute?: number | undefined
-  /** Tries in all for a request that fails without naming a wait. Default 5. */
-  attempts?: number | undefined
-}
-
-export type SourceOptions = Omit<SignedRequestsOptions, 'settings' | 'rateLimit' | 'onEvent'> & {
-  settings: SourceSettings
-  /** Shared by all organizations behind one rate limit; without it, this source has one of its own. */
-  rateLimit?: RateLimit | undefined
-  /** Memory for pages in transit; without it, that of the process. */
-  budget?: ByteBudget | undefined
-  /** Between 0 and 1. */
-  random: () => number
-  sleep?: Sleep | undefined
-  onEvent?: ((event: SourceEvent) => void) | undefined
-}
-
 /** A firewall that drops a search for its text drops it again. */
 const MOST_SEARCH_RETRIES = 1
 
@@ -86,7 +54,7 @@ export function openSource(options: SourceOptions): Source {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
   refuseUnencrypted(settings.baseUrl)
   const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
-  const requests = new SignedRequests({ ...options, rateLimit })
+  const requests = new SignedRequests(options, rateLimit)
   const retry = new Retry({ ...options, ...settings, rateLimit })
   const cachedAnswers = new CachedAnswers({ ...options, requests, rateLimit })
   const rooms = new Set<Room>()

@@ -1,7 +1,7 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import { moment } from '../text/wording.ts'
 import { type Answer, headerOf } from './connection.ts'
-import { isCorrectable, isNotable } from './clock.ts'
+import { type Clock, isCorrectable, isNotable } from './clock.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { errorEnvelope } from './customers-page.ts'
@@ -10,17 +10,13 @@ export type RefusalContext = {
   url: URL
   /** The request as messages name it. */
   place: string
-  /** The time by the service's clock, as far as it is known. */
-  serviceNowMs: number
-  /** How far the service's clock is ahead of ours, where it is known, and by how much the signature was corrected. */
-  clockOffsetMs: number | undefined
+  /** What is known of the service's clock, and by how much the signature was corrected. */
+  clock: Pick<Clock, 'serviceNowMs' | 'offsetMs'>
   correctionMs: number
   /** Never quoted, even if the service does: key, secret, signature. */
   secrets: readonly string[]
-  /** As in SourceSettings. */
-  quotesAnswers?: boolean | undefined
-  /** As in SourceSettings. */
-  organization?: string | undefined
+  /** As in the settings of the source. */
+  settings: { quotesAnswers?: boolean | undefined; organization?: string | undefined }
 }
 
 type Refusal = SourceRefused | RateLimited | SourceUnavailable | ContractBroken
@@ -38,31 +34,23 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     return new ContractBroken(message, { code: 'bad-answer' })
   }
   const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
-  return new SourceRefused(
-    `${context.place} answered ${status}${form}${saidBy(answer, context)}. ${advice.text(context)}${doubt}`,
-    {
-      code: advice.code,
-      status,
-    },
-  )
+  const { code, text = unauthorizedAdvice(context) } = advice
+  const message = `${context.place} answered ${status}${form}${saidBy(answer, context)}. ${text}${doubt}`
+  return new SourceRefused(message, { code, status })
 }
 
-const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (context: RefusalContext) => string }>> = {
+const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text?: string }>> = {
   400: {
     code: 'unprocessable',
-    text: () => 'The service rejects the request as malformed. Check baseUrl, pageSize and the signing headers.',
+    text: 'The service rejects the request as malformed. Check baseUrl, pageSize and the signing headers.',
   },
-  401: { code: 'unauthorized', text: unauthorizedAdvice },
+  401: { code: 'unauthorized' },
   403: {
     code: 'forbidden',
-    text: () =>
-      'The plan or the key of this organization does not permit listing customers. Ask the service to permit it.',
+    text: 'The plan or the key of this organization does not permit listing customers. Ask the service to permit it.',
   },
-  404: {
-    code: 'not-found',
-    text: () => 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.',
-  },
-  422: { code: 'unprocessable', text: () => 'The service does not accept this page size. Lower pageSize.' },
+  404: { code: 'not-found', text: 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.' },
+  422: { code: 'unprocessable', text: 'The service does not accept this page size. Lower pageSize.' },
 }
 
 /** None of our requests is conditional, and none is for a proxy. */
@@ -79,7 +67,9 @@ function isHtml(text: string): boolean {
 }
 
 function unauthorizedAdvice(context: RefusalContext): string {
-  const { clockOffsetMs, correctionMs, organization = '<organization>' } = context
+  const { clock, correctionMs, settings } = context
+  const { organization = '<organization>' } = settings
+  const { offsetMs: clockOffsetMs } = clock
   const check = `Check the API key, the secret and the signing recipe; 'customer-mirror signing explain ${organization}' shows what is signed.`
   if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
   const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
@@ -89,8 +79,8 @@ function unauthorizedAdvice(context: RefusalContext): string {
 }
 
 /** Nothing is signed for such a time: a signature for another year could be used in that year. */
-function tooFarOff({ serviceNowMs, clockOffsetMs = 0 }: RefusalContext): string {
-  const [ours, theirs] = [serviceNowMs - clockOffsetMs, serviceNowMs].map(moment)
+function tooFarOff({ clock: { serviceNowMs, offsetMs = 0 } }: RefusalContext): string {
+  const [ours, theirs] = [serviceNowMs - offsetMs, serviceNowMs].map(moment)
   return (
     `Its Date says ${theirs} where this machine has ${ours}. Signatures are corrected by at most 24 hours, so nothing was ` +
     'signed for that time. Set the clock of this machine; if it is right, find what answers there with a wrong Date.'
@@ -98,14 +88,14 @@ function tooFarOff({ serviceNowMs, clockOffsetMs = 0 }: RefusalContext): string 
 }
 
 function rateLimited(answer: Answer, context: RefusalContext): RateLimited {
-  const waitMs = retryAfterMs(answer.headers, context.serviceNowMs)
+  const waitMs = retryAfterMs(answer.headers, context.clock.serviceNowMs)
   const wait = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
   const message = `${context.place} answered 429${saidBy(answer, context)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
   return new RateLimited(message, { waitMs })
 }
 
 function unavailable({ status, headers }: Answer, context: RefusalContext): SourceUnavailable {
-  const waitMs = status === 503 ? retryAfterMs(headers, context.serviceNowMs) : undefined
+  const waitMs = status === 503 ? retryAfterMs(headers, context.clock.serviceNowMs) : undefined
   const wait = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
   // The body is not quoted: a failing service, or one in debug mode, may put anything there.
   return new SourceUnavailable(`${context.place} answered ${status}${wait}. Ask again later.`, {
@@ -134,7 +124,7 @@ function placeOf({ protocol, host }: URL): string {
 }
 
 /** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */
-function saidBy({ status, text }: Answer, { quotesAnswers = true, secrets }: RefusalContext): string {
+function saidBy({ status, text }: Answer, { settings: { quotesAnswers = true }, secrets }: RefusalContext): string {
   return quotesAnswers || status === 401 ? quoted(text, secrets) : ''
 }
 

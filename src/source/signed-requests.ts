@@ -1,17 +1,38 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
 import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
-import type { Room } from './byte-budget.ts'
+import type { Sleep } from '../machine/timers.ts'
+import type { ByteBudget, Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
 import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
-import type { Retry } from './retry.ts'
+import type { Retry, WaitingEvent } from './retry.ts'
 
-/** The settings of requests to one service. */
-export type RequestSettings = {
+export type SourceOptions = {
+  settings: SourceSettings
+  credentials: Credentials
+  /** Shared by all organizations behind one rate limit; without it, this source has one of its own. */
+  rateLimit?: RateLimit | undefined
+  /** Without them, those of the process. */
+  connections?: Connections | undefined
+  /** Memory for pages in transit; without it, that of the process. */
+  budget?: ByteBudget | undefined
+  userAgent: string
+  /** Unix milliseconds, to sign with. May be set at any time. */
+  now: () => number
+  monotonicMs: () => number
+  /** Between 0 and 1. */
+  random: () => number
+  sleep?: Sleep | undefined
+  onEvent?: ((event: SourceEvent) => void) | undefined
+  /** Called for every answer, whatever it is. */
+  onAnswer?: ((answer: { status: number }) => void) | undefined
+}
+
+type SourceSettings = {
   /** Ends in `/api/v1`. https, or http on loopback. */
   baseUrl: URL
   signing: Recipe
@@ -21,25 +42,20 @@ export type RequestSettings = {
   quotesAnswers?: boolean | undefined
   /** The id of the organization in the commands that errors name; without it, a placeholder. */
   organization?: string | undefined
+  /** Requests at once. With a shared rateLimit, of this source alone. */
+  concurrency: number
+  /** The longest stretch without any successful answer. */
+  maxWaitMs: number
+  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
+  longestWaitMs: number
+  /** With a shared rateLimit, the rateLimit's own number counts. */
+  requestsPerMinute?: number | undefined
+  /** Tries in all for a request that fails without naming a wait. Default 5. */
+  attempts?: number | undefined
 }
 
-export type SignedRequestsOptions = {
-  settings: RequestSettings
-  credentials: Credentials
-  rateLimit: Pick<RateLimit, 'succeeded'>
-  /** Without them, those of the process. */
-  connections?: Connections | undefined
-  userAgent: string
-  /** Unix milliseconds, to sign with. May be set at any time. */
-  now: () => number
-  monotonicMs: () => number
-  onEvent?: ((event: ClockCorrected) => void) | undefined
-  /** Called for every answer, whatever it is. */
-  onAnswer?: ((answer: { status: number }) => void) | undefined
-}
-
-/** From now on, requests are signed by the service's clock. */
-export type ClockCorrected = { kind: 'clock-corrected'; offsetMs: number }
+/** What a source reports while it works, for a progress line or a log: a wait, or that requests are signed by the service's clock from now on. */
+export type SourceEvent = WaitingEvent | { kind: 'clock-corrected'; offsetMs: number }
 
 type SendOptions = {
   signal: AbortSignal
@@ -50,12 +66,14 @@ type SendOptions = {
 /** Requests to one list. Each is signed at the moment it is sent, and sent once. */
 export class SignedRequests {
   readonly clock: Clock
-  readonly #options: SignedRequestsOptions
+  readonly #options: SourceOptions
+  readonly #rateLimit: RateLimit
   #requests = 0
   #throttled = 0
 
-  constructor(options: SignedRequestsOptions) {
+  constructor(options: SourceOptions, rateLimit: RateLimit) {
     this.#options = options
+    this.#rateLimit = rateLimit
     this.clock = new Clock(options)
   }
 
@@ -71,7 +89,7 @@ export class SignedRequests {
     const { answer, url, headers } = await this.#send(question, options)
     this.clock.observe(answer)
     if (!holdsPage(answer, question)) throw this.#refusal(answer, { question, url, headers, correctionMs })
-    this.#options.rateLimit.succeeded(remainingIn(answer.headers))
+    this.#rateLimit.succeeded(remainingIn(answer.headers))
     return answer
   }
 
@@ -120,16 +138,9 @@ export class SignedRequests {
 
   #refusal(answer: Answer, { question, url, headers, correctionMs }: Refused) {
     const { credentials, settings } = this.#options
-    const refusal = refusalOf(answer, {
-      url,
-      place: placeOf(url, question),
-      serviceNowMs: this.clock.serviceNowMs,
-      clockOffsetMs: this.clock.offsetMs,
-      correctionMs,
-      secrets: [credentials.secret, ...Object.values(headers)],
-      quotesAnswers: settings.quotesAnswers,
-      organization: settings.organization,
-    })
+    const secrets = [credentials.secret, ...Object.values(headers)]
+    const context = { url, place: placeOf(url, question), clock: this.clock, correctionMs, secrets, settings }
+    const refusal = refusalOf(answer, context)
     if (refusal instanceof RateLimited) this.#throttled += 1
     return refusal
   }
