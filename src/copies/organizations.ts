@@ -57,14 +57,11 @@ type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'remo
 }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
-  const opened = openToRead(file)
+  const { db, close } = openToRead(file)
   try {
-    return await freshnessIn(
-      sqliteSession(opened.db.defaultSafeIntegers(false)),
-      hasTable(opened.db, 'unfinished_forgets'),
-    )
+    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasTable(db, 'unfinished_forgets'))
   } finally {
-    opened.close()
+    close()
   }
 }
 
@@ -95,13 +92,11 @@ export function requireKnown(
   const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
   if (unknown === undefined) return
   const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
-  const places =
-    configured.length === 0
-      ? [`the mirror has ${listedNames(alone)}`]
-      : [
-          `the configuration has ${listedNames(configured)}`,
-          ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),
-        ]
+  const ofMirror = `the mirror ${configured.length === 0 ? '' : 'also '}has ${listedNames(alone)}`
+  const places = [
+    ...(configured.length === 0 ? [] : [`the configuration has ${listedNames(configured)}`]),
+    ...(configured.length > 0 && alone.length === 0 ? [] : [ofMirror]),
+  ]
   const meant = didYouMean(unknown, [...configured, ...alone])
   throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
 }

@@ -13,9 +13,6 @@ import { beginning } from '../store/port/postgres-transaction.ts'
 import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
 import { lengthOf, readingStatement, type SqlValue } from './sqlite-statement.ts'
 
-/** A statement that reads, with the values of $1 and so on. */
-export type Statement = { sql: string; parameters?: readonly unknown[] }
-
 /** Some of the rows, with the names of their columns. The first ones may be none. */
 export type SomeRows = { columns: string[]; rows: SqlValue[][] }
 
@@ -31,9 +28,10 @@ const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
  */
 export async function* readStatement(
   address: string,
-  { sql, parameters = [] }: Statement,
+  { text, values }: { text: string; values: readonly unknown[] },
   { limitMs, signal }: Ending,
 ): AsyncGenerator<SomeRows> {
+  const sql = readablePostgres(text)
   const client = await connect(address)
   // A statement under way is not waited for.
   const end = () => void client.end().catch(() => {})
@@ -42,7 +40,7 @@ export async function* readStatement(
     const place = { place: shownMirror(address), schema: schemaOf(address) }
     await client.query(begin(place.schema, limitMs))
     requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
-    yield* rowsOf(client, sql, parameters)
+    yield* rowsOf(client, sql, values)
   } catch (error) {
     throw statementError(error, shownMirror(address))
   } finally {

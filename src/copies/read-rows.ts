@@ -1,8 +1,8 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { either, joined, secondOf, type Sql, sql, text, written } from '../store/port/sql.ts'
+import { either, joined, secondOf, type Sql, sql, text, type Written, written } from '../store/port/sql.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasColumns, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { hasColumns, openToRead } from './open-to-read.ts'
 import { requireKnown } from './organizations.ts'
 import type { SomeRows } from './postgres-statement.ts'
 import { lengthOf, prepareToRead, type SqlValue, statementError } from './sqlite-statement.ts'
@@ -12,38 +12,48 @@ import { lengthOf, prepareToRead, type SqlValue, statementError } from './sqlite
  */
 
 /** The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. */
-export async function* readStatement(
+export function readStatement(
   place: string,
   statement: string,
   { limitMs }: { limitMs?: number | undefined } = {},
 ): AsyncGenerator<SomeRows, void> {
-  if (isPostgres(place)) {
-    const postgres = await import('./postgres-statement.ts')
-    const limit = { limitMs: limitMs === undefined ? 0 : limitMs + LATER_MS }
-    yield* postgres.readStatement(place, { sql: postgres.readablePostgres(statement) }, limit)
-  } else yield* inFile(place, {}, ({ db }) => rowsIn(db, statement))
+  const limit = { limitMs: limitMs === undefined ? 0 : limitMs + 1000 }
+  return readIn(place, limit, ({ rowsOf }) => rowsOf(text(statement)))
 }
 
-const LATER_MS = 1000
+/** How a mirror or a copy is read: the rows of a statement, and which of some columns of customers it has. */
+type Reader = {
+  rowsOf: (statement: Sql) => Iterable<SomeRows> | AsyncIterable<SomeRows>
+  hasOf: (columns: readonly string[]) => readonly string[]
+}
 
-async function* inFile(
-  file: string,
-  options: { asMade?: boolean },
-  read: (opened: OpenedToRead) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
+/** `asMade`: a file of which a table has another shape is refused. `limitMs` and `signal` end a statement on a server. */
+async function* readIn(
+  place: string,
+  { asMade = false, ...ending }: { asMade?: boolean; limitMs: number; signal?: AbortSignal | undefined },
+  read: (reader: Reader) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
 ): AsyncGenerator<SomeRows, void> {
-  const opened = openToRead(file, options)
+  if (isPostgres(place)) {
+    const postgres = await import('./postgres-statement.ts')
+    const rowsOf = (statement: Sql) => postgres.readStatement(place, written(statement, 'postgres'), ending)
+    return yield* read({ rowsOf, hasOf: (columns) => columns })
+  }
+  const opened = openToRead(place, { asMade })
   try {
-    yield* read(opened)
+    yield* read({
+      rowsOf: (statement) => rowsIn(opened.db, written(statement, 'sqlite')),
+      hasOf: (columns) => hasColumns(opened.db, columns),
+    })
     opened.requireUnchanged()
   } catch (error) {
-    throw statementError(error, file)
+    throw statementError(error, place)
   } finally {
     opened.close()
   }
 }
 
 /** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
-function* rowsIn(db: Connection, statement: string, values: readonly unknown[] = []): Generator<SomeRows, void> {
+function* rowsIn(db: Connection, { text: statement, values }: Written): Generator<SomeRows, void> {
   const prepared = prepareToRead(db, statement)
   const columns = prepared.columns().map(({ name }) => name)
   yield { columns, rows: [] }
@@ -78,39 +88,19 @@ export type CustomersFilter = {
 /** A search for these customers takes no longer on any mirror. */
 const SEARCH_MS = 600_000
 
-type Asking = { configured?: readonly string[]; signal?: AbortSignal }
-
 /** The customers that the filter asks for, in the order of organization and id; of an organization that the mirror or the configuration knows. */
-export async function* readCustomers(
+export function readCustomers(
   place: string,
   filter: CustomersFilter,
-  { configured = [], signal }: Asking = {},
+  { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
 ): AsyncGenerator<SomeRows, void> {
-  if (isPostgres(place)) {
-    const postgres = await import('./postgres-statement.ts')
-    const rowsOf = (statement: Sql) => {
-      const { text: query, values } = written(statement, 'postgres')
-      return postgres.readStatement(place, { sql: query, parameters: values }, { limitMs: SEARCH_MS, signal })
-    }
-    yield* customersBy({ rowsOf, hasOf: (columns) => columns }, filter, configured)
-  } else
-    yield* inFile(place, { asMade: true }, ({ db }) => {
-      const rowsOf = (statement: Sql) => {
-        const { text: query, values } = written(statement, 'sqlite')
-        return rowsIn(db, query, values)
-      }
-      return customersBy({ rowsOf, hasOf: (columns) => hasColumns(db, columns) }, filter, configured)
-    })
-}
-
-/** How a mirror or a copy is read: the rows of a statement, and which of some columns it has. */
-type Reading = {
-  rowsOf: (statement: Sql) => Iterable<SomeRows> | AsyncIterable<SomeRows>
-  hasOf: (columns: readonly string[]) => readonly string[]
+  return readIn(place, { asMade: true, limitMs: SEARCH_MS, signal }, (reader) =>
+    customersBy(reader, filter, configured),
+  )
 }
 
 async function* customersBy(
-  { rowsOf, hasOf }: Reading,
+  { rowsOf, hasOf }: Reader,
   filter: CustomersFilter,
   configured: readonly string[],
 ): AsyncGenerator<SomeRows, void> {
@@ -139,7 +129,7 @@ async function* customersBy(
 const SEARCHED = ['name', 'username', 'email']
 
 /** Those of the columns that the file has. A copy without personal data has none of them. */
-function requireColumns(columns: readonly string[], hasOf: Reading['hasOf']): readonly string[] {
+function requireColumns(columns: readonly string[], hasOf: Reader['hasOf']): readonly string[] {
   const found = hasOf(columns)
   if (found.length > 0) return found
   throw new UsageError(`This copy has no column ${columns.join(', ')}: it was published without personal data.`)
