@@ -2,7 +2,7 @@ import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hy
 import { zstdCompressSync } from 'node:zlib'
 import { UsageError } from '../errors/errors.ts'
 import { version } from '../machine/version.ts'
-import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from './format.ts'
+import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
 import type { SqlValue } from './sqlite-statement.ts'
 
 /** Row groups end at this many rows, or this many characters of text, whichever comes first. */
@@ -38,44 +38,31 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       bytes.index = 0
       return written
     }
-    for (const group of groupsOf(rows, columns, facts)) {
-      const columnData = columns.map(({ name, statistics = LOOKED_UP.has(name) }, at) => ({
-        name,
-        statistics,
-        ...asWritten(group[at] ?? []),
-      }))
+    let group = columns.map((): Stored[] => [])
+    let characters = 0
+    const writeGroup = () => {
+      const columnData = columns.map(({ name, statistics = LOOKED_UP.has(name) }, at) => {
+        return { name, statistics, ...asWritten(group[at] ?? []) }
+      })
       void writer.write({ rowGroupSize: group[0]?.length ?? 0, columnData })
-      yield taken()
+      group = columns.map(() => [])
+      characters = 0
+      return taken()
     }
+    for (const row of rows) {
+      for (const [at, column] of columns.entries()) {
+        const value = row[at] ?? null
+        const stored = value === null ? null : column.convert(value)
+        if (stored === undefined) throw unwritable(column.name, facts)
+        if (typeof stored === 'string') characters += stored.length
+        group[at]?.push(stored)
+      }
+      if (group[0]?.length === GROUP_ROWS || characters >= GROUP_CHARACTERS) yield writeGroup()
+    }
+    if ((group[0]?.length ?? 0) > 0) yield writeGroup()
     void writer.finish()
     yield taken()
   }
-}
-
-/** The values of each column, as many rows at a time as a row group has. */
-function* groupsOf(
-  rows: Iterable<ExportRow>,
-  columns: readonly (Kind & { name: string })[],
-  facts: ExportFacts,
-): Generator<Stored[][], void> {
-  let group = columns.map((): Stored[] => [])
-  let count = 0
-  let characters = 0
-  for (const row of rows) {
-    for (const [at, column] of columns.entries()) {
-      const value = row[at] ?? null
-      const stored = value === null ? null : column.convert(value)
-      if (stored === undefined) throw unwritable(column.name, facts)
-      if (typeof stored === 'string') characters += stored.length
-      group[at]?.push(stored)
-    }
-    count += 1
-    if (count < GROUP_ROWS && characters < GROUP_CHARACTERS) continue
-    yield group
-    group = columns.map(() => [])
-    count = characters = 0
-  }
-  if (count > 0) yield group
 }
 
 /** A value is of another kind than its column, as only an edit by hand leaves it. */
@@ -140,51 +127,43 @@ const TIMESTAMP: Kind['element'] = {
 }
 
 const KINDS: Readonly<Record<ExportColumn['type'], Kind>> = {
-  TEXT: { element: TEXT, convert: asText },
-  INTEGER: { element: { type: 'INT64' }, statistics: true, convert: asInteger },
+  TEXT: {
+    element: TEXT,
+    convert: (value) =>
+      typeof value === 'string' ? value : value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value),
+  },
+  INTEGER: {
+    element: { type: 'INT64' },
+    statistics: true,
+    convert: (value) => (typeof value === 'bigint' ? value : undefined),
+  },
   DATETIME: { element: TIMESTAMP, statistics: true, convert: asTimestamp },
-  BOOLEAN: { element: { type: 'BOOLEAN' }, statistics: true, convert: asBoolean },
+  BOOLEAN: {
+    element: { type: 'BOOLEAN' },
+    statistics: true,
+    convert: (value) => (value === 0n || value === 1n ? value === 1n : undefined),
+  },
 }
 
 const UUID: Kind = {
   element: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  convert: asUuid,
+  convert: (value) =>
+    typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
+      ? Buffer.from(value.replaceAll('-', ''), 'hex')
+      : undefined,
 }
 
 type Value = NonNullable<SqlValue>
 
-function asText(value: Value): string {
-  return typeof value === 'string' ? value : value instanceof Uint8Array ? TO_TEXT.decode(value) : String(value)
-}
-
-const TO_TEXT = new TextDecoder()
-
-function asInteger(value: Value): bigint | undefined {
-  if (typeof value === 'bigint') return value
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined
-}
-
-function asBoolean(value: Value): boolean | undefined {
-  const number = Number(value)
-  return number === 0 || number === 1 ? number === 1 : undefined
-}
-
 /** `YYYY-MM-DD HH:MM:SS`, with or without milliseconds, in UTC. */
 function asTimestamp(value: Value): bigint | undefined {
   if (value === lastRead.value) return lastRead.unixMs
-  if (typeof value !== 'string' || !TIME.test(value)) return undefined
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?$/.test(value)) return undefined
   const unixMs = Date.parse(`${value.replace(' ', 'T')}Z`)
   if (Number.isNaN(unixMs)) return undefined
   lastRead = { value, unixMs: BigInt(unixMs) }
   return lastRead.unixMs
 }
 
-const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?$/
-
 /** Rows that one transaction wrote have the same time. */
 let lastRead: { value: Value | undefined; unixMs: bigint } = { value: undefined, unixMs: 0n }
-
-function asUuid(value: Value): Uint8Array | undefined {
-  if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) return undefined
-  return Buffer.from(value.replaceAll('-', ''), 'hex')
-}
