@@ -6,6 +6,8 @@ import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { mirroredIn } from './organizations.ts'
 import { lastNumber } from './selection.ts'
 
+type Db = Database.Database
+
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {
   /** Whether readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
@@ -23,81 +25,71 @@ export type CarriedOver = {
  * `updated_at`, and who is forgotten. Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember
  * them, so numbers go on from the time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
  */
-export async function carryOver(
-  from: Database.Database | undefined,
-  to: Database.Database,
-  nowMs: number,
-): Promise<CarriedOver> {
+export async function carryOver(from: Db | undefined, to: Db, nowMs: number): Promise<CarriedOver> {
   const restored = mirroredIn(to)
   const known = from === undefined ? restored : mirroredIn(from)
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  const given = (table: string) => Math.max(lastNumber(to, table), from === undefined ? 0 : lastNumber(from, table))
-  const stamp = from === undefined ? '' : lastUpdate(from)
-  const isBehind = given('changes') > lastNumber(to, 'changes') || stamp > lastUpdate(to)
+  const given = (table: string) => Math.max(...[to, from].map((db) => (db === undefined ? 0 : lastNumber(db, table))))
+  const stamp = textIn(from, 'SELECT updated_at FROM last_update')
+  const isBehind =
+    given('changes') > lastNumber(to, 'changes') || stamp > textIn(to, 'SELECT updated_at FROM last_update')
+  // Every mirror makes a key for itself, which its backups have too.
+  const isAnother = from === undefined || textIn(from, KEY) !== textIn(to, KEY)
   // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
-  const isAnother = from === undefined || keyIn(from) !== keyIn(to)
   const feedGoesBack = isBehind || isAnother || onlyInBackup.length > 0
   // A reader who has read all of the replaced feed has read less than one number more.
   setLastNumber(to, 'changes', Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0))
   setLastNumber(to, 'runs', Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0))
   setLastNumber(to, 'forgotten', given('forgotten'))
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(stamp)
-  // Readers of an organization that came after the backup have rows of it, too.
-  const came = known.filter((id) => from !== undefined && nameInBackup(from, to, id) === id)
-  if (feedGoesBack) askForNewCopies(to, [...restored, ...came])
+  if (feedGoesBack) {
+    // Readers of an organization that came after the backup have rows of it, too.
+    const came = known.filter((id) => from !== undefined && nameInBackup(from, to, id) === id)
+    to.prepare(
+      `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
+       ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
+    ).run(lastNumber(to, 'changes'), JSON.stringify([...restored, ...came]))
+  }
   const forgotten = from === undefined ? { forgotten: undefined, unrecognized: 0 } : await carryForgotten(from, to)
   return { feedGoesBack, ...forgotten, onlyInBackup }
 }
 
-/** The key that every mirror makes for itself and its backups have too. */
-function keyIn(db: Database.Database): string | undefined {
-  return db.prepare<[], string>('SELECT hex(key) FROM fingerprint_key').pluck().get()
+const KEY = 'SELECT hex(key) FROM fingerprint_key'
+
+function textIn(db: Db | undefined, statement: string): string {
+  return db?.prepare<[], string>(statement).pluck().get() ?? ''
 }
 
-function askForNewCopies(db: Database.Database, organizations: readonly string[]): void {
-  db.prepare(
-    `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
-     ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
-  ).run(lastNumber(db, 'changes'), JSON.stringify(organizations))
-}
-
-function setLastNumber(db: Database.Database, table: string, seq: number): void {
+function setLastNumber(db: Db, table: string, seq: number): void {
   db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
   db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
 }
 
-function lastUpdate(db: Database.Database): string {
-  return db.prepare<[], string>('SELECT updated_at FROM last_update').pluck().get() ?? ''
-}
-
-type Key = { organization: string; key: Buffer }
-
 /** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
-async function carryForgotten(
-  from: Database.Database,
-  to: Database.Database,
-): Promise<{ forgotten: number; unrecognized: number }> {
+async function carryForgotten(from: Db, to: Db): Promise<{ forgotten: number; unrecognized: number }> {
+  const keysIn = (db: Db) =>
+    db.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys').all()
+  const addKey = to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)')
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
   const has = to.prepare('SELECT 1 FROM forgotten WHERE organization = ? AND hash = ?')
+  const hashes = from.prepare<[string], { hash: string; forgotten_at: string }>(
+    'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?',
+  )
   const carried = { forgotten: 0, unrecognized: 0 }
   for (const { organization, key } of keysIn(from)) {
     const name = nameInBackup(from, to, organization)
-    const keyInBackup = keysIn(to).find((one) => one.organization === name)?.key ?? addKey(to, name, key)
-    const isSameKey = keyInBackup.equals(key)
-    const fresh = from
-      .prepare<[string], { hash: string; forgotten_at: string }>(
-        'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?',
-      )
-      .all(organization)
-      .filter(({ hash }) => !isSameKey || has.get(name, hash) === undefined)
-    if (fresh.length === 0) continue
-    const known = idsByHash(to, name, key)
+    const ofBackup = keysIn(to).find((one) => one.organization === name)?.key
+    if (ofBackup === undefined) addKey.run(name, key)
+    const isSameKey = ofBackup?.equals(key) ?? true
+    const fresh = hashes.all(organization).filter(({ hash }) => !isSameKey || has.get(name, hash) === undefined)
+    const known = fresh.length === 0 ? new Map<string, string>() : idsByHash(to, name, key)
     for (const { hash, forgotten_at } of fresh) {
       const id = known.get(hash)
       // A hash under the key of a mirror that was begun anew is of use only where the backup shows whose it is.
-      if (isSameKey || id !== undefined) add.run(name, id === undefined ? hash : idHash(keyInBackup)(id), forgotten_at)
+      if (isSameKey || id !== undefined)
+        add.run(name, id === undefined ? hash : idHash(ofBackup ?? key)(id), forgotten_at)
       if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
       carried[isSameKey || id !== undefined ? 'forgotten' : 'unrecognized'] += 1
     }
@@ -105,17 +97,8 @@ async function carryForgotten(
   return carried
 }
 
-function keysIn(db: Database.Database): Key[] {
-  return db.prepare<[], Key>('SELECT organization, key FROM forgotten_keys').all()
-}
-
-function addKey(db: Database.Database, organization: string, key: Buffer): Buffer {
-  db.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(organization, key)
-  return key
-}
-
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
-function nameInBackup(from: Database.Database, to: Database.Database, organization: string): string {
+function nameInBackup(from: Db, to: Db, organization: string): string {
   const runs = from.prepare<[string]>('SELECT id, started_at FROM runs WHERE organization = ? ORDER BY id')
   const inBackup = to.prepare<[string], string>(
     `SELECT runs.organization FROM json_each(?) AS known
@@ -129,7 +112,7 @@ function nameInBackup(from: Database.Database, to: Database.Database, organizati
  * The ids in the rows of an organization, by their hashes. A record that could not be kept may have its id in any form, or name another one;
  * a certificate names who was found.
  */
-function idsByHash(db: Database.Database, organization: string, key: Buffer): Map<string, string> {
+function idsByHash(db: Db, organization: string, key: Buffer): Map<string, string> {
   const texts = db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization

@@ -57,11 +57,14 @@ type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'remo
 }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
-  const { db, close } = openToRead(file)
+  const opened = openToRead(file)
   try {
-    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasTable(db, 'unfinished_forgets'))
+    return await freshnessIn(
+      sqliteSession(opened.db.defaultSafeIntegers(false)),
+      hasTable(opened.db, 'unfinished_forgets'),
+    )
   } finally {
-    close()
+    opened.close()
   }
 }
 

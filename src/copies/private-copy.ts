@@ -1,7 +1,7 @@
 import { globSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { copyRows } from '../store/move-mirror.ts'
 import { sql } from '../store/port/sql.ts'
@@ -29,12 +29,32 @@ export type PrivateCopy = { file: string; remove: () => void }
  */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<PrivateCopy> {
   const copy = privatePlace()
+  const server = await openServer(address, 'read').catch((error: unknown) => {
+    copy.remove()
+    throw error
+  })
   try {
-    await fill(copy.file, address, signal)
+    const db = openDatabase(copy.file, 'write')
+    try {
+      writeWithoutWaiting(db)
+      db.exec('BEGIN')
+      await server.read(async (session) => {
+        // The server may end a statement, on a standby above all; then all of it is read again.
+        db.exec('ROLLBACK; BEGIN')
+        await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
+        await noteNumbers(session, db)
+      })
+      db.exec('COMMIT')
+      db.exec('ANALYZE')
+    } finally {
+      db.close()
+    }
     return copy
   } catch (error) {
     copy.remove()
     throw fileError(error, tmpdir())
+  } finally {
+    await server.close()
   }
 }
 
@@ -44,86 +64,47 @@ const NAME = 'customer-mirror-copy-'
 /** A place in a private folder of its own, 0700, and the lock of it. Throws MirrorUnusable where nothing can be made there. */
 export function privatePlace(): PrivateCopy {
   const parent = tmpdir()
-  removeAbandoned(parent)
+  // What cannot be removed is being read, and nothing that is made here depends on it. A folder without a file is being made.
+  for (const name of globSync(`${NAME}*/customers.db`, { cwd: parent }))
+    try {
+      const [file, folder] = [join(parent, name), dirname(join(parent, name))]
+      const found = lstatSync(folder)
+      if (!found.isDirectory() || found.uid !== process.geteuid?.()) continue
+      const lock = lockPlace(file, { waitMs: 0 })
+      rmSync(folder, { recursive: true, force: true })
+      lock.release()
+    } catch {}
   try {
     const folder = mkdtempSync(join(parent, NAME))
     const file = join(folder, 'customers.db')
     const lock = lockPlace(file)
-    return {
-      file,
-      remove() {
-        rmSync(folder, { recursive: true, force: true })
-        lock.release()
-      },
+    const remove = () => {
+      rmSync(folder, { recursive: true, force: true })
+      lock.release()
     }
+    return { file, remove }
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : mirrorFault(`${parent} (TMPDIR)`, seen, { cause: error })
   }
 }
 
-/** Removes the folders of processes that are gone, as far as it can: the next one tries again. One without a file is being made. */
-function removeAbandoned(parent: string): void {
-  for (const name of globSync(`${NAME}*/customers.db`, { cwd: parent })) {
-    const [file, folder] = [join(parent, name), dirname(join(parent, name))]
-    try {
-      const found = lstatSync(folder)
-      if (!found.isDirectory() || found.uid !== process.geteuid?.()) continue
-      const lock = lockPlace(file, { waitMs: 0 })
-      rmSync(folder, { recursive: true, force: true })
-      lock.release()
-    } catch {
-      // It is being read, and nothing that is made here depends on it.
-    }
-  }
-}
-
-async function fill(file: string, address: string, signal: AbortSignal | undefined): Promise<void> {
-  const server = await openServer(address, 'read')
-  try {
-    const db = openDatabase(file, 'write')
-    try {
-      writeWithoutWaiting(db)
-      db.exec('BEGIN')
-      await server.read(async (session) => {
-        // The server may end a statement, on a standby above all; then all of it is read again.
-        db.exec('ROLLBACK; BEGIN')
-        await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
-        await noteForgotten(session, db)
-        await noteGiven(session, db)
-      })
-      db.exec('COMMIT')
-      db.exec('ANALYZE')
-    } finally {
-      db.close()
-    }
-  } finally {
-    await server.close()
-  }
-}
-
-/** Which number was forgotten last in each organization, without any hash: objects in a bucket from before are written anew. */
-async function noteForgotten(session: Session, db: Database.Database): Promise<void> {
-  const mayRead = sql`SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead"`
-  const [asked] = await session.all<{ mayRead: boolean | null }>(mayRead)
-  if (asked?.mayRead !== true) return
-  const last = await session.all<{ organization: string; number: number }>(
-    sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`,
-  )
-  const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
-  for (const { number, organization } of last) insert.run(number, organization)
-}
-
 /**
- * Which seq was given last, where this user may know it: of a change that was deleted with its organization, or that is not committed yet. A
- * standby may not have the changes yet that a reader knows from its primary server, although it has their numbers.
+ * Notes what this user may know of numbers: which was forgotten last in each organization, without any hash, so that objects from before are
+ * written anew; and which seq was given last, also to a change that was deleted with its organization, or that is not committed yet. A standby
+ * may not have the changes yet that a reader knows from its primary server, although it has their numbers.
  */
-async function noteGiven(session: Session, db: Database.Database): Promise<void> {
-  const [given] = await session.all<{ seq: number | null }>(
-    sql`SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
-       THEN pg_sequence_last_value(name::regclass) END AS seq
-     FROM pg_get_serial_sequence('changes', 'seq') AS name`,
-  )
-  if (given === undefined || given.seq === null) return
-  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, given.seq)
+async function noteNumbers(session: Session, db: Database.Database): Promise<void> {
+  const [asked] = await session.all<{ mayRead: boolean | null; seq: number | null }>(sql`
+    SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead",
+      CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+        THEN pg_sequence_last_value(name::regclass) END AS seq
+    FROM pg_get_serial_sequence('changes', 'seq') AS name`)
+  if (typeof asked?.seq === 'number')
+    db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, asked.seq)
+  if (asked?.mayRead !== true) return
+  const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
+  const last = sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`
+  for (const { number, organization } of await session.all<{ organization: string; number: number }>(last))
+    insert.run(number, organization)
 }

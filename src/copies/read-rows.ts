@@ -36,7 +36,8 @@ async function* readIn(
   if (isPostgres(place)) {
     const postgres = await import('./postgres-statement.ts')
     const rowsOf = (statement: Sql) => postgres.readStatement(place, written(statement, 'postgres'), ending)
-    return yield* read({ rowsOf, hasOf: (columns) => columns })
+    yield* read({ rowsOf, hasOf: (columns) => columns })
+    return
   }
   const opened = openToRead(place, { asMade })
   try {
