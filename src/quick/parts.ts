@@ -1,4 +1,4 @@
-import { keyOf, type Row, type Span, type WindowAnswer } from '../scan/window.ts'
+import { keyOf, type Span, type WindowAnswer } from '../scan/window.ts'
 
 /** The records that are expected in the list, in order. */
 export type ExpectedOrder = {
@@ -10,10 +10,9 @@ export type ExpectedOrder = {
 
 /** The unbroken part of the list that one answer shows. */
 export type Cut = {
-  /** Position of its first row, and the position after its last. */
+  /** The positions of its rows: `[start, reach)`; and the row number of each, 0 of a record without a customer. */
   readonly start: number
   readonly reach: number
-  /** The row number of each record; 0 of one without a customer. */
   readonly rowIds: readonly number[]
   /** The positions of records that may belong to any customer: without a readable id, or with one that stands further up on the page. */
   readonly nameless: readonly number[]
@@ -37,14 +36,10 @@ export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected
   const isEnd = total === undefined ? rows.length < perPage : total === reach
   const keys = rows.map(keyOf)
   const nameless = [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
-  const rowIds = rows.map((row, at) => (nameless.includes(at) ? 0 : rowIdOf(row)))
+  // Forgotten customers and rejects have no row.
+  const rowIds = rows.map(({ rowId = 0 }, at) => (nameless.includes(at) ? 0 : Math.max(0, rowId)))
   const positions = nameless.map((at) => start + at)
   return { start, reach, rowIds, nameless: positions, isEnd, blocks: blocksOf(rowIds, { start, reach }, expected) }
-}
-
-/** Forgotten customers and rejects have no row. */
-function rowIdOf({ rowId = 0 }: Row): number {
-  return Math.max(0, rowId)
 }
 
 function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {
@@ -60,7 +55,7 @@ function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: Expect
   return blocks
 }
 
-/** What stands between two customers that were found in the expected order, with none of the others between them found. */
+/** What stands between two customers that were found in the expected order: none of the others between them was. */
 export type Gap = {
   /** The places that are expected between the two and that stand nowhere else, and how many these are. */
   readonly places: readonly Span[]
@@ -158,8 +153,7 @@ function placesOf(blocks: readonly Block[]): number[] {
 function without(places: readonly number[], { from, to }: Span): Span[] {
   const parts: Span[] = []
   let start = from
-  for (let at = firstIndex(places.length, (index) => (places[index] ?? to) >= from); start < to; at += 1) {
-    const place = Math.min(to, places[at] ?? to)
+  for (const place of [...places.filter((each) => each >= from && each < to), to]) {
     if (place > start) parts.push({ from: start, to: place })
     start = place + 1
   }
@@ -177,7 +171,7 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
   // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.
   const frontier: Link[] = []
   for (const block of blocks) {
-    const at = firstIndex(frontier.length, (index) => (frontier[index]?.block.place ?? Infinity) >= block.place)
+    const at = frontier.findLastIndex((link) => link.block.place < block.place) + 1
     const there = frontier[at]?.block.place === block.place ? frontier[at] : undefined
     const before = there !== undefined && there.block.cut.reach > block.cut.start ? there : frontier[at - 1]
     const link = { block, before, rows: (before?.rows ?? 0) + block.length }
@@ -189,15 +183,4 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
   const kept: Block[] = []
   for (let link = frontier.at(-1); link !== undefined; link = link.before) kept.push(link.block)
   return kept.toReversed()
-}
-
-/** Binary search: the first of `length` indexes for which `holds` is true, given that it is true for all later ones; `length` for none. */
-function firstIndex(length: number, holds: (index: number) => boolean): number {
-  let [from, to] = [0, length]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if (holds(middle)) to = middle
-    else from = middle + 1
-  }
-  return from
 }

@@ -1,4 +1,3 @@
-import { SeenRows } from '../model/row-set.ts'
 import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
@@ -49,6 +48,8 @@ export type QuickScanOptions = {
 const MOST_PROBES = 16
 /** Where customers come and go in the middle of a list, so many times as many are read between them: changes may cancel out there. */
 const LOOKS = 3
+/** The multiples of no other number are spread as evenly. */
+const GOLDEN = 0.618_033_988_75
 /** How often the end of a list is looked for. */
 const MOST_TRIES = 4
 /** The last requests are left for searches. */
@@ -72,19 +73,17 @@ export class QuickScan implements Scan {
   #underWay = 0
   #isOver = false
   #size: number
-  #hasLearned = false
   /** The service serves pages of this size alone. */
   #isFixed = false
-  /** Positions before `#lower` hold rows, and from `#upper` on there are none. */
-  #lower = 0
-  #upper = Infinity
+  /** Positions before it hold rows, and where its end was met, none behind it do. */
+  #reach = 0
+  #isEndMet = false
   #cuts: readonly Cut[] = []
   #comparison: Comparison | undefined
   readonly #reasons = new Set<Reason>(['quick'])
   /** What was read, by its first row. */
   readonly #reads = new Map<RowKey, ReadWindow>()
   readonly #witnesses = new Witnesses()
-  readonly #seen = new SeenRows()
   #answers = 0
   #total: number | undefined
   #stoppedAt: StoppedAt | undefined
@@ -116,7 +115,7 @@ export class QuickScan implements Scan {
   }
 
   *#plan(): Generator<readonly Window[], void> {
-    while (!this.#hasLearned && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#size }]
+    while (this.#cuts.length === 0 && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#size }]
     if (this.#stoppedAt !== undefined) return
     yield* this.#findEnd()
     const probes = this.#probes()
@@ -134,19 +133,24 @@ export class QuickScan implements Scan {
 
   /** The end of the list is where the total says, which may change meanwhile. */
   *#findEnd(): Generator<readonly Window[], void> {
-    for (let tries = 0; tries < MOST_TRIES && this.#lower < this.#upper; tries += 1) {
-      const total = Math.max(this.#lower + 1, this.#total ?? this.#options.expected.rowIds.length)
+    for (let tries = 0; tries < MOST_TRIES && !this.#isEndMet; tries += 1) {
+      const total = Math.max(this.#reach + 1, this.#total ?? this.#options.expected.rowIds.length)
       yield [lastWindow(total, this.#size, this.#isFixed)]
     }
   }
 
-  /** A page that was read in another size is not worth a request. */
+  /**
+   * A few pages at even distances, so that changes that cancel out are seen if they are far from each other. `turn` shifts them from one run
+   * to the next: what was hidden then may be seen now. A page that was read in another size is not worth a request.
+   */
   #probes(): Window[] {
     const { budget, turn } = this.#options
-    const pages = Math.ceil(this.#lower / this.#size)
+    const pages = Math.ceil(this.#reach / this.#size)
     const count = Math.min(MOST_PROBES, Math.floor(Math.sqrt(pages) / 2), Math.floor((budget.left + this.#answers) / 3))
     const isRead = (position: number) => this.#cuts.some(({ start, reach }) => start <= position && position < reach)
-    return evenlySpaced(this.#lower, count, { size: this.#size, turn }).filter((window) => !isRead(startOf(window)))
+    const shares = Array.from({ length: count }, (_, index) => (index + ((turn * GOLDEN) % 1)) / count)
+    const windows = shares.map((share) => windowAt(Math.floor(share * this.#reach), this.#size))
+    return windows.filter((window) => !isRead(startOf(window)))
   }
 
   /**
@@ -184,19 +188,13 @@ export class QuickScan implements Scan {
     return fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
   }
 
-  /** The page in the middle of the largest hole that was not asked for yet. */
+  /** The page in the middle of the largest hole, or where that could not be read, beside it. */
   #within(holes: readonly Span[]): Window | undefined {
-    const size = this.#size
-    for (const { from, to } of largestFirst(holes)) {
-      const [first, last] = [windowAt(from, size).page, windowAt(to - 1, size).page]
-      const middle = windowAt((from + to) / 2, size).page
-      for (let step = 0; step <= MOST_STEPS; step += 1) {
-        for (const page of [middle - step, middle + step]) {
-          if (page >= first && page <= last && !this.#asked.has(windowKey({ page, size }))) return { page, size }
-        }
-      }
-    }
-    return undefined
+    const shares = [1 / 2, 1 / 4, 3 / 4]
+    const pages = largestFirst(holes).flatMap(({ from, to }) =>
+      shares.map((share) => windowAt(from + share * (to - from), this.#size)),
+    )
+    return pages.find((window) => !this.#asked.has(windowKey(window)))
   }
 
   /** The pages in the middle of the largest parts that are trusted. */
@@ -213,7 +211,6 @@ export class QuickScan implements Scan {
     this.#answers += 1
     if (given.rows.length > given.perPage) return this.#reject(given.window, 'page-mismatch')
     const read = readOf(given, this.#cuts.length)
-    for (const key of read.keys) this.#seen.add(key)
     if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
     if (this.#isRepeated(read)) return this.#reject(given.window, 'repeated-page')
     this.#learn({ ...given, total: read.total })
@@ -221,20 +218,14 @@ export class QuickScan implements Scan {
 
   #learn(answer: WindowAnswer): void {
     const { window, perPage, total, rows } = answer
-    if (perPage !== window.size && this.#hasLearned) {
-      this.#isFixed = true
-      this.#reasons.add('size-refused')
-    }
     // The first answer shows the largest page that is served.
-    if (!this.#hasLearned) this.#size = Math.max(1, Math.min(perPage, this.#size))
-    this.#hasLearned = true
+    if (this.#cuts.length === 0) this.#size = Math.max(1, Math.min(perPage, this.#size))
+    else if (perPage !== window.size) this.#refuseSizes()
     this.#total = total ?? this.#total
     const cut = cutFrom(answer, this.#options.expected)
     const isShort = rows.length < perPage
-    if (rows.length === 0) this.#upper = Math.max(this.#lower, Math.min(this.#upper, cut.start))
-    else this.#lower = Math.max(this.#lower, cut.reach)
-    const isEnd = total === this.#lower || (rows.length > 0 && isShort && (total ?? 0) <= this.#lower)
-    if (isEnd || this.#lower > this.#upper) this.#upper = this.#lower
+    if (rows.length > 0) this.#reach = Math.max(this.#reach, cut.reach)
+    this.#isEndMet ||= total === this.#reach || (isShort && (total ?? 0) <= this.#reach)
     if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
     if (rows.length > 0 || cut.start === 0) this.#cuts = [...this.#cuts, cut].toSorted(byPosition)
     this.#comparison = undefined
@@ -243,10 +234,14 @@ export class QuickScan implements Scan {
   failed(window: Window, failure: WindowFailure): void {
     this.#underWay -= 1
     this.#answers += 1
-    if (failure !== 'size-refused') return this.#reject(window, failure)
-    const smaller = this.#hasLearned ? undefined : sizeAfterRefusal(window.size)
+    const isFirst = this.#cuts.length === 0 && failure === 'size-refused'
+    const smaller = isFirst ? sizeAfterRefusal(window.size) : undefined
     if (smaller === undefined) this.#reject(window, failure)
-    else this.#reasons.add(failure)
+    if (failure === 'size-refused') this.#refuseSizes(smaller)
+  }
+
+  #refuseSizes(smaller?: number): void {
+    this.#reasons.add('size-refused')
     this.#isFixed ||= smaller === undefined
     this.#size = smaller ?? this.#size
   }
@@ -276,7 +271,7 @@ export class QuickScan implements Scan {
       ...NO_PROOF,
       reasons: this.#isOver ? [...this.#reasons] : ['interrupted', ...this.#reasons],
       requests: this.#answers,
-      distinct: this.#seen.size,
+      distinct: new Set(this.#cuts.flatMap(({ rowIds }) => rowIds)).size,
       total: this.#total,
       pageSize: this.#size,
       stoppedAt: this.#isOver ? this.#stoppedAt : undefined,
@@ -289,20 +284,18 @@ export class QuickScan implements Scan {
       ...{ cuts: this.#cuts, comparison: this.#compared(), size: this.#size },
       ...{ expected: this.#options.expected, pending: this.#options.pending },
       // Without a total, a page from which one row was left out looks like the last one.
-      isEndKnown: this.#lower === this.#upper && this.#total !== undefined,
+      isEndKnown: this.#isEndMet && this.#total !== undefined,
       orderStays: this.#witnesses.believed(this.#size) !== undefined,
     })
   }
 
   #compared(): Comparison {
-    const lengths = { end: this.#lower, expected: this.#options.expected.rowIds.length }
+    const lengths = { end: this.#reach, expected: this.#options.expected.rowIds.length }
     return (this.#comparison ??= compare(this.#cuts, lengths))
   }
 }
 
 const MOST_ACROSS = 2
-/** How far from the middle of a hole a page is looked for, if that could not be read. */
-const MOST_STEPS = 4
 
 function byPosition(one: Cut, other: Cut): number {
   return one.start - other.start || one.reach - other.reach
@@ -318,15 +311,3 @@ function lastWindow(total: number, largest: number, isFixed: boolean): Window {
   const [size = largest] = sizes.toSorted((one, other) => (total % other) - (total % one))
   return windowAt(total - 1, size)
 }
-
-/**
- * A few pages at even distances, so that changes that cancel out are seen if they are far from each other. `turn` shifts them from one
- * run to the next: what was hidden then may be seen now.
- */
-function evenlySpaced(length: number, count: number, { size, turn }: { size: number; turn: number }): Window[] {
-  const shift = (turn * GOLDEN) % 1
-  return Array.from({ length: count }, (_, index) => windowAt(Math.floor(((index + shift) / count) * length), size))
-}
-
-/** The multiples of no other number are spread as evenly. */
-const GOLDEN = 0.618_033_988_75

@@ -7,25 +7,20 @@ import type { Source } from '../source/customers.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from '../sync/confirm-absences.ts'
 import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
 import { readPages, type ListSettings, type ReadingLimits } from '../sync/read-list.ts'
-import { textsOfCandidate } from '../sync/search-texts.ts'
 import type { Conclusion } from './conclusion.ts'
 import { QuickScan, RequestBudget } from './quick-scan.ts'
 
 /** The most requests of a quick run, searches included. */
 export type QuickLimit = 'usual' | { requests: number }
 
-/** In a list by name, half as many find a tenth less. */
-const SHARE = 1 / 12
-
+/** A share of the requests of a full scan, of which the windows overlap: in a list by name, half as many find a tenth less. */
+const SHARE = 1.15 / 12
 /** In a short list, a share of a scan finds next to nothing. */
 const LEAST_OF_SHARE = 40
 
-/** Neighbouring windows of a full scan overlap. */
-const SHARED = 1.15
-
 /** The most requests of a quick run of a list of so many customers. */
 export function usualQuickLimit(customers: number, pageSize: number): number {
-  return Math.max(LEAST_OF_SHARE, Math.ceil(SHARE * Math.ceil((customers * SHARED) / pageSize)))
+  return Math.max(LEAST_OF_SHARE, Math.ceil((SHARE * customers) / pageSize))
 }
 
 export type QuickSettings = ListSettings & {
@@ -84,8 +79,8 @@ type SearchSettings = {
   signal: AbortSignal
 }
 
-/** The most searches for customers by which searching is tested, in three fields. */
-const TESTS = 3 * MOST_CONTROLS
+/** A customer is searched for in three fields, and so are those by which searching is tested. */
+const SEARCHES = 3
 
 /**
  * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
@@ -101,7 +96,7 @@ export async function searchForGone(
   if (certain.length === left.length) return { gone: left, pending }
   const candidates = await mirror.findGone(run, [...new Set(left).difference(new Set(certain))])
   const most = Math.min(budget.left, MOST_REQUESTS)
-  const searched = affordable(candidates, most - TESTS)
+  const searched = candidates.slice(0, Math.max(0, Math.floor(most / SEARCHES) - MOST_CONTROLS))
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   const spent = new AbortController()
   const searching = AbortSignal.any([signal, spent.signal])
@@ -131,15 +126,4 @@ export async function searchForGone(
 
 function rowOf({ rowId }: Candidate): number {
   return rowId
-}
-
-/** As many of the candidates as can be searched for by so many requests. */
-function affordable(candidates: readonly Candidate[], requests: number): Candidate[] {
-  let left = requests
-  return candidates.filter((candidate) => {
-    const searches = textsOfCandidate(candidate).length
-    if (searches > left) return false
-    left -= searches
-    return true
-  })
 }
