@@ -8,9 +8,8 @@ export type Conclusion = {
   /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
   readonly pending: readonly number[]
   /**
-   * Those of the rows gone that need no search: they were seen to leave their places in this run, in an order that no change of a customer
-   * alters, so they stand nowhere else. A row that an earlier run missed may have come back since, to a part that was not read and that
-   * another row has left.
+   * Those of the rows gone that need no search: they left their places in this run, in an order that no change of a customer alters. A row that
+   * an earlier run missed may have come back since, to a part that was not read and that another row has left.
    */
   readonly certain: readonly number[]
   /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
@@ -21,16 +20,12 @@ export type Conclusion = {
   readonly laterOrder: readonly number[] | undefined
 }
 
-/** The pages that a quick run read, in the order of their positions, and the list that was expected. */
-export type QuickEvidence = {
-  readonly cuts: readonly Cut[]
-  readonly comparison: Comparison
-  readonly expected: ExpectedOrder
-  readonly isEndKnown: boolean
+/** What else is known: rows that an earlier run missed, and whether the rows read stand in an order that no change of a customer alters. */
+type Known = {
   readonly size: number
-  readonly pending: readonly number[]
-  /** Whether the rows read stand in an order that no change of a customer alters. */
+  readonly isEndKnown: boolean
   readonly orderStays: boolean
+  readonly pending: readonly number[]
 }
 
 /** In a list without an order some rows always stand as expected. With so many known rows to each of these, the list has another order. */
@@ -42,13 +37,17 @@ const MOST_MOVED = 5
  * the order expected may be wrong at one row, where the list changed while it was read. Where more records than before may be any
  * customer's, the row may be one of these: the next full run decides.
  */
-export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvidence): Conclusion {
-  const { kept, known, gaps } = comparison
+export function conclude(
+  cuts: readonly Cut[],
+  { kept, known, gaps }: Comparison,
+  expected: ExpectedOrder,
+  { size, isEndKnown, orderStays, pending }: Known,
+): Conclusion {
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
-  const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => !read.has(rowId))
+  const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
-  const isWhole = evidence.isEndKnown && areExplained && !isAnyMetTwice(cuts)
+  const isWhole = isEndKnown && areExplained && !isAnyMetTwice(cuts)
   // The rows expected where all positions were read, in more than one answer.
   const between = gaps.filter(({ isOneCut, holes }) => !isOneCut && holes.length === 0)
   const unmet = between.flatMap(({ places }) => rowsAt(places, expected))
@@ -56,9 +55,9 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
   return {
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
-    certain: isWhole && evidence.orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
+    certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
     isAnyUnmet: unmet.some((rowId) => rowId !== 0 && !read.has(rowId)),
-    trustedPages: Math.round(trusted / evidence.size),
+    trustedPages: Math.round(trusted / size),
     laterOrder: known <= MOST_MOVED * kept ? foundOrder(cuts, gaps, expected) : undefined,
   }
 }

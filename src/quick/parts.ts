@@ -102,8 +102,7 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
     begin = seam
     if (places.length + between.length === 0) return
     gaps.push({
-      ...{ places, expected: lengthOf(places), holes: between, unread: lengthOf(between) },
-      ...{ isOneCut, seam },
+      ...{ places, expected: lengthOf(places), holes: between, unread: lengthOf(between), isOneCut, seam },
       nameless: nameless.filter((position) => position >= reach && position < to).length,
     })
   }
@@ -115,13 +114,11 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   }
   const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => kept.has(block)))
   close(expected, Infinity, { seam: Infinity, isOneCut: cuts.some(isLast) })
-  const stirs = cuts.some((cut) => isStirred(cut, kept))
+  const stirs = cuts.some((cut) => {
+    const stayed = cut.blocks.filter((block) => kept.has(block))
+    return stayed.some(({ at, length }, next) => cut.rowIds.slice(at + length, stayed[next + 1]?.at ?? 0).some(Boolean))
+  })
   return { kept: rowsIn([...kept]), known: rowsIn(blocks), gaps, stirs }
-}
-
-function isStirred({ rowIds, blocks }: Cut, kept: ReadonlySet<Block>): boolean {
-  const stayed = blocks.filter((block) => kept.has(block))
-  return stayed.some(({ at, length }, index) => rowIds.slice(at + length, stayed[index + 1]?.at ?? 0).some(Boolean))
 }
 
 function lengthOf(spans: readonly Span[]): number {
@@ -143,10 +140,10 @@ function holesBetween(cuts: readonly Cut[], end: number): Span[] {
   return holes
 }
 
-/** The places of blocks, in order, each once. */
+/** The places of blocks, in order. */
 function placesOf(blocks: readonly Block[]): number[] {
-  const places = new Set(blocks.flatMap(({ place, length }) => Array.from({ length }, (_, index) => place + index)))
-  return [...places].toSorted((one, other) => one - other)
+  const places = blocks.flatMap(({ place, length }) => Array.from({ length }, (_, index) => place + index))
+  return places.toSorted((one, other) => one - other)
 }
 
 /** The parts of a span that hold none of these places, which are in order. */

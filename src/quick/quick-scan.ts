@@ -34,12 +34,11 @@ export class RequestBudget {
   }
 }
 
+/** `pending`: rows that an earlier quick run missed at their places, and did not find elsewhere; `turn` grows from run to run. */
 export type QuickScanOptions = {
   readonly expected: ExpectedOrder
   readonly budget: RequestBudget
-  /** Rows that an earlier quick run missed at their places, and did not find elsewhere. */
   readonly pending?: readonly number[]
-  /** A number that grows from run to run. */
   readonly turn?: number
   readonly pageSize?: number
 }
@@ -58,12 +57,9 @@ const FOR_SEARCHES = 12
 /**
  * Reads as few pages as show where the list differs from the expected one, in rounds: the next one is planned when the last one was answered.
  * It proves nothing: changes that cancel out between two pages are not seen.
- *
- *   opening ──▶ finding the end ──▶ explaining the gaps ──▶ looking between
- *     page 1      the last page       a few pages at even       where all is explained, and customers come and go in the middle of the
- *                                     distances; then, where    list: the pages in the middle of the largest unread parts, since
- *                                     more or fewer rows stand  changes may have cancelled out there
- *                                     between two pages than expected, the page in their middle
+ *   First page 1 and the last one, then a few at even distances. Where more or fewer rows stand between two pages than expected, the page in
+ * their middle. Where customers come and go in the middle of the list, the pages in the middle of the largest unread parts as well, since
+ * changes may have cancelled out there.
  */
 export class QuickScan implements Scan {
   readonly #options: Required<QuickScanOptions>
@@ -184,8 +180,8 @@ export class QuickScan implements Scan {
     const marginOf = (window: Window) => Math.min(position - startOf(window), startOf(window) + window.size - position)
     const windows = sizes.map((size) => windowAt(position, size)).filter((window) => marginOf(window) > 0)
     const fresh = windows.filter((window) => !this.#asked.has(windowKey(window)))
-    if (windows.length - fresh.length >= MOST_ACROSS) return undefined
-    return fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
+    const isAskedTwice = windows.length - fresh.length >= 2
+    return isAskedTwice ? undefined : fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
   }
 
   /** The page in the middle of the largest hole, or where that could not be read, beside it. */
@@ -206,28 +202,25 @@ export class QuickScan implements Scan {
       .flatMap((hole) => this.#within([hole]) ?? [])
   }
 
-  read(given: WindowAnswer): void {
+  read(answer: WindowAnswer): void {
+    const { window, perPage, rows } = answer
     this.#underWay -= 1
     this.#answers += 1
-    if (given.rows.length > given.perPage) return this.#reject(given.window, 'page-mismatch')
-    const read = readOf(given, this.#cuts.length)
+    if (rows.length > perPage) return this.#reject(window, 'page-mismatch')
+    const read = readOf(answer, this.#cuts.length)
+    const { total } = read
     if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
-    if (this.#isRepeated(read)) return this.#reject(given.window, 'repeated-page')
-    this.#learn({ ...given, total: read.total })
-  }
-
-  #learn(answer: WindowAnswer): void {
-    const { window, perPage, total, rows } = answer
+    if (this.#isRepeated(read)) return this.#reject(window, 'repeated-page')
     // The first answer shows the largest page that is served.
     if (this.#cuts.length === 0) this.#size = Math.max(1, Math.min(perPage, this.#size))
     else if (perPage !== window.size) this.#refuseSizes()
     this.#total = total ?? this.#total
-    const cut = cutFrom(answer, this.#options.expected)
+    const cut = cutFrom({ ...answer, total }, this.#options.expected)
     const isShort = rows.length < perPage
     if (rows.length > 0) this.#reach = Math.max(this.#reach, cut.reach)
     this.#isEndMet ||= total === this.#reach || (isShort && (total ?? 0) <= this.#reach)
     if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
-    if (rows.length > 0 || cut.start === 0) this.#cuts = [...this.#cuts, cut].toSorted(byPosition)
+    if (rows.length > 0 || cut.start === 0) this.#cuts = inOrder([...this.#cuts, cut])
     this.#comparison = undefined
   }
 
@@ -254,10 +247,10 @@ export class QuickScan implements Scan {
 
   /** A stale cache serves the page it has under the numbers requested next. */
   #isRepeated(read: ReadWindow): boolean {
-    const [key] = read.keys
-    const before = key === undefined ? undefined : this.#reads.get(key)
+    const [key = ''] = read.keys
+    const before = this.#reads.get(key)
     if (before !== undefined && repeats(before, read)) return true
-    if (key !== undefined) this.#reads.set(key, read)
+    this.#reads.set(key, read)
     this.#witnesses.observe(read)
     return false
   }
@@ -280,13 +273,11 @@ export class QuickScan implements Scan {
   }
 
   conclusion(): Conclusion {
-    return conclude({
-      ...{ cuts: this.#cuts, comparison: this.#compared(), size: this.#size },
-      ...{ expected: this.#options.expected, pending: this.#options.pending },
-      // Without a total, a page from which one row was left out looks like the last one.
-      isEndKnown: this.#isEndMet && this.#total !== undefined,
-      orderStays: this.#witnesses.believed(this.#size) !== undefined,
-    })
+    const { expected, pending } = this.#options
+    const orderStays = this.#witnesses.believed(this.#size) !== undefined
+    // Without a total, a page from which one row was left out looks like the last one.
+    const isEndKnown = this.#isEndMet && this.#total !== undefined
+    return conclude(this.#cuts, this.#compared(), expected, { size: this.#size, isEndKnown, orderStays, pending })
   }
 
   #compared(): Comparison {
@@ -295,10 +286,8 @@ export class QuickScan implements Scan {
   }
 }
 
-const MOST_ACROSS = 2
-
-function byPosition(one: Cut, other: Cut): number {
-  return one.start - other.start || one.reach - other.reach
+function inOrder(cuts: readonly Cut[]): Cut[] {
+  return cuts.toSorted((one, other) => one.start - other.start || one.reach - other.reach)
 }
 
 function largestFirst(holes: readonly Span[]): Span[] {

@@ -1,8 +1,6 @@
 import { EMPTY_LIST } from '../model/list-as-read.ts'
 import type { Candidate, Ending, RemovalRule, Run } from '../model/run.ts'
-import type { Reason } from '../model/reasons.ts'
 import type { Mirror } from '../model/mirror.ts'
-import type { Certificate } from '../scan/scan.ts'
 import type { Source } from '../source/customers.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from '../sync/confirm-absences.ts'
 import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
@@ -54,9 +52,11 @@ export async function readQuickly(
   const signal = AbortSignal.any([limits.stop, limits.abort])
   const searching = { ...settings, source: limited, budget, signal }
   const { gone, pending } = await searchForGone(searching, run, found, certificate.pageSize)
+  // A run that reached its limit leaves customers open anyway.
+  const isAnyOpen = (found.isAnyUnmet || pending.length > 0) && !certificate.reasons.includes('quick-budget')
   return {
     ...ending,
-    reasons: reasonsOf(certificate, found.isAnyUnmet || pending.length > 0),
+    reasons: isAnyOpen ? [...certificate.reasons, 'not-confirmed'] : certificate.reasons,
     trustedPages: found.trustedPages,
     absentRows: gone,
     openAbsences: pending.length,
@@ -64,11 +64,6 @@ export async function readQuickly(
     later: found.laterOrder && { rowIds: Uint32Array.from(found.laterOrder), pending },
     certificate: { ...certificate, gone: gone.length, pending: pending.length },
   }
-}
-
-/** A run that reached its limit leaves customers open anyway. */
-function reasonsOf({ reasons }: Certificate, isAnyOpen: boolean): Reason[] {
-  return isAnyOpen && !reasons.includes('quick-budget') ? [...reasons, 'not-confirmed'] : [...reasons]
 }
 
 type SearchSettings = {
@@ -83,9 +78,8 @@ type SearchSettings = {
 const SEARCHES = 3
 
 /**
- * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
- * that the numbers agree. A customer that is found has not left. A customer is pending until the next full run if searches by two
- * fields do not confirm the absence, or if too few requests are left to search.
+ * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so that the
+ * numbers agree. A customer is pending until the next full run if searches by two fields do not confirm the absence, or none can be made.
  */
 export async function searchForGone(
   { source, budget, mirror, random, signal }: SearchSettings,
@@ -121,9 +115,6 @@ export async function searchForGone(
   const areAllMade = isPostponed !== true && isSample !== true
   const absent = areAllMade ? searched.filter(({ id }) => confirmed.has(id)) : []
   const open = candidates.filter((candidate) => found?.has(candidate.id) !== true && !absent.includes(candidate))
-  return { gone: [...certain, ...absent.map(rowOf)], pending: [...pending, ...open.map(rowOf)] }
-}
-
-function rowOf({ rowId }: Candidate): number {
-  return rowId
+  const rowsOf = (some: readonly Candidate[]) => some.map(({ rowId }) => rowId)
+  return { gone: [...certain, ...rowsOf(absent)], pending: [...pending, ...rowsOf(open)] }
 }
