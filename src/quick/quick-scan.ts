@@ -5,27 +5,22 @@ import { Witnesses } from '../scan/witness.ts'
 import { readOf, sizeAfterRefusal, startOf, windowAt, windowKey } from '../scan/window.ts'
 import type { ReadWindow, RowKey, Span, StoppedAt, Window, WindowAnswer, WindowFailure } from '../scan/window.ts'
 import type { Asking } from '../source/customers.ts'
-import { conclude, type Conclusion } from './conclusion.ts'
-import { compare, cutFrom, isExplained, type Comparison, type Cut, type ExpectedOrder, type Gap } from './parts.ts'
+import { compare, conclude, cutFrom, isExplained } from './comparison.ts'
+import type { Comparison, Conclusion, Cut, ExpectedOrder, Gap } from './comparison.ts'
 
 /** The requests that a quick run may send: for pages, for searches, and again after a failure. Where none is left, none is sent again. */
 export class RequestBudget {
-  used = 0
-  readonly #most: number
+  left: number
 
   constructor(most: number) {
-    this.#most = most
-  }
-
-  get left(): number {
-    return Math.max(0, this.#most - this.used)
+    this.left = most
   }
 
   /** Takes one; false where none is left. */
   take(): boolean {
-    const isLeft = this.left >= 1
-    if (isLeft) this.used += 1
-    return isLeft
+    if (this.left < 1) return false
+    this.left -= 1
+    return true
   }
 
   /** The same question, which is asked again only within the budget. */
@@ -75,9 +70,7 @@ export class QuickScan implements Scan {
   #reach = 0
   #isEndMet = false
   #cuts: readonly Cut[] = []
-  #comparison: Comparison | undefined
   readonly #reasons = new Set<Reason>(['quick'])
-  /** What was read, by its first row. */
   readonly #reads = new Map<RowKey, ReadWindow>()
   readonly #witnesses = new Witnesses()
   #answers = 0
@@ -176,11 +169,11 @@ export class QuickScan implements Scan {
   /** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
   #across(position: number): Window | undefined {
     if (this.#isFixed || position === Infinity) return undefined
-    const sizes = Array.from({ length: Math.floor(this.#size / 2) + 1 }, (_, index) => this.#size - index)
     const marginOf = (window: Window) => Math.min(position - startOf(window), startOf(window) + window.size - position)
-    const windows = sizes.map((size) => windowAt(position, size)).filter((window) => marginOf(window) > 0)
-    const fresh = windows.filter((window) => !this.#asked.has(windowKey(window)))
-    const isAskedTwice = windows.length - fresh.length >= 2
+    const windows = sizesFrom(this.#size).map((size) => windowAt(position, size))
+    const across = windows.filter((window) => marginOf(window) > 0)
+    const fresh = across.filter((window) => !this.#asked.has(windowKey(window)))
+    const isAskedTwice = across.length - fresh.length >= 2
     return isAskedTwice ? undefined : fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
   }
 
@@ -221,7 +214,6 @@ export class QuickScan implements Scan {
     this.#isEndMet ||= total === this.#reach || (isShort && (total ?? 0) <= this.#reach)
     if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
     if (rows.length > 0 || cut.start === 0) this.#cuts = inOrder([...this.#cuts, cut])
-    this.#comparison = undefined
   }
 
   failed(window: Window, failure: WindowFailure): void {
@@ -281,8 +273,7 @@ export class QuickScan implements Scan {
   }
 
   #compared(): Comparison {
-    const lengths = { end: this.#reach, expected: this.#options.expected.rowIds.length }
-    return (this.#comparison ??= compare(this.#cuts, lengths))
+    return compare(this.#cuts, { end: this.#reach, expected: this.#options.expected.rowIds.length })
   }
 }
 
@@ -296,7 +287,11 @@ function largestFirst(holes: readonly Span[]): Span[] {
 
 /** The window with the last of `total` rows that has the most rows without being full: it shows the end by itself. */
 function lastWindow(total: number, largest: number, isFixed: boolean): Window {
-  const sizes = Array.from({ length: isFixed ? 1 : Math.floor(largest / 2) + 1 }, (_, index) => largest - index)
-  const [size = largest] = sizes.toSorted((one, other) => (total % other) - (total % one))
-  return windowAt(total - 1, size)
+  const [size = largest] = sizesFrom(largest).toSorted((one, other) => (total % other) - (total % one))
+  return windowAt(total - 1, isFixed ? largest : size)
+}
+
+/** The sizes of pages down to the half of one. */
+function sizesFrom(largest: number): number[] {
+  return Array.from({ length: Math.floor(largest / 2) + 1 }, (_, index) => largest - index)
 }

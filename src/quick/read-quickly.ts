@@ -5,7 +5,7 @@ import type { Source } from '../source/customers.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from '../sync/confirm-absences.ts'
 import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
 import { readPages, type ListSettings, type ReadingLimits } from '../sync/read-list.ts'
-import type { Conclusion } from './conclusion.ts'
+import type { Conclusion } from './comparison.ts'
 import { QuickScan, RequestBudget } from './quick-scan.ts'
 
 /** The most requests of a quick run, searches included. */
@@ -21,18 +21,12 @@ export function usualQuickLimit(customers: number, pageSize: number): number {
   return Math.max(LEAST_OF_SHARE, Math.ceil((SHARE * customers) / pageSize))
 }
 
-export type QuickSettings = ListSettings & {
-  quick: QuickLimit
-  removals: RemovalRule
-  random: () => number
-}
-
 /**
  * Reads the few pages that show who came and who left since the list was last read, saves them, and searches for those who seem to have
  * left. Reads nothing where the order of the list is not known.
  */
 export async function readQuickly(
-  settings: QuickSettings,
+  settings: ListSettings & { quick: QuickLimit; removals: RemovalRule; random: () => number },
   run: Run,
   limits: ReadingLimits,
 ): Promise<Omit<Ending, 'source'>> {
@@ -68,8 +62,8 @@ export async function readQuickly(
 
 type SearchSettings = {
   source: Pick<Source, 'readPage' | 'search'>
-  budget: RequestBudget
   mirror: Pick<Mirror, 'findGone' | 'findListed'>
+  budget: RequestBudget
   random: () => number
   signal: AbortSignal
 }
@@ -84,12 +78,13 @@ const SEARCHES = 3
 export async function searchForGone(
   { source, budget, mirror, random, signal }: SearchSettings,
   run: Run,
-  { gone: left, certain, pending }: Pick<Conclusion, 'gone' | 'certain' | 'pending'>,
+  { gone, certain, pending }: Pick<Conclusion, 'gone' | 'certain' | 'pending'>,
   pageSize: number,
 ): Promise<Pick<Conclusion, 'gone' | 'pending'>> {
-  if (certain.length === left.length) return { gone: left, pending }
-  const candidates = await mirror.findGone(run, [...new Set(left).difference(new Set(certain))])
-  const most = Math.min(budget.left, MOST_REQUESTS)
+  if (certain.length === gone.length) return { gone, pending }
+  const candidates = await mirror.findGone(run, [...new Set(gone).difference(new Set(certain))])
+  const { left } = budget
+  const most = Math.min(left, MOST_REQUESTS)
   const searched = candidates.slice(0, Math.max(0, Math.floor(most / SEARCHES) - MOST_CONTROLS))
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   const spent = new AbortController()
@@ -105,7 +100,7 @@ export async function searchForGone(
       const { release } = await source.readPage({ page: 1, size: pageSize }, { signal })
       release?.()
     },
-    requestsMade: () => budget.used,
+    requestsMade: () => left - budget.left,
     most,
     random,
     signal: searching,

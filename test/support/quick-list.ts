@@ -1,4 +1,4 @@
-import type { ExpectedOrder } from '../../src/quick/parts.ts'
+import type { ExpectedOrder } from '../../src/quick/comparison.ts'
 import { QuickScan, RequestBudget, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
 import { keyOf, type Row, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from './dice.ts'
