@@ -25,7 +25,7 @@ export function runCommand(io: Io) {
       const { chooseOrganizations } = await import('../config/organization.ts')
       const organizations = chooseOrganizations(config, ids)
       if (wait) return waitForRuns({ config, file, organizations, timeoutMs, quick, now }, io)
-      const { requestRuns } = await import('../../jobs/commands/run-now.ts')
+      const { requestRuns } = await import('../../jobs/commands/run-and-wait.ts')
       const chosen = organizations.map(({ id }) => id)
       const options = { kind: quick ? ('quick' as const) : ('sync' as const), now, clock: Date.now }
       const requested = await requestRuns(config, chosen, options, (each) => each)
@@ -113,7 +113,7 @@ const NEWS = {
   'queue-back': 'the queue answers again',
 } as const
 
-type Requested = Omit<import('../../jobs/commands/run-now.ts').RequestedRun, 'job'>
+type Requested = Omit<import('../../jobs/commands/run-and-wait.ts').RequestedRun, 'job'>
 
 /** Whether a job was added, or which one there is. Without an `option`, the advice for a pause follows. */
 function requestedText({ organization, added, state, untilMs }: Requested, quick: boolean, option?: string): string {

@@ -83,8 +83,6 @@ tr:first-child > * { border-top: 0; }
 th { color: var(--soft); width: 55%; }
 .reasons dt { font-weight: 600; margin-top: 0.6rem; }
 .reasons dd { margin: 0; }
-.strip { display: block; width: 100%; height: 1.5rem; margin-top: 0.75rem; }
-.strip .list { fill: var(--good-tint); stroke: var(--good); } .strip .list.open { fill: var(--quiet-tint); stroke: var(--quiet); } .strip .hole { fill: var(--bad); }
 @media (min-width: 48rem) {
   body { padding: 3rem 2rem 5rem; }
   .organization { grid-template-columns: minmax(0, 1fr) minmax(0, 17rem); }

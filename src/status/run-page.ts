@@ -124,8 +124,7 @@ function scanTable(run: StoredRun): Html {
   if (scan === undefined)
     return html`${table(lines)}
       <p class="soft">This run has no certificate.</p>`
-  return html`${table(lines)}${stripOf(scan)}
-  ${[...limitLines(run), ...newFieldLines(run)].map((line) => html`<p>${line}</p>`)}
+  return html`${table(lines)} ${[...limitLines(run), ...newFieldLines(run)].map((line) => html`<p>${line}</p>`)}
   ${(scan.shape ?? []).map((change) => html`<p>${shapeWords(change)}</p>`)}
   ${scan.holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}`
 }
@@ -139,21 +138,6 @@ function scanLines({ pageSize, total, distinct, basis, witness, found = [] }: Sc
     ['Order of the list', witness],
     ['Found by searches, not in the list', unlessZero(found.length)],
   ]
-}
-
-/** The list from its first position to its last, with the holes in it. */
-function stripOf({ total, distinct, holes, isWhole = false }: Scan): Html | '' {
-  const length = Math.max(total ?? 0, distinct)
-  if (length === 0) return ''
-  const at = (position: number) => Math.round((position / length) * 1000)
-  const words = holes.length === 0 ? 'The list, read without a hole' : `The list, with ${count(holes.length, 'hole')}`
-  return html`<svg class="strip" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="${words}">
-    <rect class="list${isWhole ? '' : ' open'}" x="1" y="2" width="998" height="16" />
-    ${holes.map(
-      ({ position, size }) =>
-        html`<rect class="hole" x="${at(position)}" y="2" width="${Math.max(3, at(size))}" height="16" />`,
-    )}
-  </svg>`
 }
 
 function table(lines: readonly Line[]): Html {
