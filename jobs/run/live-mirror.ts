@@ -18,82 +18,64 @@ type Opening = {
  */
 export async function openLiveMirror(file: string, { signal, onReplaced = () => {} }: Opening = {}): Promise<Mirror> {
   const first = await openMirror(file, { signal, waitsOnceStopped: true })
-  const live = new LiveFile(file, first, onReplaced)
+  // None is open while it is opened again.
+  let open: Mirror | undefined = first
+  let opening: Promise<Mirror> | undefined
+  const startedIn = new WeakMap<object, Mirror>()
+
+  function standing(): Standing {
+    return open?.standing() ?? (isMissing(file) ? 'none' : 'another')
+  }
+
+  async function reopen(): Promise<Mirror> {
+    const [before, found] = [open, standing()]
+    // What could not be opened was reported, but not that it is gone by now.
+    if (before !== undefined || found === 'none') onReplaced(found)
+    open = undefined
+    // Its WAL must be gone before another file is opened beside it.
+    await before?.close()
+    return (open = await openMirror(file))
+  }
+
+  async function latest(): Promise<Mirror> {
+    if (open?.standing() === 'same') return open
+    return await (opening ??= reopen().finally(() => (opening = undefined)))
+  }
+
+  /** The mirror for readers, who wait for one that a run is making. Throws if the file was deleted. */
+  async function there(): Promise<Mirror> {
+    if (opening === undefined && standing() === 'none') throw replaced(file, 'none')
+    return latest()
+  }
+
+  /** What is asked about a run is asked in the mirror in which that began, and everything else in that which is there. */
+  function ask(verb: string, asked: readonly unknown[]): unknown {
+    const [run] = asked
+    const begun = typeof run === 'object' && run !== null ? startedIn.get(run) : undefined
+    if (begun === undefined) return there().then((mirror) => answerOf(mirror, verb, asked))
+    return begun === open ? answerOf(begun, verb, asked) : Promise.reject(replaced(file, 'another'))
+  }
+
+  async function startRun(...asked: unknown[]): Promise<unknown> {
+    const mirror = await latest()
+    const run: unknown = await answerOf(mirror, 'startRun', asked)
+    if (typeof run === 'object' && run !== null) startedIn.set(run, mirror)
+    return run
+  }
+
+  async function close(): Promise<void> {
+    await opening?.catch(() => {})
+    await open?.close()
+  }
+
+  const own = new Map<string, unknown>(Object.entries({ file: shownMirror(file), standing, startRun, close }))
   return new Proxy(first, {
     get(_first, verb) {
       // A promise that fulfils with this mirror asks whether it is one.
       if (typeof verb === 'symbol' || verb === 'then') return undefined
-      if (verb === 'file') return shownMirror(file)
-      if (verb === 'standing') return () => live.standing
-      if (verb === 'close') return () => live.close()
-      if (verb === 'startRun') return (...asked: unknown[]) => live.startRun(asked)
-      return (...asked: unknown[]) => live.ask(verb, asked)
+      return own.get(verb) ?? ((...asked: unknown[]) => ask(verb, asked))
     },
   })
-}
-
-/** One mirror is open, or none while it is opened again. */
-class LiveFile {
-  readonly #file: string
-  #open: Mirror | undefined
-  #opening: Promise<Mirror> | undefined
-  readonly #startedIn = new WeakMap<object, Mirror>()
-  readonly #onReplaced: (found: Standing) => void
-
-  constructor(file: string, open: Mirror, onReplaced: (found: Standing) => void) {
-    this.#onReplaced = onReplaced
-    this.#file = file
-    this.#open = open
-  }
-
-  get standing(): Standing {
-    return this.#open?.standing() ?? (isMissing(this.#file) ? 'none' : 'another')
-  }
-
-  async startRun(asked: readonly unknown[]): Promise<unknown> {
-    const mirror = await this.#latest()
-    const run: unknown = await answerOf(mirror, 'startRun', asked)
-    if (typeof run === 'object' && run !== null) this.#startedIn.set(run, mirror)
-    return run
-  }
-
-  /** What is asked about a run is asked in the mirror in which that began, and everything else in that which is there. */
-  ask(verb: string, asked: readonly unknown[]): unknown {
-    const [run] = asked
-    const begun = typeof run === 'object' && run !== null ? this.#startedIn.get(run) : undefined
-    if (begun === undefined) return this.#there().then((mirror) => answerOf(mirror, verb, asked))
-    if (begun === this.#open) return answerOf(begun, verb, asked)
-    return Promise.reject(replaced(this.#file, 'another'))
-  }
-
-  async #latest(): Promise<Mirror> {
-    if (this.#open?.standing() === 'same') return this.#open
-    return await (this.#opening ??= this.#reopen().finally(() => {
-      this.#opening = undefined
-    }))
-  }
-
-  async #reopen(): Promise<Mirror> {
-    const before = this.#open
-    const found = this.standing
-    // What could not be opened was reported, but not that it is gone by now.
-    if (before !== undefined || found === 'none') this.#onReplaced(found)
-    this.#open = undefined
-    // Its WAL must be gone before another file is opened beside it.
-    await before?.close()
-    return (this.#open = await openMirror(this.#file))
-  }
-
-  /** The mirror for readers, who wait for one that a run is making. Throws if the file was deleted. */
-  async #there(): Promise<Mirror> {
-    if (this.#opening === undefined && this.standing === 'none') throw replaced(this.#file, 'none')
-    return await this.#latest()
-  }
-
-  async close(): Promise<void> {
-    await this.#opening?.catch(() => {})
-    await this.#open?.close()
-  }
 }
 
 function answerOf(mirror: Mirror, verb: string, asked: readonly unknown[]): unknown {
