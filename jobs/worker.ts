@@ -5,7 +5,6 @@ import { processEnvironment } from '../src/config/environment.ts'
 import { ConfigError, describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
-import type { Wait } from '../src/status/standing.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
 import { compareConfigurations, openLiveConfig, type LiveConfig, type OtherWorkers } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
@@ -208,12 +207,15 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
   // An embedded queue has one worker.
   const others = backend.kind === 'embedded' ? ALONE : compareConfigurations(comparing)
   const mirrorFailures = new MirrorFailures(now)
-  const waits = () => within(listWaits(queues), ASK_MS, new Map<string, Wait>()).catch(() => new Map<string, Wait>())
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),
     organizations: () => config.current.organizations,
-    ...{ pauses: pauses.latest, waits, now, monotonicMs },
+    moment: async () => {
+      const asked = within(listWaits(queues), ASK_MS, undefined).catch(() => undefined)
+      const [known, waits] = await Promise.all([pauses.latest(), asked])
+      return { pauses: known, waits, nowMs: now(), monotonicMs: monotonicMs() }
+    },
   }
   const metrics = createMetrics({ ...looking, queues })
   const publisher = startPublisher({ config, log, timings, monotonicMs })

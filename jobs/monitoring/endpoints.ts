@@ -19,7 +19,7 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Examined, type MirrorFailures, type WorkerReadiness, examine } from './health.ts'
-import { type Clocked, type Metrics, momentOf, overviewFacts, processText } from './metrics.ts'
+import { type Metrics, type Moment, overviewFacts, processText } from './metrics.ts'
 import { oneAtATime, succeedsWithin } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
@@ -91,20 +91,22 @@ function nameIn(host: string): string | undefined {
 }
 
 /** What the pages look at. */
-export type Looking = Clocked & {
+export type Looking = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
   /** The organizations configured now. */
   organizations: () => readonly Organization[]
+  /** Never rejects. */
+  moment: () => Promise<Moment>
 }
 
 /** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
 export function createPages(looking: Looking, notices: () => readonly string[] = () => []): Hono {
-  const { mirror, organizations, now } = looking
+  const { mirror, organizations, moment } = looking
   const pages = new Hono()
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    const facts = overviewFacts(organizations(), await momentOf(looking))
+    const facts = overviewFacts(organizations(), await moment())
     const [overview, served] = await readPart(mirror, facts, asked)
     return answerPage(context, 200, overviewPage(overview, { ...served, notices: notices().map(asSentence) }))
   })
@@ -115,7 +117,7 @@ export function createPages(looking: Looking, notices: () => readonly string[] =
     if (run === undefined) return answerPage(context, 404, errorPage('Not found', 'There is no run with this number.'))
     const held = await mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
-    return answerPage(context, 200, runPage(run, { waiting, nowMs: now() }))
+    return answerPage(context, 200, runPage(run, { waiting, nowMs: (await moment()).nowMs }))
   })
   for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
   pages.onError((_error, context) => answerPage(context, 503, errorPage('No answer', UNREADABLE)))
@@ -163,14 +165,14 @@ export function watched(
   { backend, config, queues, others, runners, looking, mirrorFailures, metrics }: Parts,
   { token }: { token: string | undefined },
 ): Watched {
-  const { mirror, organizations, pauses, now } = looking
+  const { mirror, organizations, moment } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
   const configuration = () => configurationProblems(config, others.problem())
   const examineNow = async () =>
     examine({
       ...{ write, workers: runners, configuration: configuration(), organizations: organizations() },
-      ...{ mirror, mirrorFailures, pauses: await pauses?.(), nowMs: now() },
+      ...{ mirror, mirrorFailures, ...(await moment()) },
     })
   return {
     examine: examineNow,

@@ -18,28 +18,30 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
 type Health = { ready: boolean; queueUp: boolean }
 
-/** What changes from one look to the next beside the mirror. */
-export type Clocked = {
-  /** Which organizations are paused. Never rejects. */
-  pauses?: () => Promise<Pauses>
-  /** What the jobs of organizations wait for. Never rejects. */
-  waits?: () => Promise<ReadonlyMap<string, Wait>>
-  now: () => number
-  monotonicMs: () => number
+/** What is known at a moment beside the mirror. */
+export type Moment = {
+  /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
+  pauses?: Pauses | undefined
+  /** What the jobs of organizations wait for. */
+  waits?: ReadonlyMap<string, Wait> | undefined
+  nowMs: number
+  monotonicMs: number
 }
 
-export type Measured = Clocked & {
+export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
   /** The organizations configured now. */
   organizations: () => readonly Scheduled[]
   queues: Pick<Queues, 'sync' | 'quick'>
+  /** Never rejects. */
+  moment: () => Promise<Moment>
 }
 
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, ...looking }: Measured) {
+export function createMetrics({ mirror, queues, organizations, moment }: Measured) {
   const registry = new Registry()
   const counters = countersIn(registry)
   let standings: readonly Standing[] = []
@@ -61,7 +63,7 @@ export function createMetrics({ mirror, queues, organizations, ...looking }: Mea
     async text(found: Health): Promise<string> {
       health = found
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
-      const facts = overviewFacts(organizations(), await momentOf(looking))
+      const facts = overviewFacts(organizations(), await moment())
       standings = await readStandings(mirror, facts).catch(() => [])
       counters.begin(organizations().map(({ id }) => id))
       // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
@@ -162,19 +164,6 @@ export async function processText(): Promise<string> {
 
 /** How an organization stands, as the pages show it. */
 type Standing = OrganizationView<UncountedFreshness>
-
-type Moment = {
-  /** Absent where the queue, which keeps the pauses, could not be asked. */
-  pauses?: Pauses | undefined
-  waits?: ReadonlyMap<string, Wait> | undefined
-  nowMs: number
-  monotonicMs: number
-}
-
-/** What is known at this moment beside the mirror. */
-export async function momentOf({ pauses, waits, now, monotonicMs }: Clocked): Promise<Moment> {
-  return { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
-}
 
 /** The due times and the pauses of the configured organizations, as the overview shows them. */
 export function overviewFacts(

@@ -163,7 +163,7 @@ async function seen(at: string): Promise<{ pages: string[]; metrics: string }> {
     ['acme', 'globex'].map((id) => ({ id, apiKey: `key of ${id}`, ...credentials })),
   )
   const { organizations } = await readConfig({ file: config, cwd: folder })
-  const clocks = { now: () => Date.UTC(2026, 11, 24), monotonicMs: () => 0 }
+  const clocks = { moment: async () => ({ nowMs: Date.UTC(2026, 11, 24), monotonicMs: 0 }) }
   const shown = { mirror: answeringInTime(opened), organizations: () => organizations, ...clocks }
   const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
   return { pages: await Promise.all(answers), metrics: (await metricsOf(shown).lines()).join('\n') }

@@ -150,7 +150,11 @@ async function everyPage() {
   const { config } = aWorkplace(IN_STATES.map(at), { schedule: { cron: '0 2 * * *', timezone: 'Etc/UTC' } })
   const { organizations } = await readConfig({ file: config, cwd: '/' })
   const nowMs = LOOKED_AT_MS
-  const pages = createPages({ mirror, organizations: () => organizations, now: () => nowMs, monotonicMs: () => 0 })
+  const pages = createPages({
+    mirror,
+    organizations: () => organizations,
+    moment: async () => ({ nowMs, monotonicMs: 0 }),
+  })
   const examine = async () => ({ ready: true, problems: [] })
   const watched = { examine, metrics: async () => '', board: undefined, pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: [] })

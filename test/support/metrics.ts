@@ -69,8 +69,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
     mirror,
     queues,
     organizations: () => organizations,
-    pauses: async () => PAUSES,
-    now: () => LOOKED_AT_MS,
+    moment: async () => ({ pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
   })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
@@ -152,8 +151,7 @@ export function metricsOf(changes: Partial<Measured> & { freshness?: readonly Un
     mirror: { ...NO_RUNS, listUncountedFreshness: async () => [...freshness] },
     queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
     organizations: () => [{ id: 'acme', schedule: undefined }],
-    now: () => 0,
-    monotonicMs: () => 0,
+    moment: async () => ({ nowMs: 0, monotonicMs: 0 }),
     ...measured,
   })
   const healthy = { ready: true, queueUp: true }

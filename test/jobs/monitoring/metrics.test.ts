@@ -25,7 +25,11 @@ test('any run there is can be counted, one measured by a clock that was set back
 test('each organization has its dates as moments, and stands as the page says', async () => {
   const mirror = await aPlayedMirror(mirrorAllStates)
   const organizations = () => IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
-  const lines = await metricsOf({ mirror, organizations, now: () => LOOKED_AT_MS }).lines()
+  const lines = await metricsOf({
+    mirror,
+    organizations,
+    moment: async () => ({ nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
+  }).lines()
   const standing = lines.filter((line) => line.startsWith('customer_mirror_standing{'))
   const tonight = LOOKED_AT_MS / 1000 - 20 * 60
 
@@ -47,7 +51,11 @@ test('a scrape of a thousand organizations that have run is below a megabyte', a
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)
   const freshness = ids.map((id) => aFreshness(id, START_MS))
   const organizations = () => ids.map((id) => ({ id, schedule: SCHEDULE }))
-  const { metrics, lines } = metricsOf({ freshness, organizations, now: () => START_MS })
+  const { metrics, lines } = metricsOf({
+    freshness,
+    organizations,
+    moment: async () => ({ nowMs: START_MS, monotonicMs: 0 }),
+  })
   for (const id of ids) {
     metrics.countRun(aRunOfJob({ pages: 3, received: 250, inserted: 250 }, id))
     metrics.countSkipped()

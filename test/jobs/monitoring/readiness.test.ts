@@ -96,7 +96,7 @@ test.each([
 test('a retired organization has no dates and raises no alert', async () => {
   const nowMs = Date.now()
   const retired = { ...aFreshness('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
-  const { lines } = metricsOf({ freshness: [retired], now: () => nowMs })
+  const { lines } = metricsOf({ freshness: [retired], moment: async () => ({ nowMs: nowMs, monotonicMs: 0 }) })
 
   expect((await lines()).filter((line) => line.includes('organization="acme"') && !line.includes('_total{'))).toEqual([
     'customer_mirror_standing{organization="acme",state="retired"} 1',
@@ -117,7 +117,7 @@ test('a date that is none is left out, and one look at the mirror serves a scrap
     listUnderway: () => look('underway', []),
     listLatestRuns: () => look('runs', []),
   }
-  const lines = await metricsOf({ mirror, now: () => nowMs }).lines()
+  const lines = await metricsOf({ mirror, moment: async () => ({ nowMs: nowMs, monotonicMs: 0 }) }).lines()
 
   expect(lines.filter((line) => /^customer_mirror_(last_\w+|held_removals)\{/.test(line))).toEqual([
     `customer_mirror_last_success_timestamp_seconds{organization="acme"} ${(nowMs - 60_000) / 1000}`,
