@@ -73,7 +73,7 @@ export function parsePostgresAddress(
   // Nothing leaves this machine, so TLS is not asked for there.
   const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
   const rootCertificate = query.get('sslrootcert') ?? undefined
-  const problem = placeProblem(host, database) ?? schemaProblem(schema) ?? tlsProblem({ mode, rootCertificate, host })
+  const problem = problemOf({ host, database, schema, mode, rootCertificate })
   if (problem !== undefined || !isTlsMode(mode)) return { problem: problem ?? '' }
   const port = url.port === '' ? undefined : Number(url.port)
   const given = { user: user || undefined, password: password || undefined }
@@ -108,35 +108,26 @@ export function decoded(text: string): string | undefined {
   }
 }
 
-function placeProblem(host: string, database: string): string | undefined {
-  if (host === '') return `names no server: write ${EXAMPLE}`
-  if (host.includes(',')) return 'names several servers: name one, such as a name that always leads to the primary'
-  if (database === '' || database.includes('/')) return `must name one database: write ${EXAMPLE}`
-  return undefined
+type Parts = { host: string; database: string; schema: string; mode: string; rootCertificate: string | undefined }
+
+function problemOf({ host, database, schema, mode, rootCertificate }: Parts): string | undefined {
+  const problems: [isSo: boolean, problem: string][] = [
+    [host === '', `names no server: write ${EXAMPLE}`],
+    [host.includes(','), 'names several servers: name one, such as a name that always leads to the primary'],
+    [database === '' || database.includes('/'), `must name one database: write ${EXAMPLE}`],
+    [/^(?:pg_|information_schema$)/.test(schema), 'has a schema that belongs to PostgreSQL itself: name another'],
+    [!/^[a-z_][a-z0-9_]{0,62}$/.test(schema), BAD_SCHEMA],
+    [!isTlsMode(mode), `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`],
+    [mode === 'verify-ca' && rootCertificate === undefined, WITHOUT_AUTHORITY],
+    [mode === 'disable' && rootCertificate !== undefined, 'has sslrootcert, and no TLS to use it: set sslmode'],
+    [mode !== 'disable' && host.startsWith('/'), 'has sslmode, and a Unix socket has no TLS: leave it out'],
+  ]
+  return problems.find(([isSo]) => isSo)?.[1]
 }
 
-function schemaProblem(schema: string): string | undefined {
-  if (/^(?:pg_|information_schema$)/.test(schema)) return 'has a schema that belongs to PostgreSQL itself: name another'
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return undefined
-  return 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
-}
-
-function tlsProblem({
-  mode,
-  rootCertificate,
-  host,
-}: {
-  mode: string
-  rootCertificate?: string | undefined
-  host: string
-}) {
-  if (!isTlsMode(mode)) return `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`
-  if (mode === 'verify-ca' && rootCertificate === undefined)
-    return 'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
-  if (mode === 'disable' && rootCertificate !== undefined) return 'has sslrootcert, and no TLS to use it: set sslmode'
-  if (mode !== 'disable' && host.startsWith('/')) return 'has sslmode, and a Unix socket has no TLS: leave it out'
-  return undefined
-}
+const BAD_SCHEMA = 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
+const WITHOUT_AUTHORITY =
+  'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
 
 function isTlsMode(text: string): text is Tls['mode'] {
   return TLS_MODES.some((mode) => mode === text)

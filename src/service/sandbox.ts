@@ -195,33 +195,23 @@ type LoggedRequest = {
   status: number | undefined
 }
 
-/** The requests of each organization, in order of arrival. */
-type RequestLog = {
-  of: (organizationId: string) => readonly LoggedRequest[]
+type RequestLog = ReturnType<typeof requestLog>
+
+/** Keeps the latest requests of each organization in order of arrival, 100,000 at most. */
+function requestLog(organizations: readonly { id: string; apiKey: string }[], keyHeader: string) {
+  const logs = organizations.map(({ id, apiKey }) => ({ id, apiKey, requests: Array<LoggedRequest>() }))
   /** Records every request whose API key belongs to one of `organizations`. */
-  note: MiddlewareHandler<ServiceEnv>
-}
-
-/** Keeps the latest requests of each organization, 100,000 at most. */
-function requestLog(organizations: readonly { id: string; apiKey: string }[], keyHeader: string): RequestLog {
-  const byId = new Map(organizations.map(({ id }): [string, LoggedRequest[]] => [id, []]))
-  const idByKey = new Map(organizations.map(({ id, apiKey }) => [apiKey, id]))
-  return {
-    of: (id) => byId.get(id) ?? [],
-    note: async (c, next) => {
-      const log = byId.get(idByKey.get(c.req.header(keyHeader) ?? '') ?? '')
-      if (log === undefined) return next()
-      const request = asked(new URL(c.req.url).searchParams)
-      if (log.push(request) > MOST) log.splice(0, MOST / 2)
-      await next()
-      request.status = c.res.status
-    },
+  const note: MiddlewareHandler<ServiceEnv> = async (c, next) => {
+    const key = c.req.header(keyHeader)
+    const requests = logs.find(({ apiKey }) => apiKey === key)?.requests
+    if (requests === undefined) return next()
+    const { page = 1, per_page = 15, search = '' } = c.req.query()
+    const request: LoggedRequest = { page: Number(page), per_page: Number(per_page), search, status: undefined }
+    if (requests.push(request) > MOST) requests.splice(0, MOST / 2)
+    await next()
+    request.status = c.res.status
   }
-}
-
-function asked(parameters: URLSearchParams): LoggedRequest {
-  const [page, perPage] = [parameters.get('page') ?? 1, parameters.get('per_page') ?? 15]
-  return { page: Number(page), per_page: Number(perPage), search: parameters.get('search') ?? '', status: undefined }
+  return { note, of: (organization: string) => logs.find(({ id }) => id === organization)?.requests ?? [] }
 }
 
 const MOST = 100_000
