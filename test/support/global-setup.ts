@@ -19,7 +19,7 @@ declare module 'vitest' {
     queueAddress: string
     /** A folder with an embedded queue that was never used, to copy. */
     queueTemplate: string
-    /** A database for the mirrors of each process of the tests; none where each has a PGlite of its own. */
+    /** A database of a server for the mirrors of each process of the tests; none where no test has its mirror there. */
     postgresAddresses: string[]
     /** The folder in which the program keeps what was compiled when a user who may not write in the checkout runs it. */
     compiledForPlainUser: string
@@ -29,17 +29,18 @@ declare module 'vitest' {
 const CACHE = new URL('../../node_modules/.cache/', import.meta.url)
 
 /** Finds or starts the servers of the tests, and says which they are. */
-export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const provide = project.provide.bind(project)
   const chosen = chosenQueue()
   const redis = chosen === 'own' ? await startRedis() : undefined
   const address = redis?.url ?? chosen
   provide('queueAddress', address)
   provide('queueTemplate', await queueTemplate())
   stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
-  const postgres = onPostgres && postgresPrograms() !== undefined ? await startTestServer() : undefined
+  const isWanted = onPostgres || (project.config.provide.isDeep && postgresPrograms() !== undefined)
+  const postgres = isWanted ? await startTestServer() : undefined
   provide('postgresAddresses', postgres === undefined ? [] : await addressesOn(postgres))
-  if (onPostgres)
-    stderr.write(`The mirrors are tested in ${postgres === undefined ? 'PGlite' : `PostgreSQL at ${postgres.url}`}.\n`)
+  if (onPostgres) stderr.write(`The mirrors are tested in PostgreSQL at ${postgres?.url}.\n`)
   provide('compiledForPlainUser', folderOfPlainUser())
   return async () => {
     await redis?.close()

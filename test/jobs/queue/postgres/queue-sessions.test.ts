@@ -7,7 +7,6 @@ import type { Backend } from '../../../../jobs/queue/port.ts'
 import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres.ts'
 import { openQueues } from '../../../../jobs/queue/queues.ts'
 import { startQuickPostgres } from '../../../support/postgres/server.ts'
-import { STARTED } from '../../../support/postgres/wire.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 /** More at once than most of them would get through in a stricter isolation. */
@@ -214,3 +213,23 @@ const GOODBYE = 'X'.charCodeAt(0)
 
 const SAID = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: options\0\0', 'latin1')
 const REFUSED = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, SAID.length + 4]), SAID])
+
+/** What a server answers when a client introduces itself: any user is let in. */
+const STARTED = Buffer.concat([
+  messageOf('R', int32(0)),
+  ...Object.entries({ server_version: '17.5', client_encoding: 'UTF8', standard_conforming_strings: 'on' }).map(
+    ([name, value]) => messageOf('S', Buffer.from(`${name}\0${value}\0`)),
+  ),
+  messageOf('K', Buffer.concat([int32(1), int32(1)])),
+  messageOf('Z', Buffer.from('I')),
+])
+
+function messageOf(type: string, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(type), int32(content.length + 4), content])
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
