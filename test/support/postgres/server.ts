@@ -36,7 +36,7 @@ export async function startTestServer(options = { isDurable: false }): Promise<T
 }
 
 /** Makes what statements for SQLite call by other names. */
-export function sqliteForms(): string {
+function sqliteForms(): string {
   return readFileSync(new URL('sqlite-forms.sql', import.meta.url), 'utf8')
 }
 
