@@ -159,6 +159,5 @@ const HELP = `npm run bench -- [options]
   --profile FOLDER CPU profiles of the program
   --curves         write their part of docs/explain/performance.md instead; --output FILE for another place, and --size N, which
                    may be repeated, for other numbers of customers
-  --scale          write its part of that page, from what was measured last; --postgres ADDRESS measures again, with an
-                   empty database of a PostgreSQL on this machine
+  --scale          write its part of that page, with a PostgreSQL that it starts
 `

@@ -5,13 +5,11 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
-import * as z from 'zod'
 import { MANY_AT_ONCE } from '../groups.ts'
 import { describeMachine } from '../measure.ts'
-import { measurementSchema, organizationIds, type Task } from '../messages.ts'
+import { type Measurement, organizationIds, type Task } from '../messages.ts'
 import { runProgram } from '../run-program.ts'
 import { type Service, startService } from '../service/service.ts'
-import { UsageError } from '../../src/errors/errors.ts'
 
 /** Measured with so many organizations of this size at once, to see what each of them takes of the memory. */
 const AT_ONCE = 4
@@ -97,35 +95,31 @@ function storageOf(file: string): Storage {
 }
 
 /** What a PostgreSQL server did for a run, all of its processes together. */
-const serverWorkSchema = z.object({
-  cpuMs: z.number(),
-  walBytes: z.number(),
-  transactions: z.number(),
+type ServerWork = {
+  cpuMs: number
+  walBytes: number
+  transactions: number
   /** Between the program and the server, both ways. */
-  networkBytes: z.number(),
-  mostConnections: z.number(),
-})
-type ServerWork = z.output<typeof serverWorkSchema>
+  networkBytes: number
+  mostConnections: number
+}
 
 /** Bytes of tables with their indexes, by table. */
-const storageSchema = z.record(z.string(), z.number())
-export type Storage = z.output<typeof storageSchema>
+export type Storage = Record<string, number>
 
-const nights = <Night extends z.ZodType>(night: Night) => z.object({ load: night, rest: night, changed: night })
-const nightOfBoth = z.object({ program: measurementSchema, server: serverWorkSchema })
+type Nights<Night> = { load: Night; rest: Night; changed: Night }
 
-/** What `npm run bench -- --scale` measured: one organization, in an initial sync, a night at rest, and one with 1 % changed. */
-export const figuresSchema = z.object({
-  machine: z.record(z.string(), z.string()),
-  customers: z.number(),
+/** What was measured: one organization, in an initial sync, a night at rest, and one with 1 % changed. */
+export type Figures = {
+  machine: Record<string, string>
+  customers: number
   /** The size of an answer with a hundred customers, uncompressed. */
-  pageBytes: z.number(),
-  sqlite: z.object({ nights: nights(measurementSchema), storage: storageSchema }),
+  pageBytes: number
+  sqlite: { nights: Nights<Measurement>; storage: Storage }
   /** So many such organizations at the same time, at rest. */
-  atOnce: z.object({ organizations: z.number(), rest: measurementSchema }),
-  postgres: z.object({ version: z.string(), nights: nights(nightOfBoth), storage: storageSchema }),
-})
-export type Figures = z.output<typeof figuresSchema>
+  atOnce: { organizations: number; rest: Measurement }
+  postgres: { version: string; nights: Nights<{ program: Measurement; server: ServerWork }>; storage: Storage }
+}
 
 /** A PostgreSQL server of this machine, whose work is measured. */
 type MeasuredServer = {
@@ -139,20 +133,13 @@ type MeasuredServer = {
 
 const SCHEMA = 'customer_mirror'
 
-/**
- * `address` is that of an empty database, for a superuser: the number of the server's process is in a file of the server. Throws a
- * UsageError if a mirror is there: then nothing would be an initial sync.
- */
+/** `address` is that of an empty database, for a superuser: the number of the server's process is in a file of the server. */
 async function measuredServer(address: string): Promise<MeasuredServer> {
   const client = new Client({ connectionString: address })
   await client.connect()
   const first = async (sql: string): Promise<string> => {
     const { rows } = await client.query<{ value: unknown }>(`SELECT (${sql})::text AS value`)
     return String(rows[0]?.value)
-  }
-  if ((await first(`to_regnamespace('${SCHEMA}') IS NULL`)) !== 'true') {
-    await client.end()
-    throw new UsageError(`The database of --postgres must be empty, and holds a schema ${SCHEMA}. Name another one.`)
   }
   const pid = Number((await first(`pg_read_file('postmaster.pid')`)).split('\n')[0])
   const counted = await countingProxy(new URL(address))

@@ -6,13 +6,17 @@ import { parseArgs } from 'node:util'
 import { measuredOn, megabytes, number, percent, table, withPart } from '../markdown.ts'
 import type { Measurement } from '../messages.ts'
 import type { Output } from '../run-bench.ts'
-import { type Figures, figuresSchema, measureScale, type Storage } from './measure-scale.ts'
-import { UsageError } from '../../src/errors/errors.ts'
+import { startPostgres } from '../postgres-server.ts'
+import { type Figures, measureScale, type Storage } from './measure-scale.ts'
 
-const MEASURED = fileURLToPath(new URL('measured.json', import.meta.url))
 const PAGE = fileURLToPath(new URL('../../docs/explain/performance.md', import.meta.url))
 
-/** Measures what a thousand organizations are worked out from, if there is a server to measure, and writes its part of the page on performance. Returns the exit code. */
+const OPTIONS = { size: { type: 'string' }, folder: { type: 'string' } } as const
+
+/**
+ * Measures what a thousand organizations are worked out from, on a PostgreSQL that it starts too, and writes its part of the page on
+ * performance. Returns the exit code. Throws a UsageError where there is no PostgreSQL.
+ */
 export async function writeScale(args: readonly string[], { stdout, stderr }: Output): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const customers = Number(values.size ?? 100_000)
@@ -20,40 +24,19 @@ export async function writeScale(args: readonly string[], { stdout, stderr }: Ou
     stderr.write('--size must be a whole number from 1 up\n')
     return 2
   }
-  const { postgres } = values
-  if (postgres !== undefined) {
-    const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
-    try {
-      const say = (text: string) => void stderr.write(`${text}\n`)
-      await keep(await measureScale({ customers, folder, postgres, say }))
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      stderr.write(`${error.message}\n`)
-      return 2
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+  const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
+  const server = await startPostgres()
+  try {
+    const say = (text: string) => void stderr.write(`${text}\n`)
+    const figures = await measureScale({ customers, folder, postgres: server.url, say })
+    await writeFile(PAGE, withPart(await readFile(PAGE, 'utf8'), 'scale', scalePart(figures)))
+    stdout.write(`${PAGE} was written.\n`)
+    return 0
+  } finally {
+    await server.close()
+    await rm(folder, { recursive: true, force: true })
   }
-  await writeFile(PAGE, withPart(await readFile(PAGE, 'utf8'), 'scale', scalePart(await keptFigures())))
-  stdout.write(`${PAGE} was written${postgres === undefined ? ' from what was measured before' : ''}.\n`)
-  return 0
 }
-
-async function keep(figures: Figures): Promise<void> {
-  await writeFile(MEASURED, `${JSON.stringify(figures, null, 2)}\n`)
-}
-
-/** What was measured last. */
-export async function keptFigures(): Promise<Figures> {
-  return figuresSchema.parse(JSON.parse(await readFile(MEASURED, 'utf8')))
-}
-
-const OPTIONS = {
-  /** The address of an empty database of a PostgreSQL on this machine, for a superuser; without it, nothing is measured. */
-  postgres: { type: 'string' },
-  size: { type: 'string' },
-  folder: { type: 'string' },
-} as const
 
 /** The plan that the page works out. */
 const ORGANIZATIONS = 1000
@@ -81,7 +64,7 @@ export function scalePart(figures: Figures): string {
 }
 
 function introduction({ customers, postgres, machine }: Figures): string {
-  return `Written by \`npm run bench -- --scale\` from \`bench/scale/measured.json\`; do not edit. The plan: ${number(ORGANIZATIONS)} organizations of
+  return `Written by \`npm run bench -- --scale\`; do not edit. The plan: ${number(ORGANIZATIONS)} organizations of
 ${number(CUSTOMERS)} customers, every night within ${HOURS} hours, at ${REQUESTS_PER_MINUTE} requests a minute each. One organization of ${number(customers)} was
 **measured**, in a SQLite file and in PostgreSQL ${postgres.version}, with fifty requests a second, so that each page is saved alone, as at
 the real limit. What is worked out **multiplies that and was not measured**. ${measuredOn(machine)}`
