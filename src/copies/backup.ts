@@ -16,13 +16,11 @@ import { writeFor } from './written-file.ts'
 
 export type BackupPlan = {
   mirror: string
-  /** An absolute path. */
   file: string
   /** How many backups there may be, `file` among them; undefined leaves older ones alone. */
   keep: number | undefined
 }
 
-/** A backup that was made and checked. */
 export type Backup = { file: string; takenAt: string; bytes: number; customers: number; removed: string[] }
 
 /**
@@ -119,7 +117,6 @@ export async function copyChecked(
   }
 }
 
-/** Whether SQLite found the file damaged, or to be no database. */
 export function isDamage(error: unknown): error is Error {
   return isOfSqlite(error) && ['damaged', 'foreign'].includes(seenIn(error)?.fault ?? '')
 }

@@ -41,7 +41,6 @@ export function buildCopy(path: string, settings: CopySettings): Pick<PublishedC
   }
 }
 
-/** Returns when that was. */
 function copyRows(db: Database.Database, settings: CopySettings): string {
   const { mirror, organization, organizations } = settings
   try {
@@ -62,7 +61,6 @@ function copyRows(db: Database.Database, settings: CopySettings): string {
   }
 }
 
-/** The organizations of the mirror and of the configuration whose list was never read to its end. */
 export function leftOutOf(recorded: Recorded, configured: readonly string[]): LeftOut[] {
   const all = new Set([...recorded.map(({ organization }) => organization), ...configured])
   const read = new Set(recorded.filter(isRead).map(({ organization }) => organization))
@@ -86,7 +84,6 @@ const INDEXES: readonly (readonly [table: string, ...columns: string[]])[] = [
 /** As in the mirror, for customers_daily. */
 const BY_DAY = 'organization, substr(changed_at, 1, 10), change'
 
-/** Adds each index whose table and columns are in the copy. */
 function addIndexes(db: Database.Database): void {
   const columnsOf = db
     .prepare<[string], string>(
@@ -126,7 +123,6 @@ const SHARED = 'dictionary'
 const SAME_VIEW = 'customers_history'
 
 type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
-  /** Organizations whose rows are not in the copy. */
   leftOut: readonly LeftOut[]
 }
 

@@ -8,7 +8,6 @@ import { lastNumber } from './selection.ts'
 
 type Db = Database.Database
 
-/** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {
   /** Whether readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
   feedGoesBack: boolean

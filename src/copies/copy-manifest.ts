@@ -108,7 +108,6 @@ export function digestRows(db: Database.Database): void {
     save.run((digests.get(organization) ?? createHash('sha256')).digest('hex'), organization)
 }
 
-/** What the manifest says of the organizations that are in the copy. */
 export function organizationsInManifest(db: Database.Database): PublishedCopy['organizations'] {
   return db
     .prepare<[], PublishedCopy['organizations'][number]>(
@@ -160,12 +159,10 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
   return nameToKeep(file, before?.publishedAt)
 }
 
-/** Whether a file is a copy made by this program. */
 export function isOlderCopy(path: string): boolean {
   return kindOfFile(path) === 'copy'
 }
 
-/** The older copies beside a copy, the oldest first. */
 export function olderCopies(file: string): string[] {
   return isMissing(dirname(file)) ? [] : listOlder(file).filter(isOlderCopy)
 }

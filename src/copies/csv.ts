@@ -18,7 +18,6 @@ const BYTE_ORDER_MARK = '\uFEFF'
 /** How the texts and the numbers in a line are written, before they are quoted; as they are where it is left out. */
 type Shown = { text?: (text: string) => string; number?: (number: number) => string }
 
-/** A line of CSV, with its end. */
 export function csvLine(values: readonly SqlValue[], { text = String, number = String }: Shown = {}): string {
   const fieldOf = (value: SqlValue): string => {
     if (value === null) return ''

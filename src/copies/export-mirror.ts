@@ -14,7 +14,6 @@ import { untilStopped, writeToStream } from './write-stream.ts'
 import { writeAll, writeFor } from './written-file.ts'
 
 export type ExportPlan = {
-  /** A mirror, or a published copy. */
   mirror: string
   /** The configuration that named it; undefined where none was read. */
   configuration: string | undefined

@@ -6,7 +6,6 @@ import { nowIn, numberIn } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt, type Selection, selectRows, tableOf } from './selection.ts'
 
-/** What was exported. */
 export type Exported = {
   rows: number
   exportedAt: string
@@ -22,7 +21,6 @@ type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
 export type Exporting = {
   selection: Selection
   configured: readonly string[]
-  /** What is known to be recorded already. */
   recorded?: Recorded
   format: Format
   /** A part for each organization, whose rows do not name it. */

@@ -8,11 +8,9 @@ import type { SqlValue } from './sqlite-statement.ts'
  * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
  */
 export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & {
-  /** A TEXT column whose texts are JSON. */
   isJson?: boolean
 }
 
-/** The values of a row, in the order of the columns. */
 export type ExportRow = readonly SqlValue[]
 
 /** What is exported, and how current it is: known before the first row. Times are UTC, as in the mirror. */
@@ -26,7 +24,6 @@ export type ExportFacts = {
   changesSince: number | undefined
   /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */
   lastSeq: number
-  /** The organizations whose rows these are. */
   organizations: readonly ExportedOrganization[]
 }
 
@@ -85,7 +82,6 @@ export type FormatName = keyof typeof LOADERS
 
 export const FORMAT_NAMES: readonly string[] = Object.keys(LOADERS)
 
-/** The format of this name. */
 export function loadFormat(name: FormatName, settings: FormatSettings): Promise<Format> {
   return LOADERS[name](settings)
 }

@@ -17,12 +17,10 @@ import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { type Clocks, heldLeases } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 
-/** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */
 type Move = { from: string; to: string }
 
 type Moving = Clocks & { signal: AbortSignal }
 
-/** What was moved, and compared. */
 export type Moved = { rows: Copied; organizations: number }
 
 /**

@@ -121,7 +121,6 @@ export function hasColumns(db: Connection, columns: readonly string[]): string[]
   return columns.filter((column) => there.includes(column))
 }
 
-/** The one number that a statement finds. */
 export function numberIn(db: Connection, statement: string, ...values: unknown[]): number {
   return Number(
     db
@@ -131,7 +130,6 @@ export function numberIn(db: Connection, statement: string, ...values: unknown[]
   )
 }
 
-/** This moment, as the mirror writes times. */
 export function nowIn(db: Connection): string {
   return db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
 }

@@ -104,7 +104,6 @@ export function requireKnown(
   throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
 }
 
-/** Every organization that was ever mirrored. */
 export function mirroredIn(db: Database.Database): string[] {
   return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
 }
@@ -131,7 +130,6 @@ export type RecordedOrganization = {
   forgotten: number
   /** Since when the organization is retired: its list is not read any more. Null where it is not. */
   retiredAt: string | null
-  /** The last one; undefined where there is none. */
   reading: Reading | undefined
 }
 

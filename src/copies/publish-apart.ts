@@ -7,7 +7,6 @@ import { keptCompiled, programBeside } from '../machine/process-apart.ts'
 import { copyFault } from './copy-error.ts'
 import { placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 
-/** What the process that publishes prints. */
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
 /**

@@ -19,7 +19,6 @@ type CommonPlan = {
   afterRuns?: boolean | undefined
 }
 
-/** A copy in a file of SQLite. */
 export type PublishPlan = CommonPlan & {
   /** The copy; with `{organization}` in its name, one for each. */
   file: string
@@ -85,7 +84,6 @@ export type PublishedObjects = {
 
 export type LeftOut = { organization: string; reason: 'never-read' }
 
-/** What was published. Ids, counts and paths only. */
 export type Published = {
   copies: PublishedCopy[]
   /** The folder of Parquet files, and the bucket, where there are such targets. */
@@ -130,7 +128,6 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   ]
 }
 
-/** Where a plan publishes, as a person writes it. */
 export function placeOf(plan: TargetPlan): string {
   return 'file' in plan ? plan.file : 'parquet' in plan ? plan.parquet : bucketAddressText(plan.to)
 }

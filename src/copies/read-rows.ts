@@ -74,7 +74,6 @@ function* rowsIn(db: Connection, { text: statement, values }: Written): Generato
 /** Characters and bytes. */
 const AT_ONCE = 16 * 1024
 
-/** Which customers to read, and which of their columns, where the file has them. */
 export type CustomersFilter = {
   columns: readonly string[]
   organization?: string | undefined
@@ -126,7 +125,6 @@ async function* customersBy(
   }
 }
 
-/** The columns that are searched. */
 const SEARCHED = ['name', 'username', 'email']
 
 /** Those of the columns that the file has. A copy without personal data has none of them. */
@@ -168,7 +166,6 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
   return sql`(${joined(found, ' OR ')})`
 }
 
-/** As the service searches. */
 function mentions(values: readonly SqlValue[], wanted: string): boolean {
   return values.some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted))
 }

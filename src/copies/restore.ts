@@ -22,7 +22,6 @@ import { listUnfinished, removeFile, type Unfinished, writeFor } from './written
 
 export type RestorePlan = {
   mirror: string
-  /** The backup, an absolute path. */
   file: string
   /** Whether a mirror is replaced that is too damaged to find out if a program has it open. */
   force: boolean
@@ -186,7 +185,6 @@ export function replacedMirrors(mirror: string): string[] {
   })
 }
 
-/** The name of replaced mirrors without their time: `customers-replaced.db`. */
 function replacedName(mirror: string): string {
   const ending = extname(mirror)
   return join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)

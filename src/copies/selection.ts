@@ -4,11 +4,9 @@ import type { Connection } from '../store/sqlite/connect.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 import { numberIn } from './open-to-read.ts'
 
-/** Which rows are exported. */
 export type Selection = {
   /** Only the rows of these organizations; empty for those of all. */
   organizations: readonly string[]
-  /** Removed customers too. */
   includeRemoved?: boolean | undefined
   /** The customers as they were at this time, in the mirror's form. */
   asOf?: string | undefined
@@ -18,10 +16,8 @@ export type Selection = {
   withoutPersonalData?: boolean | undefined
 }
 
-/** The statement that reads the selected rows, with its parameters. */
 export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
 
-/** The public table whose rows these are. */
 export function tableOf({ includeRemoved, asOf, changesSince }: Selection): ExportFacts['table'] {
   if (changesSince !== undefined) return 'changes'
   if (asOf !== undefined) return 'customers_history'

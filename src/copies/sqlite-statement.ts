@@ -50,7 +50,6 @@ const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "S
 /** White space, comments and empty statements. */
 const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
 
-/** What stands behind EXPLAIN QUERY PLAN. */
 function explained(sql: string): string {
   return [/^explain\b/i, /^query\b/i, /^plan\b/i].reduce(
     (text, word) => text.replace(word, '').replace(BEFORE_WORD, ''),

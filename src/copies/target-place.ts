@@ -80,7 +80,6 @@ function lookAt(path: string) {
   return lstatSync(path, { throwIfNoEntry: false })
 }
 
-/** Whether both names lead to one file. */
 export function isSame(file: string, other: string): boolean {
   const [one, two] = [file, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
   return one !== undefined && one.dev === two?.dev && one.ino === two.ino
@@ -97,7 +96,6 @@ export function refused(file: string, what: string): UsageError {
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
-/** The copies of a plan, for the organizations that may be published. */
 export function copyTargets(
   { file, group }: Pick<PublishPlan, 'file' | 'group'>,
   organizations: readonly string[],
@@ -185,7 +183,6 @@ export function accessOf({ group, withoutPersonalData }: Pick<FolderPlan, 'group
   return { gid: group === undefined ? undefined : groupNumber(group), forAll: withoutPersonalData }
 }
 
-/** The mode of a copy. */
 export function modeOf({ forAll }: Access): number {
   return forAll ? 0o444 : 0o440
 }

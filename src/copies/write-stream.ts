@@ -44,7 +44,6 @@ export async function* untilStopped(
   }
 }
 
-/** Waits until the stream has taken a chunk, or for the signal. */
 function written(stream: NodeJS.WritableStream, chunk: Chunk, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new Interrupted(UNFINISHED))

@@ -27,7 +27,6 @@ import { afterPlacing, copyFault } from './copy-error.ts'
  * is removed by the next one that writes into the folder, whatever place it was for.
  */
 
-/** A file that is being written for a place. */
 export type Unfinished = {
   /** Its private name. It is empty at first, and of this user alone; journals of SQLite and a digest may stand beside it. */
   path: string
@@ -63,7 +62,6 @@ export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfi
   return { path, place, end }
 }
 
-/** Runs `work` with an unfinished file, and ends it. */
 export async function writeFor<Result>(
   file: string,
   work: (unfinished: Unfinished) => Promise<Result>,

@@ -59,7 +59,6 @@ export type Copying = {
   signal?: AbortSignal | undefined
 }
 
-/** The rows of each table that were copied. */
 export type Copied = Record<string, number>
 
 /**
@@ -86,7 +85,6 @@ export async function copyRows(copying: Copying): Promise<Copied> {
 
 export type Difference = { table: string; key: string; column: string }
 
-/** Reads both mirrors, and compares every value. Undefined where none differs. */
 export async function findDifference(copying: Copying): Promise<Difference | undefined> {
   const { from, to } = copying
   const baseOf = await basesIn(copying)

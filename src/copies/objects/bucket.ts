@@ -16,7 +16,6 @@ import {
 } from './object-place.ts'
 import { OBJECTS, type ObjectStore } from './s3-store.ts'
 
-/** The manifest of a prefix. */
 const MANIFEST = 'manifest.json'
 
 /**

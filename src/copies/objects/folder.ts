@@ -34,7 +34,6 @@ import {
   readManifestText,
 } from './object-place.ts'
 
-/** The ending of the names of the files, and who may read them: this user alone where it is left out. */
 type Writing = { extension: string; access?: Access }
 
 /**
@@ -122,7 +121,6 @@ function removeUnfinished(folder: string): void {
   for (const partition of partitionsIn(folder)) if (readdirSync(partition).length === 0) rmdirSync(partition)
 }
 
-/** Removes a partition, and its folder too, unless it holds something else. */
 function removePart(file: string): void {
   removeFile(file)
   if (readdirSync(dirname(file)).length === 0) rmdirSync(dirname(file))

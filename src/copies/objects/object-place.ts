@@ -13,7 +13,6 @@ import { writeAll } from '../written-file.ts'
 
 /** A place as it was found. */
 export type FoundPlace = {
-  /** As a person writes it. */
   shown: string
   /** What its manifest says, without the objects that are gone; undefined where there is none. */
   manifest: Manifest | undefined
@@ -109,12 +108,10 @@ export function readManifestText(text: string): Manifest | undefined {
   return manifestSchema.safeParse(parsedJson(text)).data
 }
 
-/** A manifest as it is stored. */
 export function manifestText(content: ManifestContent): string {
   return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...content }, null, 2)}\n`
 }
 
-/** What a manifest says of published objects. */
 export function publishedIn(manifest: Pick<Manifest, 'organizations'> | undefined): PublishedObject[] {
   return (manifest?.organizations ?? []).flatMap((entry) => publishedObject.safeParse(entry).data ?? [])
 }

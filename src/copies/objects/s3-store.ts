@@ -56,7 +56,6 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     }
   }
   return {
-    /** The prefix with its bucket, as a person writes it. */
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
     ask: () =>
@@ -81,7 +80,6 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
         await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
       }),
-    /** The keys that begin so. */
     list: (from: string) =>
       attempt('ListObjectsV2', async () => {
         const keys: string[] = []
@@ -171,7 +169,6 @@ async function replaceText(
   return true
 }
 
-/** The place of an object. */
 type Place = { Bucket: string; Key: string }
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
