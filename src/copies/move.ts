@@ -42,7 +42,18 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
       const { moved, copied } = await server.read(async (session) => {
         await requireAllRows(session)
         const runs = await runsAtRest(session, moving)
-        return { copied: runs, moved: await fill(path, session, shownMirror(from), moving) }
+        const db = openDatabase(path, 'write')
+        try {
+          writeWithoutWaiting(db)
+          db.exec('BEGIN IMMEDIATE')
+          const sides = { from: session, to: sqliteSession(db), fromPlace: shownMirror(from), toPlace: path }
+          const done = await carry(sides, moving)
+          db.exec('COMMIT')
+          await createReadingIndexes(sqliteStore(db, path))
+          return { copied: runs, moved: done }
+        } finally {
+          db.close()
+        }
       })
       requireLatest(copied, await server.read(latestRun))
       requireFree(file)
@@ -57,25 +68,9 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
 }
 
 function requireFree(file: string): void {
-  for (const ending of ['', ...JOURNALS])
-    if (lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
-      throw new UsageError(
-        `${file}${ending}: is there already. It was left as it is; name a file that is not there yet.`,
-      )
-}
-
-async function fill(path: string, from: Session, fromPlace: string, moving: Moving): Promise<Moved> {
-  const db = openDatabase(path, 'write')
-  try {
-    writeWithoutWaiting(db)
-    db.exec('BEGIN IMMEDIATE')
-    const moved = await carry({ from, to: sqliteSession(db), fromPlace, toPlace: path }, moving)
-    db.exec('COMMIT')
-    await createReadingIndexes(sqliteStore(db, path))
-    return moved
-  } finally {
-    db.close()
-  }
+  const taken = ['', ...JOURNALS].find((ending) => lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
+  if (taken !== undefined)
+    throw new UsageError(`${file}${taken}: is there already. It was left as it is; name a file that is not there yet.`)
 }
 
 /** In one transaction there: a move that was killed leaves nothing. */
@@ -91,8 +86,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
         await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
         await session.run(sql`LOCK TABLE runs, leases IN EXCLUSIVE MODE`)
-        const sides = { from, to: session, fromPlace: file, toPlace: shownMirror(to) }
-        const moved = await carry(sides, moving)
+        const moved = await carry({ from, to: session, fromPlace: file, toPlace: shownMirror(to) }, moving)
         for (const name of MOVED_TABLES) await session.run(text(`ANALYZE ${name}`))
         requireLatest(copied, await inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
         return moved
