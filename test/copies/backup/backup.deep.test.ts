@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
@@ -52,27 +52,6 @@ describe('the command', () => {
 })
 
 describe('the command', () => {
-  test('where no more can be written, the backup from before stays, and nothing half written', async () => {
-    const here = await aMirroredWorkplace([900])
-    const file = join(here.folder, 'backups', 'customers.db')
-    await runCommand(backupCommand, [file, '--config', here.config])
-    const before = readFileSync(file)
-    const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
-    const ended = spawnSync('bash', ['-c', command, process.execPath, LAUNCHER, file, here.config], {
-      encoding: 'utf8',
-    })
-
-    expect(ended).toMatchObject({
-      status: 5,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /(database or disk is full|no space left on device|disk I\/O error).*Free some space/,
-      ),
-    })
-    expect(readFileSync(file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
-  })
-
   test('a copy for readers is no mirror to make a backup of', async () => {
     const here = await aMirroredWorkplace()
     const copy = join(here.folder, 'copies', 'customers.db')

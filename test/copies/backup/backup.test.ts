@@ -113,20 +113,6 @@ describe('a backup', () => {
       message: expect.stringMatching(/is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /),
     })
   })
-
-  test('that cannot take the place of the one from before leaves that there, without hard links too', async () => {
-    const mirror = await aMirror()
-    const file = aBackupFile()
-    const { takenAt } = await backUp(mirror.file, { file })
-    failOnDisk('linkSync', () => true, 'EPERM')
-    failOnDisk('renameSync', (from) => String(from).endsWith('.unfinished'))
-
-    await expect(backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })).rejects.toMatchObject({
-      code: 'full',
-    })
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
-    expect(valueOf(file, 'SELECT taken_at FROM backup_mark')).toBe(takenAt)
-  })
 })
 
 describe('a target that cannot be replaced is refused, and left as it is', () => {

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,22 +22,6 @@ import { customers } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { LAUNCHER, runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
-
-test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
-  const here = await aBackedUpWorkplace()
-  const kilobytes = Math.floor(statSync(here.backup).size / 2048)
-  const command = `ulimit -f ${kilobytes}; exec "$0" "$1" restore "$2" --config "$3"`
-  const args = [process.execPath, LAUNCHER, here.backup, here.config]
-  const ended = spawnSync('bash', ['-c', command, ...args], { encoding: 'utf8' })
-
-  expect(ended).toMatchObject({
-    status: 5,
-    stdout: '',
-    stderr: expect.stringMatching(/Nothing was restored; the mirror is/),
-  })
-  expect(namesBeside(here.mirror)).toEqual(['customers.db'])
-  expect(valueOf(here.mirror, COUNT)).toBe(900)
-})
 
 test('killed at any moment, the mirror is the one from before or the restored one, whole', async () => {
   const here = await aBackedUpWorkplace()

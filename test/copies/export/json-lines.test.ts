@@ -41,9 +41,3 @@ test('for a terminal, a value acts on nothing and every row stays one line', asy
 
   expect(text).toBe('{"c1":"a\\u009b"}\n{"c1":"b"}\n')
 })
-
-test('what is kept before it is written does not grow with the rows', async () => {
-  const rows = Array.from({ length: 2000 }, () => ['x'.repeat(1000)])
-
-  expect(Math.max(...(await exported(jsonLinesFormat({}), rows)).writes)).toBeLessThan(70_000)
-})

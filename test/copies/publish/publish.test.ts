@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -158,15 +157,6 @@ describe('the manifest', () => {
       expect(lines.length).toBeGreaterThan(5)
       expect(createHash('sha256').update(lines.join('')).digest('hex')).toBe(sha256)
     }
-  })
-
-  test('the file beside the copy has the digest of all of it', async () => {
-    const { file, sha256 } = publishAll(aPlan(await aMirrorOfNights())).copies[0] ?? { file: '', sha256: '' }
-
-    expect(createHash('sha256').update(readFileSync(file)).digest('hex')).toBe(sha256)
-    expect(execFileSync('sha256sum', ['-c', `${file}.sha256`], { cwd: dirname(file), encoding: 'utf8' })).toBe(
-      'readers.db: OK\n',
-    )
   })
 })
 

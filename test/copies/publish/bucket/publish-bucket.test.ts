@@ -165,14 +165,3 @@ test('an organization that was renamed is there once, also while the configurati
   expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme-eu'])
   expect(leftOut).toEqual([{ organization: 'acme', reason: 'never-read' }])
 })
-
-test('after runs, objects of a mirror that was lost are replaced, although the one that was begun anew has as many runs', async () => {
-  const [lost, mirror] = [await aMirror(), await aMirror()]
-  await night(lost, 0, customers(1, 5))
-  await night(mirror, 1, customers(2, 5))
-  const bucket = await aBucketServer()
-  await publishInto(bucket, aBucketPlan(lost.file, { afterRuns: true }))
-  await publishInto(bucket, aBucketPlan(mirror.file, { afterRuns: true }))
-
-  expect(manifestIn(bucket).organizations).toMatchObject([{ rows: 4, read_as_of: '2026-01-06T02:00:00.000Z' }])
-})
