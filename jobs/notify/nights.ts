@@ -3,10 +3,10 @@ import type { Organization } from '../../src/config/organization.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { pauseOf } from '../../src/model/pause.ts'
 import { type Report, toJson } from '../../src/model/report.ts'
-import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { readPauses } from '../pauses.ts'
-import type { Backend } from '../queue/port.ts'
+import type { SharedValues } from '../queue/port.ts'
 import { type Queues, jobStateOf } from '../queue/queues.ts'
 import { listCancellations } from '../run/cancellations.ts'
 import { GRACE_MS, lateSinceMs, wasReadSince } from '../schedule/due-runs.ts'
@@ -66,20 +66,10 @@ export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, 
   }
 }
 
-/** What is known of an organization: `isCalledOff` where a person wants no run for the due time. */
-export type Known = { lastRun: LastRun | undefined; hasJob: boolean; isCalledOff: boolean; nowMs: number }
-
-/** How an organization stands that was due. While it has a job, a failed run is tried again. */
-export function endedAs(dueMs: number, { lastRun, hasJob, isCalledOff, nowMs }: Known): Ended {
-  if (wasReadSince(dueMs, lastRun, nowMs)) return 'complete'
-  const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
-  return (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending'
-}
-
 type Sources = {
-  mirror: Mirror
+  mirror: Pick<Mirror, 'listLastRuns' | 'listLatestRuns' | 'listHeldRemovals' | 'findRun'>
   queues: Pick<Queues, 'sync'>
-  backend: Pick<Backend, 'values'>
+  backend: { values: Pick<SharedValues, 'list'> }
   now: () => number
 }
 
@@ -99,14 +89,17 @@ export async function standingsOf(
   const pauses = await readPauses(backend.values)
   const standings: Standing[] = []
   for (const { id, dueMs } of organizations) {
+    const lastRun = lastRuns.get(id)
     const paused = pauseOf(pauses, id, now())
     const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
     const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
-    const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
-    const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
+    const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
+    const isRead = wasReadSince(dueMs, lastRun, now())
     const state = isRead ? undefined : await jobStateOf(queues.sync, id)
+    // While it has a job, a failed run is tried again.
     const hasJob = state !== undefined && !(isPaused && state === 'delayed')
-    standings.push({ organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) })
+    const ended = isRead ? 'complete' : (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending'
+    standings.push({ organization: id, dueMs, ended })
   }
   return standings
 }

@@ -40,7 +40,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
   return {
     values: postgresValues(pool, prefix),
     loadFactory: async () => {
-      await migrate(settings, connectMs)
+      await inSession(settings, connectMs, migrate)
       // The queue declares its own type of pool.
       const { isPgPool } = await import('bullmq')
       const connection: unknown = pool
@@ -48,12 +48,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
       return factoryIn(connection)
     },
     ask: async () => {
-      const client = await openSession(settings, connectMs)
-      try {
-        await requireUsable(client)
-      } finally {
-        void client.end().catch(() => {})
-      }
+      await inSession(settings, connectMs, requireUsable)
       return { dropsKeysBy: undefined }
     },
     limits: postgresLimits(pool, prefix),
@@ -99,14 +94,22 @@ export class QueueClient extends Client {
 }
 
 /** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
-async function migrate(settings: ClientConfig, connectMs: number): Promise<void> {
-  const client = await openSession(settings, connectMs)
+async function migrate(client: QueueClient): Promise<void> {
+  await client.query(SESSION)
+  const { runMigrations } = await import('bullmq')
+  if (!(await isMigrated(client))) await runMigrations(client)
+}
+
+async function inSession(
+  settings: ClientConfig,
+  limitMs: number,
+  work: (client: QueueClient) => Promise<void>,
+): Promise<void> {
+  const client = await openSession(settings, limitMs)
   try {
-    await client.query(SESSION)
-    const { runMigrations } = await import('bullmq')
-    if (!(await isMigrated(client))) await runMigrations(client)
+    await work(client)
   } finally {
-    await within(client.end(), connectMs, undefined)
+    await within(client.end(), limitMs, undefined)
   }
 }
 

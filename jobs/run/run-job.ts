@@ -85,12 +85,10 @@ export function startRunWorker(
     backend,
     kind,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, token, lost) => {
-      await leaveToNewer(kind, job, token, processing)
-      return cancellable(job, { values, lookMs: timings.cancelLookMs }, (cancelled) =>
+    async (job, token, lost) =>
+      cancellable(job, { values, lookMs: timings.cancelLookMs }, (cancelled) =>
         runForJob(kind, job, token, { lost, cancelled }, processing),
-      )
-    },
+      ),
     {
       ...{ concurrency, timings, maxStalledCount: mostStalls, maxStartedAttempts: MOST_STARTS },
       settings: {
@@ -117,23 +115,8 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
   return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
 }
 
-/** A worker of the right version finds a job within five minutes. */
+/** A worker of the right version finds a job that is left to it within five minutes. */
 const MOST_WAITS = 20
-
-/** Leaves a job of a newer version to a worker of that: it uses none of its attempts, and waits a little longer each time. */
-async function leaveToNewer(
-  kind: RunKind,
-  job: RunJob,
-  token: string | undefined,
-  { listener, now, timings }: Processing,
-): Promise<void> {
-  if (!isNewer(job.data)) return
-  const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
-  const { organization } = job.data
-  return delayUntil(job, token, now() + waitMs, {
-    report: () => listener.onNoRun?.({ organization, kind, why: 'newer-version' }),
-  })
-}
 
 /** The signals of one job: when its lock is lost, and when a person cancels it. */
 type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
@@ -150,11 +133,15 @@ export async function runForJob(
   processing: Processing,
 ): Promise<Counts> {
   const { listener, stop, timings, now } = processing
-  const parsed = payload.safeParse(job.data)
-  if (!parsed.success)
-    throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
-  const { organization: id } = parsed.data
+  const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun?.({ organization: id, kind, why, untilMs })
+  if (isNewer(job.data)) {
+    // It uses none of its attempts, and waits a little longer each time.
+    const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
+    return delayUntil(job, token, now() + waitMs, { report: () => none('newer-version') })
+  }
+  if (!payload.safeParse(job.data).success)
+    throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 
   if (kind === 'sync') await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
   // A job may be faster than the look at a changed file, and is put off.

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { endedAs, lastDueMs, nightAt, rotasOf, wentWell } from '../../../jobs/notify/nights.ts'
+import { type Ended, lastDueMs, nightAt, rotasOf, standingsOf, wentWell } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
+import type { LastRun } from '../../../src/model/mirror.ts'
 
 const HOUR_MS = 3_600_000
 const DUE_MS = Date.UTC(2026, 4, 1, 2)
@@ -51,35 +52,36 @@ describe('a night ends at the latest', () => {
   })
 })
 
-describe('an organization', () => {
-  const nowMs = DUE_MS + HOUR_MS
-  const lastRun = {
-    ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' as const },
-    ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
+const LAST_RUN: LastRun = {
+  ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' },
+  ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
+}
+const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: DUE_MS, untilMs: DUE_MS })]])
+
+test.each<[string, Ended, { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }]>([
+  ['was read since it was due', 'complete', { lastRun: { status: 'complete', readAsOfMs: DUE_MS + 1 } }],
+  ['failed, and no attempt follows', 'failed', {}],
+  ['was called off by a person', 'failed', { lastRun: undefined, cancels: CANCELLED }],
+  ['was called off, and still has a job', 'pending', { lastRun: undefined, cancels: CANCELLED, state: 'active' }],
+  ['failed, and another attempt follows', 'pending', { state: 'delayed' }],
+  ['was interrupted, and is caught up on', 'pending', { lastRun: { status: 'interrupted' } }],
+  ['failed the night before', 'pending', { lastRun: { startedAtMs: DUE_MS - 1 } }],
+  ['never ran', 'pending', { lastRun: undefined }],
+])('an organization that %s is %s', async (_what, expected, around) => {
+  const { lastRun, state, cancels = new Map() } = { lastRun: {}, ...around }
+  const night = nightAt(aRota({ id: 'acme', schedule: nightly }), DUE_MS, DUE_MS)
+  const sync = {
+    getDeduplicationJobId: async () => (state === undefined ? null : 'job'),
+    getJobState: async () => state,
   }
-  const ended = (known: object) => endedAs(DUE_MS, { lastRun, hasJob: false, isCalledOff: false, nowMs, ...known })
-
-  test('is complete once it was read since it was due', () => {
-    expect(ended({ lastRun: { ...lastRun, status: 'complete', readAsOfMs: DUE_MS + 1 } })).toBe('complete')
+  const standings = await standingsOf(night, {
+    mirror: Object({ listLastRuns: async () => (lastRun === undefined ? [] : [{ ...LAST_RUN, ...lastRun }]) }),
+    queues: Object({ sync }),
+    backend: { values: { list: async (beginning) => (beginning === 'cancel:' ? cancels : new Map()) } },
+    now: () => DUE_MS + HOUR_MS,
   })
 
-  test('has failed when no attempt follows', () => {
-    expect(ended({})).toBe('failed')
-  })
-
-  test('is no longer waited for when a person cancelled its job', () => {
-    expect(ended({ lastRun: undefined, isCalledOff: true })).toBe('failed')
-    expect(ended({ lastRun: undefined, isCalledOff: true, hasJob: true })).toBe('pending')
-  })
-
-  test.each([
-    ['an attempt follows', { hasJob: true }],
-    ['its run was interrupted, and is caught up on', { lastRun: { ...lastRun, status: 'interrupted' } }],
-    ['only the night before failed', { lastRun: { ...lastRun, startedAtMs: DUE_MS - 1 } }],
-    ['it never ran', { lastRun: undefined }],
-  ])('is pending while %s', (_why, known) => {
-    expect(ended(known)).toBe('pending')
-  })
+  expect(standings).toEqual([{ organization: 'acme', dueMs: DUE_MS, ended: expected }])
 })
 
 test.each([
