@@ -5,6 +5,9 @@ import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { farthestMs, nameInDatabase, QUEUE_NAMES, type Opening, type ServerStore, type SharedLimits } from './port.ts'
 import type { SharedValues } from './port.ts'
 
+/** How long to wait for the first answer. A server that hangs is not one that refuses. */
+const PROBE_MS = 2000
+
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
@@ -27,7 +30,7 @@ export async function openRedis(address: string, opening: Opening): Promise<Serv
   const client = isOfCluster ? await connected(aCluster(address, limits), connectMs) : first
   return {
     loadFactory: async () => {
-      await probe(client, prefix)
+      await within(probe(client, prefix), PROBE_MS, undefined)
       const { createRedisBackend } = await import('bullmq')
       return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
     },
