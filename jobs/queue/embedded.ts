@@ -30,8 +30,8 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     taken.release()
     throw new QueueUnavailable(
       `The embedded queue in ${folder} cannot be opened. Check that its disk has room and works, and that a process may have enough ` +
-        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only the schedules, ' +
-        'which are created again from the configuration, waiting jobs and pauses.',
+        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only waiting jobs ' +
+        'and pauses.',
       { cause: error },
     )
   }

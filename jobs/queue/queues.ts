@@ -162,14 +162,10 @@ export function waitOf(job: { progress: unknown }, state: string): Wait | undefi
 export async function listWaits({ sync }: Pick<Queues, 'sync'>): Promise<Map<string, Wait>> {
   const [active, delayed] = await Promise.all([sync.getActive(), sync.getDelayed()])
   const waits = new Map<string, Wait>()
-  for (const [state, jobs] of [
-    ['running', active],
-    ['delayed', delayed],
-  ] as const)
-    for (const job of jobs) {
-      const wait = waitOf(job, state)
-      if (wait !== undefined) waits.set(job.data.organization, wait)
-    }
+  for (const job of [...active, ...delayed]) {
+    const wait = waitOf(job, delayed.includes(job) ? 'delayed' : 'running')
+    if (wait !== undefined) waits.set(job.data.organization, wait)
+  }
   return waits
 }
 
