@@ -80,6 +80,6 @@ function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinu
     removals: { after: 2, maxShare: 0.1 },
     rateLimit: requestsPerMinute === undefined ? {} : { requestsPerMinute },
     signing: recipeOf(DEFAULT_PRESET),
-    schedule: undefined,
+    ...{ retention: undefined, privacy: undefined, schedule: undefined },
   }
 }

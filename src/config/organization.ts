@@ -1,66 +1,49 @@
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../text/wording.ts'
-import type { Retention } from '../model/run.ts'
-import type { Recipe } from '../signing/signing.ts'
-import { privacySettings, type PrivacySettings } from './privacy.ts'
+import { privacySettings } from './privacy.ts'
 import { mergeSchedule } from './schedule.ts'
 import { BUILT_IN, mergeRetention, type ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
 import { didYouMean } from './suggestion.ts'
-import { secretReference, type SecretReference } from './values.ts'
+import { secretReference } from './values.ts'
 
 /** One organization to mirror, with every setting filled in. */
-export type Organization = {
-  id: string
-  /** Without a slash at the end; `/customers` goes after it. */
-  baseUrl: URL
-  apiKey: SecretReference
-  secret: SecretReference
-  pageSize: number
-  concurrency: number
-  requestTimeoutMs: number
-  maxWaitMs: number
-  maxRunMs: number
-  resumeWithinMs: number
-  scan: 'chain' | 'plain'
-  removals: { after: number; maxShare: number }
-  /** How long old rows are kept; undefined: for ever. */
-  retention?: Retention | undefined
-  rateLimit: { requestsPerMinute?: number; shared?: string }
-  signing: Recipe
-  /** Undefined where every field is stored as sent. */
-  privacy?: PrivacySettings | undefined
-  /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
-  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
+export type Organization = ReturnType<typeof merged> & {
   /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
   seenAtMs?: number | undefined
 }
 
 /** Every organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
 export function mergeOrganizations(file: ConfigFile, folder: string): Organization[] {
-  return file.organizations.map((own) => {
-    const shared = file.defaults ?? {}
-    const settings = { ...BUILT_IN, ...shared, ...own }
-    return {
-      id: own.id,
-      baseUrl: own.baseUrl,
-      apiKey: secretReference(own.apiKey, folder),
-      secret: secretReference(own.secret, folder),
-      pageSize: settings.pageSize,
-      concurrency: settings.concurrency,
-      requestTimeoutMs: settings.requestTimeout,
-      maxWaitMs: settings.maxWait,
-      maxRunMs: BUILT_IN.maxRun,
-      resumeWithinMs: BUILT_IN.resumeWithin,
-      scan: settings.scan,
-      removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
-      retention: mergeRetention(shared.retention, own.retention),
-      rateLimit: { ...shared.rateLimit, ...own.rateLimit },
-      signing: recipe(own.signing ?? {}, shared.signing ?? {}),
-      privacy: privacySettings(own.privacy, shared.privacy, folder),
-      schedule: mergeSchedule(file.schedule, own.schedule),
-    }
-  })
+  return file.organizations.map((own) => merged(own, file, folder))
+}
+
+function merged(own: ConfigFile['organizations'][number], file: ConfigFile, folder: string) {
+  const shared = file.defaults ?? {}
+  const settings = { ...BUILT_IN, ...shared, ...own }
+  return {
+    id: own.id,
+    /** Without a slash at the end; `/customers` goes after it. */
+    baseUrl: own.baseUrl,
+    apiKey: secretReference(own.apiKey, folder),
+    secret: secretReference(own.secret, folder),
+    pageSize: settings.pageSize,
+    concurrency: settings.concurrency,
+    requestTimeoutMs: settings.requestTimeout,
+    maxWaitMs: settings.maxWait,
+    maxRunMs: BUILT_IN.maxRun,
+    resumeWithinMs: BUILT_IN.resumeWithin,
+    scan: settings.scan,
+    removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
+    /** How long old rows are kept; undefined: for ever. */
+    retention: mergeRetention(shared.retention, own.retention),
+    rateLimit: { ...shared.rateLimit, ...own.rateLimit },
+    signing: recipe(own.signing ?? {}, shared.signing ?? {}),
+    /** Undefined where every field is stored as sent. */
+    privacy: privacySettings(own.privacy, shared.privacy, folder),
+    /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
+    schedule: mergeSchedule(file.schedule, own.schedule),
+  }
 }
 
 /** The organizations with these ids, in this order; all of them when none is named. Throws UsageError for an unknown id. */

@@ -1,23 +1,9 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
-import {
-  refusing,
-  NOT_IN_THIS_FILE,
-  secretReference,
-  type SecretReference,
-  secretReferenceForm,
-  setting,
-} from './values.ts'
+import { refusing, NOT_IN_THIS_FILE, secretReference, secretReferenceForm, setting } from './values.ts'
 import { isMapping, valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
-
-/** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
-export type PrivacySettings = {
-  drop: readonly string[]
-  hash: readonly string[]
-  key: SecretReference | undefined
-}
 
 /** Fields a policy may not hide, by their plain names. */
 const NEVER_HIDDEN = new Map(
@@ -50,11 +36,7 @@ export const privacy = z.strictObject({
 type Written = { [Name in keyof z.output<typeof privacy>]?: z.output<typeof privacy>[Name] }
 
 /** An organization's own settings over the shared ones, key by key; undefined where nothing is hidden. */
-export function privacySettings(
-  own: Written | undefined,
-  shared: Written | undefined,
-  folder: string,
-): PrivacySettings | undefined {
+export function privacySettings(own: Written | undefined, shared: Written | undefined, folder: string) {
   const { drop = [], hash = [], key } = { ...shared, ...own }
   if (drop.length === 0 && hash.length === 0) return undefined
   return { drop, hash, key: key && secretReference(key, folder) }

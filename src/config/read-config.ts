@@ -5,27 +5,14 @@ import { parseText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
-import { mergeOrganizations, type Organization } from './organization.ts'
+import { mergeOrganizations } from './organization.ts'
 import { BUILT_IN } from './schema.ts'
-import { publishSettings, type PublishSettings } from './publish.ts'
+import { publishSettings } from './publish.ts'
 import { readText } from './read-text.ts'
-import { secretReference, type SecretReference } from './values.ts'
+import { secretReference } from './values.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
-export type Config = {
-  file: string
-  /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
-  mirror: string
-  queue: string | undefined
-  jobs: { concurrency: number }
-  publish: PublishSettings | undefined
-  /** Where each night is reported, and what is asked for after one that went well. */
-  notify: { url: URL; secret?: SecretReference | undefined; only?: 'failures' } | undefined
-  heartbeat: { url: URL } | undefined
-  organizations: Organization[]
-  /** The file as parsed, before anything is filled in. */
-  content: unknown
-}
+export type Config = Awaited<ReturnType<typeof readConfig>>
 
 /**
  * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json.
@@ -37,7 +24,7 @@ export async function readConfig(options: {
   cwd: string
   environment?: Environment | undefined
   instead?: string
-}): Promise<Config> {
+}) {
   const { environment = processEnvironment() } = options
   const location = await locateFile({ ...options, environment })
   const parsed = parse(await read(location, options.instead), location)
@@ -48,13 +35,16 @@ export async function readConfig(options: {
   const { notify } = shape.file
   return {
     file: location.path,
+    /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
     mirror: mirrorAddress(shape.file.mirror, { environment, folder }),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
     publish: publishSettings(shape.file.publish, folder),
+    /** Where each night is reported, and what is asked for after one that went well. */
     notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
     heartbeat: shape.file.heartbeat,
     organizations: mergeOrganizations(shape.file, folder),
+    /** The file as parsed, before anything is filled in. */
     content: parsed.data,
   }
 }

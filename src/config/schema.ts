@@ -23,10 +23,10 @@ export const BUILT_IN = {
   maxWait: 900_000,
   maxRun: 21_600_000,
   resumeWithin: 21_600_000,
-  scan: 'chain',
+  scan: 'chain' as const,
   removals: { after: 2, maxShare: 0.1 },
   jobs: { concurrency: 8 },
-} as const
+}
 
 /** What an organization looks like in commands, tables and names of jobs. */
 export const ORGANIZATION_ID = /^[a-z0-9][a-z0-9._-]{0,62}$/

@@ -53,7 +53,7 @@ export function configured({ organizations, recipe }: Sandbox, settings: Partial
     removals: { after: 2, maxShare: 0.1 },
     rateLimit: {},
     signing: recipe,
-    schedule: undefined,
+    ...{ retention: undefined, privacy: undefined, schedule: undefined },
     ...settings,
   }
 }
