@@ -1,28 +1,8 @@
 import { expect, test } from 'vitest'
-import { ListScan } from '../../src/scan/list-scan.ts'
 import { seamBetween } from '../../src/scan/seam.ts'
-import { readOf, type ReadWindow, type Window, type WindowAnswer } from '../../src/scan/window.ts'
-import { dice } from '../support/dice.ts'
-import { drive } from '../support/drive-scan.ts'
+import { endOf, readOf, type ReadWindow, startOf } from '../../src/scan/window.ts'
+import { honest, scanOf, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
-import { type ListOptions, SimulatedList } from '../support/simulated-list.ts'
-
-/** Reads a list in which something happens just before each answer, which are counted from 1. */
-function readWhile(
-  options: ListOptions,
-  before: (list: SimulatedList, answer: number) => void,
-  { parallel = 1 }: { parallel?: number } = {},
-) {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, options)
-  const plain = Math.ceil(list.size / 100)
-  const scan = new ListScan()
-  let answers = 0
-  const service = { answer: list.answer.bind(list), between: () => before(list, (answers += 1)) }
-  const { ids, requests } = drive(scan, service, { dice: luck, parallel })
-  const lostInPlace = list.stayed().filter((id) => !ids.has(id)).length
-  return { certificate: scan.certificate(), requests, costs: requests / plain, lostInPlace }
-}
 
 /** A window that lists these rows from position `start`, the `turn`-th that was read. */
 function windowOf(rows: string, start: number, turn: number, total = 100): ReadWindow {
@@ -68,61 +48,57 @@ test.each([
   ['3 inserts, 3 deletions and 3 renames', 3, 3, 3],
 ])('by name, with %s at every request: settled in at most 1.4 times the plain requests', (...[, ...rates]) => {
   const [inserts, deletions, renames] = rates
-  const { certificate, costs, lostInPlace } = readWhile({ size: 8000, order: 'name' }, (list) => {
-    for (let made = 0; made < inserts; made += 1) list.insert()
-    for (let gone = 0; gone < deletions; gone += 1) list.delete()
-    for (let moved = 0; moved < renames; moved += 1) list.move()
+  const { certificate, requests, lostInPlace } = scanOf(honest, {
+    ...{ size: 8000, order: 'name' },
+    between: (list) => {
+      for (let made = 0; made < inserts; made += 1) list.insert()
+      for (let gone = 0; gone < deletions; gone += 1) list.delete()
+      for (let moved = 0; moved < renames; moved += 1) list.move()
+    },
   })
   expect(certificate).toMatchObject({ proof: 'settled', reasons: ['no-witness'] })
   expect(lostInPlace).toBe(0)
-  expect(costs).toBeLessThanOrEqual(1.4)
+  expect(requests / 80).toBeLessThanOrEqual(1.4)
 })
 
 test.each([1, 20, 90, 150])(
   'by name, %d rows that are deleted at once, and as many inserted, are repaired again and again',
   (many) => {
-    const { certificate, lostInPlace } = readWhile({ size: 2000, order: 'name' }, (list, answer) => {
-      if (answer % 5 === 3) list.delete(many, Math.min(190, list.size - many))
-      else if (answer % 5 === 0) for (let made = 0; made < many; made += 1) list.insert()
+    const { certificate, lostInPlace } = scanOf(honest, {
+      ...{ size: 2000, order: 'name' },
+      between: (list, _luck, answered) => {
+        if (answered % 5 === 2) list.delete(many, Math.min(190, list.size - many))
+        else if (answered % 5 === 4) for (let made = 0; made < many; made += 1) list.insert()
+      },
     })
     expect({ proof: certificate.proof, lostInPlace }).toEqual({ proof: 'settled', lostInPlace: 0 })
   },
 )
 
 test('a service that repeats rows in place of others settles nothing, although its neighbours share rows in order', () => {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, { size: 900, order: 'name' })
-  const answer = (window: Window): WindowAnswer => {
-    const whole = list.answer({ page: 1, size: 900 + 100 })
-    const rows = [...whole.rows]
+  const repeating: Serve = (list, window) => {
+    const rows = [...list.answer({ page: 1, size: 900 + 100 }).rows]
     // The rows from position 600 on are those from position 200 on.
     rows.splice(600, 30, ...rows.slice(200, 230))
-    const from = window.size * (window.page - 1)
-    return { ...whole, window, rows: rows.slice(from, from + window.size), perPage: window.size }
+    return { ...list.answer(window), rows: rows.slice(startOf(window), endOf(window)) }
   }
-  for (const between of [() => {}, () => luck.chance(0.3) && list.delete(1, list.size - 1)]) {
-    const scan = new ListScan()
-    drive(scan, { answer, between }, { dice: luck })
-    expect(scan.certificate().proof).toBe('unproven')
+  for (const share of [0, 0.3]) {
+    const between: ScanOptions['between'] = (list, luck) => luck.chance(share) && list.delete(1, list.size - 1)
+    expect(scanOf(repeating, { size: 900, order: 'name', between }).certificate.proof).toBe('unproven')
   }
 })
 
 test('a list in another order at every answer settles never, however often it is read', () => {
   for (let seed = 1; seed <= seeds(20, { least: 6 }); seed += 1) {
-    const luck = dice(seed)
-    const list = new SimulatedList(luck, { size: 150 + luck.below(900), order: 'shuffled' })
-    const between = () => luck.chance(0.3) && list.insert()
-    const scan = new ListScan()
-    drive(scan, { answer: list.answer.bind(list), between }, { dice: luck, parallel: 3 })
-    expect({ seed, proof: scan.certificate().proof }).not.toEqual({ seed, proof: 'settled' })
+    const between: ScanOptions['between'] = (list, luck) => luck.chance(0.3) && list.insert()
+    const size = 150 + ((seed * 379) % 900)
+    const { certificate } = scanOf(honest, { size, order: 'shuffled', seed, parallel: 3, between })
+    expect({ seed, proof: certificate.proof }).not.toEqual({ seed, proof: 'settled' })
   }
 })
 
 test('equal pages settle never', () => {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, { size: 900, order: 'name' })
-  const answer = (window: Window) => (window.size === 100 ? list.answer(window) : 'size-refused')
-  const scan = new ListScan()
-  drive(scan, { answer, between: () => list.insert() }, { dice: luck })
-  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
+  const fixed: Serve = (list, window) => (window.size === 100 ? list.answer(window) : 'size-refused')
+  const { certificate } = scanOf(fixed, { size: 900, order: 'name', between: (list) => list.insert() })
+  expect(certificate).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
 })

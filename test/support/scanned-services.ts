@@ -25,6 +25,7 @@ export type ScanOptions = {
   size?: number
   order?: ListOrder
   perSecond?: number
+  createdSecondOf?: (serial: number) => number
   pageSize?: number
   parallel?: number
   isPlain?: boolean
@@ -35,17 +36,9 @@ export type ScanOptions = {
 
 /** Scans the list of a service, honest or not. */
 export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
-  const {
-    size = 950,
-    order = 'id asc',
-    pageSize = 100,
-    parallel = 1,
-    isPlain = false,
-    seed = 7,
-    perSecond = 1,
-  } = options
+  const { size = 950, order = 'id asc', pageSize = 100, parallel = 1, isPlain = false, seed = 7, ...more } = options
   const luck = dice(seed)
-  const list = new SimulatedList(luck, { size, order, perSecond })
+  const list = new SimulatedList(luck, { ...more, size, order })
   const scan = new ListScan({ pageSize, isPlain })
   const asked: Window[] = []
   const service = {
@@ -100,7 +93,7 @@ export const upTo =
   }
 
 /** The second of two databases lacks the last rows. */
-const lagging =
+export const lagging =
   (lacking: number): Serve =>
   (list, window, answered) => {
     const answer = list.answer(window)
