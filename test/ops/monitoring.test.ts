@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { everyMetric, metricsIn, notThere, opsFile, promtool } from '../support/metrics.ts'
+import { everyMetric, metricsIn, notThere, opsFile, promtool, PROMTOOL } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const rule = z.strictObject({
@@ -111,3 +111,16 @@ test('Prometheus can read every query', () => {
 
   expect(promtool(['check', 'rules', file])).toBe('')
 })
+
+if (PROMTOOL === undefined) {
+  test('the alerts are not played, since promtool is not installed here', () => {
+    console.log('untested: promtool test rules. It is in the package prometheus of Debian.')
+  })
+} else {
+  test('each alert is raised when it must, and stays silent otherwise', () => {
+    const rules = fileURLToPath(new URL('../../docs/ops/alerts.yml', import.meta.url))
+
+    expect(promtool(['check', 'rules', rules])).toBe('')
+    expect(promtool(['test', 'rules', EXAMPLES])).toBe('')
+  })
+}

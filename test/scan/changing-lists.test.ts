@@ -103,3 +103,25 @@ test('totals that rise and fall in small steps are those of a list that changes'
 
   expect(certificate).toMatchObject({ proof: 'proven', reasons: [] })
 })
+
+test.each([
+  ['id asc', 'id asc'],
+  ['id desc', 'id desc'],
+  ['created desc, id asc', 'created_at desc'],
+] as const)('a list in the order %s is proven by %s', (order, witness) => {
+  expect(scanOf(honest, { order }).certificate).toMatchObject({ proof: 'proven', witness })
+})
+
+test('where a row has no creation time, creation times prove nothing, even where it stands first', () => {
+  const { certificate } = scanOf(
+    (list, window) => {
+      const answer = list.answer(window)
+      const [first, ...others] = answer.rows
+      const isUndated = window.page === 1 && first !== undefined
+      return isUndated ? { ...answer, rows: [{ ...first, createdAt: undefined }, ...others] } : answer
+    },
+    { order: 'created asc, id asc' },
+  )
+
+  expect(certificate.proof).toBe('settled')
+})

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortableInstant } from '../../src/time/moments.ts'
-import { honest, scanOf } from '../support/scanned-services.ts'
-import { seeds } from '../support/seeds.ts'
+import { durationMs, durationText } from '../src/time/durations.ts'
+import { sortableInstant } from '../src/time/moments.ts'
+import { seeds } from './support/seeds.ts'
 
 test.each([
   ['2024-01-02T03:04:05Z', '2024-01-02 03:04:05 '],
@@ -87,23 +87,22 @@ test('every day the calendar has can be read in the plainest form, and no other'
 })
 
 test.each([
-  ['id asc', 'id asc'],
-  ['id desc', 'id desc'],
-  ['created desc, id asc', 'created_at desc'],
-] as const)('a list in the order %s is proven by %s', (order, witness) => {
-  expect(scanOf(honest, { order }).certificate).toMatchObject({ proof: 'proven', witness })
+  ['500ms', 500],
+  ['30s', 30_000],
+  ['15m', 900_000],
+  ['90m', 5_400_000],
+  ['6h', 21_600_000],
+  ['1d', 86_400_000],
+])('%s is read as a duration, and written so again', (text, ms) => {
+  expect(durationMs(text)).toBe(ms)
+  expect(durationText(ms)).toBe(text)
 })
 
-test('where a row has no creation time, creation times prove nothing, even where it stands first', () => {
-  const { certificate } = scanOf(
-    (list, window) => {
-      const answer = list.answer(window)
-      const [first, ...others] = answer.rows
-      const isUndated = window.page === 1 && first !== undefined
-      return isUndated ? { ...answer, rows: [{ ...first, createdAt: undefined }, ...others] } : answer
-    },
-    { order: 'created asc, id asc' },
-  )
+test.each(['', '5', 's', '-1s', '1 s', '1w', '1h30m', '0x10s'])('%j is no duration', (text) => {
+  expect(durationMs(text)).toBeUndefined()
+})
 
-  expect(certificate.proof).toBe('settled')
+test('a fraction is read to the millisecond', () => {
+  expect(durationMs('1.5h')).toBe(5_400_000)
+  expect(durationMs('0.001s')).toBe(1)
 })
