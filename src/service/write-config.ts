@@ -15,11 +15,6 @@ type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: strin
 /** Often enough that a worker in a trial has something to do. */
 const HOURLY = { cron: '0 * * * *', timezone: 'UTC' }
 
-type Written = SandboxConfig & {
-  /** What becomes of the text before it is written. */
-  finished?: (text: string) => string
-}
-
 /**
  * Writes a configuration that mirrors every organization of the sandbox, readable by its owner only. Throws a
  * UsageError when the file exists already or cannot be written.
@@ -27,7 +22,7 @@ type Written = SandboxConfig & {
 export async function writeConfig(
   file: string,
   sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
-  { mirror = './data/customers.db', schedule = HOURLY, finished = (text) => text, ...others }: Written = {},
+  { mirror = './data/customers.db', schedule = HOURLY, ...others }: SandboxConfig = {},
 ): Promise<void> {
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant) {
@@ -36,7 +31,7 @@ export async function writeConfig(
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
-  const text = finished(configText(sandbox, { mirror, schedule, ...others }))
+  const text = configText(sandbox, { mirror, schedule, ...others })
   try {
     makeFolder(dirname(file))
     // `wx` fails when the file exists, without a separate check before.

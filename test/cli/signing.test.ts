@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { signingCommand } from '../../src/cli/signing.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { customersUrl } from '../../src/source/customers-page.ts'
 import {
   type PresetName,
   PRESETS,
@@ -15,6 +13,7 @@ import {
   signedHeaders,
   TIMESTAMP_FORMS,
 } from '../../src/signing/signing.ts'
+import { customersUrl } from '../../src/source/customers-page.ts'
 import { heldPipe } from '../support/failing-disk.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -27,18 +26,13 @@ const KEY = 'unmistakable-key-5150'
 const SECRET = 'unmistakable-secret-2112'
 const PRESET_NAMES = Object.keys(PRESETS).filter((name): name is PresetName => name in PRESETS)
 
-function explained(signing: object) {
-  const { config, folder } = aWorkplace([
-    {
-      id: 'acme',
-      baseUrl: 'https://acme.orders.example.com/api/v1',
-      apiKey: { env: 'ACME_API_KEY' },
-      secret: { env: 'ACME_SECRET' },
-      signing,
-    },
+/** `signing explain` for acme, whose secret is in the environment unless `env` says otherwise. */
+function explained(signing: object, env: Record<string, string> = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }) {
+  const credentials = { apiKey: { env: 'ACME_API_KEY' }, secret: { env: 'ACME_SECRET' } }
+  const { folder } = aWorkplace([
+    { id: 'acme', baseUrl: 'https://acme.orders.example.com/api/v1', ...credentials, signing },
   ])
-  const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
-  return runCli(['signing', 'explain', 'acme', '--config', config], { cwd: folder, env })
+  return runCli(['signing', 'explain', 'acme'], { cwd: folder, env })
 }
 
 test('explain shows the exact string that is signed, line by line', async () => {
@@ -61,8 +55,7 @@ test.each([
   const said = stdout + stderr
 
   expect(code).toBe(0)
-  expect(said).not.toContain(KEY)
-  expect(said).not.toContain(SECRET)
+  for (const secret of [KEY, SECRET]) expect(said).not.toContain(secret)
   // Nothing as long as a signature in hex or base64 stands anywhere.
   expect(said.match(/[0-9a-f]{64}|[\w+/-]{43}=?(?![\w+/-])/g)).toBeNull()
   expect(said).toContain('<API_KEY>')
@@ -70,30 +63,15 @@ test.each([
 })
 
 test('explain works before the secrets are there, and says which are missing', async () => {
-  const sandbox = await aSandbox({ customers: [1] })
-  const { folder } = aWorkplace(organizationsOf(sandbox, { secret: { env: 'NOT_THERE_YET' } }))
-  const { code, stdout } = await runCli(['signing', 'explain', 'acme'], { cwd: folder })
+  const { code, stdout } = await explained({}, { ACME_API_KEY: KEY })
 
-  expect(code).toBe(0)
-  expect(stdout).toContain('<SECRET> (not found: environment NOT_THERE_YET')
-})
-
-test.each([
-  ['an unknown organization', ['acne'], 'did you mean "acme"?'],
-  ['no organization', [], 'missing required argument'],
-])('explain for %s ends with 2', async (_, args, said) => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  const { code, stderr } = await runCli(['signing', 'explain', ...args], { cwd: folder })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain(said)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('(not found: environment ACME_SECRET') })
 })
 
 /** One request that a service with this recipe accepts, as the user of `signing solve` knows it. */
 async function aKnownRequest(recipe: Recipe) {
   const sandbox = await aSandbox({ customers: [3], recipe })
-  const [organization] = sandbox.organizations
-  if (organization === undefined) throw new Error('one organization was asked for')
+  const organization = sandbox.organizations[0]!
   const url = customersUrl(new URL(organization.baseUrl), { page: 1, size: 100 })
   const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
   const folder = temporaryFolder()
@@ -103,99 +81,89 @@ async function aKnownRequest(recipe: Recipe) {
   const request = [
     ...['--url', url.href, '--timestamp', headers[recipe.headers.timestamp] ?? ''],
     `--signature=${headers[recipe.headers.signature] ?? ''}`,
-    ...['--secret-file', secretFile, '--api-key-file', keyFile],
   ]
-  return { sandbox, request, organization }
+  const solve = (...args: string[]) => runCommand(signingCommand, ['solve', ...request, ...args])
+  return {
+    sandbox,
+    request,
+    organization,
+    secretFile,
+    solve,
+    files: ['--secret-file', secretFile, '--api-key-file', keyFile],
+  }
 }
 
-/** What is printed is put into a configuration, which must then mirror the sandbox. */
-async function solvesAndMirrors(recipe: Recipe): Promise<void> {
-  const { sandbox, request } = await aKnownRequest(recipe)
-  const { code, stdout } = await runCommand(signingCommand, ['solve', ...request])
+test.each<[recipe: Recipe]>([
+  ...someOf(
+    PRESET_NAMES.flatMap((preset) =>
+      SIGNATURE_ENCODINGS.map((encoding): [Recipe] => [{ ...recipeOf(preset), encoding }]),
+    ),
+  ),
+  ...[
+    ...SECRET_ENCODINGS.map((secretEncoding) => ({ secretEncoding })),
+    ...TIMESTAMP_FORMS.map((timestamp) => ({ timestamp })),
+    { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'ms' } as const,
+  ].map((settings): [Recipe] => [{ ...recipeOf('ts-method-path-body-lf'), ...settings }]),
+])('solve finds the recipe %j, and the configuration it prints mirrors the service', async (recipe) => {
+  const { sandbox, solve, files } = await aKnownRequest(recipe)
+  const { code, stdout } = await solve(...files)
+  const { folder } = aWorkplace(organizationsOf(sandbox, parse(stdout)))
+
   expect(code).toBe(0)
-  const { config } = aWorkplace(organizationsOf(sandbox, parse(stdout)))
-  const synced = await runCommand(syncCommand, ['--json', '--config', config])
-  expect(onlyRun(synced.stdout)).toMatchObject({ status: 'complete', inserted: 3, error: null })
-}
-
-test.each(someOf(PRESET_NAMES.flatMap((preset) => SIGNATURE_ENCODINGS.map((encoding) => [preset, encoding] as const))))(
-  'solve finds %s in %s, and the configuration it prints works',
-  async (preset, encoding) => {
-    await solvesAndMirrors({ ...recipeOf(preset), encoding })
-  },
-)
-
-test.each([
-  ...SECRET_ENCODINGS.map((secretEncoding) => ({ secretEncoding })),
-  ...TIMESTAMP_FORMS.map((timestamp) => ({ timestamp })),
-  { prefix: 'sha256=' },
-  { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'ms' } as const,
-])('solve finds %j, and the configuration it prints works', async (settings) => {
-  await solvesAndMirrors({ ...recipeOf('ts-method-path-body-lf'), ...settings })
+  const { stdout: synced } = await runCli(['sync', '--json'], { cwd: folder })
+  expect(onlyRun(synced)).toMatchObject({ status: 'complete', inserted: 3, error: null })
 })
 
-test('solve as a process reads the secret from the environment, and prints nothing but the configuration', async () => {
+test('solve reads the secret from the environment, and prints nothing but the configuration', async () => {
   const { request, organization } = await aKnownRequest({ ...recipeOf('laravel-path'), encoding: 'base64' })
-  const args = request.filter((_, index) => index < request.length - 4)
-  const { code, stdout, stderr } = await runCli(['signing', 'solve', ...args, '--secret-env', 'THE_SECRET'], {
-    cwd: temporaryFolder(),
-    env: { THE_SECRET: organization.secret },
+  const env = { THE_SECRET: organization.secret }
+
+  expect(await runCli(['signing', 'solve', ...request, '--secret-env', 'THE_SECRET'], { cwd: '/', env })).toMatchObject(
+    {
+      code: 0,
+      stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n',
+      stderr: 'Found. In the configuration, under defaults or in the organization:\n',
+    },
+  )
+})
+
+test('solve with the wrong secret ends with 3 and explains what to check; with another timestamp it ends with 2', async () => {
+  const { organization, secretFile, solve, files } = await aKnownRequest(recipeOf('ts-body'))
+  writeFileSync(secretFile, `${organization.secret}-but-not-quite`)
+  const wrong = await solve(...files)
+
+  expect(wrong).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/No preset makes this.*Check that/s),
   })
-
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n' })
-  expect(stderr).toBe('Found. In the configuration, under defaults or in the organization:\n')
+  for (const timestamp of ['soon', '2026-01-05T02:00:00Z'])
+    expect(await solve(...files, '--timestamp', timestamp)).toMatchObject({
+      ...{ code: 2, stdout: '' },
+      stderr: expect.stringMatching(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s),
+    })
 })
 
-test('solve with the wrong secret ends with 3, prints no configuration, and explains what to check', async () => {
-  const { request, organization } = await aKnownRequest(recipeOf('ts-body'))
-  writeFileSync(request[request.indexOf('--secret-file') + 1] ?? '', `${organization.secret}-but-not-quite`)
-  const { code, stdout, stderr } = await runCommand(signingCommand, ['solve', ...request])
-
-  expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-  expect(stderr).toMatch(/No preset makes this signature.*Check that/s)
-})
-
-test.each(['soon', '2026-01-05T02:00:00Z'])(
-  'solve with the timestamp %s ends with 2, and names the forms',
-  async (timestamp) => {
-    const { request } = await aKnownRequest(recipeOf('ts-body'))
-    const { code, stdout, stderr } = await runCommand(signingCommand, ['solve', ...request, '--timestamp', timestamp])
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s)
-  },
-)
+const REQUEST = 'solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
 
 test.each([
-  ['no secret', [], /^Name the secret with --secret-env NAME/],
-  [
-    'a secret that is not set',
-    ['--secret-env', 'NOT_SET'],
-    /^--secret-env: there is no .* Export it first, or .* --secret-file/,
-  ],
-  [
-    'an API key that is not set',
-    ['--secret-env', 'PATH', '--api-key-env', 'NOT_SET'],
-    /^--api-key-env: there is no .* Export it first, or .* --api-key-file/,
-  ],
-  ['a secret file that is not there', ['--secret-file', './no-such-file'], /no-such-file/],
-  ['two secrets', ['--secret-env', 'A', '--secret-file', 'b'], /--secret-env.*--secret-file/],
-])('solve with %s ends with 2, and says what to do', async (_, secret, said) => {
-  const request = ['--url', 'https://acme.example.com/api/v1/customers', '--timestamp', '1', '--signature', 'aa']
-  const { code, stdout, stderr } = await runCli(['signing', 'solve', ...request, ...secret], { cwd: temporaryFolder() })
+  ['explain acne', /did you mean "acme"/],
+  ['explain', /missing required argument/],
+  [REQUEST, /^Name the secret with --secret-env NAME/],
+  [`${REQUEST} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first, or .* --secret-file/],
+  [`${REQUEST} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no .* --api-key-file/],
+  [`${REQUEST} --secret-file ./no-such-file`, /no-such-file/],
+  [`${REQUEST} --secret-file pipe`, /pipe: is a pipe, not a file/],
+  [`${REQUEST} --secret-env A --secret-file b`, /--secret-env.*--secret-file/],
+  [`${REQUEST} --secret-env PATH --url x`, /--url must be a whole address/],
+])('signing %s ends with 2, and says what to do', async (line, said) => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  heldPipe(join(folder, 'pipe'))
+  const { code, stdout, stderr } = await runCli(['signing', ...line.split(' ')], { cwd: folder })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(said)
   expect(stderr).not.toMatch(/NOT_SET|^\s+at /m)
-})
-
-test('solve does not wait for a named pipe', async () => {
-  const cwd = temporaryFolder()
-  heldPipe(join(cwd, 'pipe'))
-  const request = ['--url', 'https://acme.example.com/api/v1/customers', '--timestamp', '1', '--signature', 'aa']
-  const solved = await runCli(['signing', 'solve', ...request, '--secret-file', 'pipe'], { cwd })
-
-  expect(solved).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('pipe: is a pipe, not a file') })
 })
 
 test('solve takes no secret on the command line, where every user of the machine could read it', async () => {

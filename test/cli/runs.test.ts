@@ -1,0 +1,302 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { rejectsCommand } from '../../src/cli/rejects.ts'
+import { runsCommand } from '../../src/cli/runs.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { explainReason, REASONS } from '../../src/model/reasons.ts'
+import type { Ending } from '../../src/model/run.ts'
+import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { html, list } from '../support/fault-server.ts'
+import { mirrorPages } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/screen.ts'
+import { someOf } from '../support/seeds.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aFaultServer, aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
+
+let workplace: Workplace
+
+const runs = (...args: string[]) => runCommand(runsCommand, [...args, '--config', workplace.config])
+const rejects = (...args: string[]) => runCommand(rejectsCommand, [...args, '--config', workplace.config])
+
+describe('runs and rejects', () => {
+  const SOME_ID = '10000000-0000-4000-8000-000000000001'
+  const NO_ID = { name: 'Nobody Fictional', email: 'nobody@example.com' }
+  const BAD_FIELD = { id: SOME_ID, name: ['Two', 'Names'] }
+
+  /** acme: a complete run, then a failed one. globex: a run with two rejects. */
+  beforeEach(async () => {
+    const data = [NO_ID, BAD_FIELD, ...['2', '3'].map((last) => ({ id: SOME_ID.replace(/1$/, last) }))]
+    const acme = organizationAt(await aFaultServer(list(3), html(500)))
+    const globex = organizationAt(await aFaultServer(list(4, { envelope: { data } })), { id: 'globex' })
+    workplace = aWorkplace([acme, globex], { defaults: { maxWait: '0s' } })
+    for (const id of ['acme', 'globex', 'acme']) await runCli(['sync', id], { cwd: workplace.folder })
+  })
+
+  test('runs lists the latest runs, newest first, as a table and as one document with the trigger of each', async () => {
+    const { code, stdout } = await runs()
+    const [head, ...rows] = stdout.trimEnd().split('\n')
+
+    expect(code).toBe(0)
+    expect(head).toMatch(/^run +started \(UTC\) +organization +status/)
+    expect(rows).toEqual([
+      expect.stringMatching(/^#3 .* acme +failed: server-error +0 /),
+      expect.stringMatching(/^#2 .* globex +complete +4 +2 +0 +0 +2 /),
+      expect.stringMatching(/^#1 /),
+    ])
+    expect(JSON.parse((await runs('--json')).stdout).runs).toMatchObject([
+      { id: 3, organization: 'acme', status: 'failed', received: 0, trigger: 'sync' },
+      { id: 2, organization: 'globex', status: 'complete', received: 4, trigger: 'sync' },
+      { id: 1, organization: 'acme', status: 'complete', received: 3, trigger: 'sync' },
+    ])
+  })
+
+  test.each([
+    [['acme'], [3, 1]],
+    [
+      ['--limit', '2'],
+      [3, 2],
+    ],
+    [['acme', '--limit', '1'], [3]],
+  ])('runs %j are those with the numbers %j', async (args, ids) => {
+    const listed: { id: number }[] = JSON.parse((await runs('--json', ...args)).stdout).runs
+
+    expect(listed.map(({ id }) => id)).toEqual(ids)
+  })
+
+  test('rejects lists the records that could not be kept, with the reasons; the document has them as received', async () => {
+    const { code, stdout } = await rejects()
+
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^globex +\(no readable id\) +#2 +1 +0 .* id must be a UUID$/m)
+    expect(stdout).toMatch(new RegExp(`^globex +${SOME_ID} +#2 +1 +1 .* name must be text$`, 'm'))
+    expect(stdout).not.toContain('Fictional')
+    expect(JSON.parse((await rejects('globex', '--json')).stdout).rejects).toMatchObject([
+      { recordId: null, position: 0, payload: NO_ID },
+      { recordId: SOME_ID, position: 1, payload: BAD_FIELD },
+    ])
+    expect(await rejects('acme')).toEqual({ code: 0, stdout: 'No open rejects.\n', stderr: '' })
+  })
+
+  test('rejects says where there are more than it lists, and writes out what would act on a terminal', async () => {
+    const odd = { name: 'a\u009b31m\u202e\u2028\u200b\n\u001b[31m' }
+    const data = [odd, ...Array.from({ length: 50 }, (_, number) => ({ ...NO_ID, name: `Nobody ${number}` }))]
+    workplace = aWorkplace([organizationAt(await aFaultServer(list(51, { envelope: { data } })))])
+    await runCli(['sync'], { cwd: workplace.folder })
+    const listed = async (...args: string[]) => {
+      const { stdout, stderr } = await rejects('--json', ...args)
+      expect(stdout).toMatch(/^[\x20-\x7e\n]+$/)
+      return { found: JSON.parse(stdout).rejects, stderr }
+    }
+
+    const first = await listed()
+    expect(first.found).toHaveLength(50)
+    expect(first.stderr).toBe('These are the newest 50. For more of them use --limit.\n')
+    expect((await listed('--limit', '50')).stderr).toBe('')
+    const { found } = await listed('--limit', '60')
+    expect(found).toHaveLength(51)
+    expect(found.map(({ payload }: { payload: unknown }) => payload)).toContainEqual(odd)
+  })
+
+  test.each([
+    ['runs globx', 'did you mean "globex"?'],
+    ['rejects globx', 'did you mean "globex"?'],
+    ...['0', '-3', 'many', '1.5'].map((limit) => [`runs --limit=${limit}`, 'It must be a whole number, at least 1.']),
+    ['runs show 7', "There is no run 7. 'customer-mirror runs' lists them."],
+    ['runs show #7', "There is no run 7. 'customer-mirror runs' lists them."],
+  ])('%s ends with 2', async (line, said) => {
+    const { code, stdout, stderr } = await runCli((line ?? '').split(' '), { cwd: workplace.folder })
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(said)
+  })
+})
+
+describe('runs show', () => {
+  const CERTIFICATE = { requests: 12, distinct: 3, total: 3, isWhole: true, holes: [], reasons: [] }
+  const REMOVALS = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+
+  let mirror: Mirror
+
+  beforeEach(async () => {
+    ;({ workplace, mirror } = await aMirroredWorkplace())
+    return () => mirror.close()
+  })
+
+  const ended = (ending: Partial<Ending>) => mirrorPages(mirror, [customers(1, 3)], { ending })
+  const shown = async (run: number) => (await runs('show', `${run}`)).stdout
+  const documentOf = async (run: number) => JSON.parse((await runs('show', `${run}`, '--json')).stdout).run
+
+  test.each(someOf(REASONS, { every: 5 }))(
+    '%s is explained in a sentence, and no word of it is cut',
+    async (reason) => {
+      await ended({ proof: 'unproven', reasons: [reason], certificate: { ...CERTIFICATE, reasons: [reason] } })
+      const { text, broken } = await runOnScreen(runsCommand, ['show', '1', '--config', workplace.config], {
+        columns: 40,
+      })
+
+      expect(await shown(1)).toContain('Unproven: this scan does not show that a customer has left the list')
+      expect(await shown(1)).toContain(`  ${reason}: ${explainReason(reason)}\n`)
+      expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
+      expect({ broken, text: text.replaceAll(/\s+/g, ' ') }).toEqual({
+        broken: [],
+        text: expect.stringContaining(explainReason(reason)),
+      })
+    },
+  )
+
+  const NO_ANSWER = { code: 'network', message: 'acme: no answer within 30 s' }
+  const HOLES = [
+    { position: 499, size: 1 },
+    { position: 600, size: 5 },
+  ]
+
+  test.each<[what: string, ending: Partial<Ending>, said: RegExp[]]>([
+    [
+      'every reason, in order and each once',
+      { proof: 'unproven', reasons: ['hole', 'short-page', 'no-overlap'] },
+      [/^ {2}hole: .*\n {2}short-page: .*\n {2}no-overlap: .*\n/m],
+    ],
+    [
+      'new fields of most customers',
+      { proof: 'proven', certificate: { ...CERTIFICATE, newFields: ['tier', 'sc\u001b[31more'] } },
+      [/More than half of the customers have new fields, kept in extra: tier, sc\\u001b/],
+    ],
+    [
+      'searches that were refused',
+      { proof: 'proven', removals: { ...REMOVALS, refused: 3 } },
+      [/3 searches for absent customers refused by the service, or without an answer/],
+    ],
+    [
+      'the error of a failed run',
+      { status: 'failed', reasons: ['failed'], error: NO_ANSWER },
+      [
+        /^run #1 of acme, failed, started 2026-01-05 02:00 UTC \(sync\)\n/,
+        /network: acme: no answer within 30 s[^]* {2}failed: The run ended with the error above/,
+      ],
+    ],
+    [
+      'that a run was stopped',
+      { status: 'interrupted', reasons: ['interrupted'], error: NO_ANSWER },
+      [/ {2}interrupted: The scan was stopped before/],
+    ],
+    [
+      'the evidence of one page',
+      { proof: 'proven', certificate: { ...CERTIFICATE, basis: 'one-page' } },
+      [/Proven: every customer who was listed during the whole scan was read \(the list fits one page\)\./],
+    ],
+    [
+      'the evidence of a witness',
+      { proof: 'proven', certificate: { ...CERTIFICATE, basis: 'witness', witness: 'created_at asc, id asc' } },
+      [/Proven: .* \(its pages are linked, ordered by created_at asc, id asc\)\./],
+    ],
+    [
+      'that settled is weaker than proven',
+      { proof: 'settled', reasons: ['no-witness'] },
+      [/^Settled: every customer who kept their place .* Weaker than a proof, because\n {2}no-witness: /m],
+    ],
+    [
+      'holes, and a limit of the service',
+      { proof: 'unproven', reasons: ['hole'], certificate: { ...CERTIFICATE, holes: HOLES, limit: 700, total: 1234 } },
+      [
+        /The service shows only the first 700 of 1,234 customers\.\n/,
+        / {2}not read: position 500 of the list\n {2}not read: positions 601 to 605 of the list\n/,
+      ],
+    ],
+    ['a reason of another version', { proof: 'unproven', reasons: ['something-new'] }, [/something-new/]],
+  ])('shows %s', async (_, ending, said) => {
+    await ended({ certificate: CERTIFICATE, reasons: [], ...ending })
+    const text = await shown(1)
+
+    for (const pattern of said) expect(text).toMatch(pattern)
+    expect(text).not.toContain('\u001b')
+  })
+
+  test('a quick run says how many pages it trusted, and that it marked too many absent customers as nothing', async () => {
+    await ended({ proof: 'proven', reasons: [] })
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isQuick: true, nowMs: START_MS })
+    const quick = {
+      status: 'partial',
+      reasons: ['quick', 'quick-budget'],
+      readToEnd: false,
+      trustedPages: 988,
+    } as const
+    await mirror.finishRun(run, anEnding({ ...quick, absentRows: [1, 2, 3], removals: REMOVALS }), START_MS)
+    const text = await shown(2)
+
+    for (const said of [
+      /^run #2 of acme, partial, started/,
+      /3 absent at once and not marked · .*· partial \(quick, quick-budget\), 988 pages trusted without reading\n/,
+      /Partial: this quick run trusted 988 pages without reading them\.\n {2}quick: .*\n {2}quick-budget: /,
+      /3 customers absent at once, too many to be marked as missing: the next full run decides\./,
+    ])
+      expect(text).toMatch(said)
+    expect(text).not.toContain('removals approve')
+  })
+
+  test('a run that held removals back shows how to approve and how to discard them', async () => {
+    await mirrorPages(mirror, [customers(1, 100)])
+    const ending = { proof: 'proven', reasons: [], removals: REMOVALS, certificate: CERTIFICATE } as const
+    await mirrorPages(mirror, [customers(51, 100)], { atMs: START_MS + MINUTE_MS, ending })
+    const text = await shown(2)
+
+    expect(text).toContain('50 removals held back')
+    // Each command is whole on a line of its own, to be copied.
+    const option = `--config ${workplace.config}`
+    expect(text).toContain(`\n  they are gone        customer-mirror removals approve acme ${option}\n`)
+    expect(text).toContain(`\n  they are not         customer-mirror removals discard acme ${option}\n`)
+  })
+
+  test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {
+    await mirrorPages(mirror, [customers(1, 100)])
+    const gone = customers(1, 15).map(({ id }) => String(id))
+    const found = new Set(gone.slice(0, 12))
+    const removals = { rule: { after: 1, maxShare: 0.5 }, confirmed: new Set<string>(), found, isSample: true }
+    const ending = { proof: 'proven', reasons: [], certificate: CERTIFICATE, removals } as const
+    await mirrorPages(mirror, [customers(16, 100)], { atMs: START_MS + MINUTE_MS, ending })
+    const text = await shown(2)
+
+    expect(text).toMatch(/Unproven: [^]* {2}contradicted: A search found a customer/)
+    expect(text.match(/found by a search, but not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
+    expect(text).toContain('  and 2 more, in the certificate (--json)')
+    expect(text).toContain('3 removals held back: a search of a sample of them found a customer that is listed.')
+    expect((await documentOf(2)).certificate).toMatchObject({
+      ...{ proof: 'unproven', reasons: ['contradicted'], found: [...found] },
+    })
+  })
+
+  test('a run under way shows what it has read and nothing of its end; one that goes on from it names it', async () => {
+    const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
+    const first = await mirror.startRun({ ...start, nowMs: START_MS })
+    const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
+    await mirror.savePages(first, [{ ...aPage(1, customers(1, 3)), window }], START_MS)
+    const underway = await shown(1)
+    const table = await runs()
+    const error = { code: 'interrupted', message: 'stopped as asked' }
+    await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)
+    const second = await mirror.startRun({ ...start, nowMs: START_MS + MINUTE_MS })
+    await mirror.finishRun(second, anEnding(), START_MS + MINUTE_MS)
+
+    expect(underway).toMatch(/^run #1 of acme, running, started/)
+    expect(underway).toContain('3 customers so far: 3 new\n\nRunning: what it proves is known when it ends.')
+    expect(underway).not.toMatch(/Unproven|unproven|0 ms|request/)
+    expect(table.stdout).toMatch(/^#1 .* running +3 +3 .* 0 +– +– +–$/m)
+    expect(await shown(2)).toContain('It continued run #1, which had been interrupted.')
+    expect(await documentOf(2)).toMatchObject({ id: 2, resumedFrom: 1 })
+  })
+
+  test('the document has the report and the certificate as recorded; options stand before and after the number', async () => {
+    const certificate = { ...CERTIFICATE, proof: 'proven', basis: 'quiet' }
+    await ended({ proof: 'proven', reasons: [], certificate })
+    const stdout = await shown(1)
+    const there = { cwd: temporaryFolder() }
+
+    expect(await documentOf(1)).toMatchObject({ organization: 'acme', received: 3, resumedFrom: null, certificate })
+    for (const line of ['runs show 1 -c C', 'runs show -c C 1', 'runs show #1 --config=C', 'runs -c C show 1']) {
+      const args = line.split(' ').map((word) => word.replace('C', workplace.config))
+      expect(await runCli(args, there), line).toMatchObject({ code: 0, stdout })
+    }
+    const json = await runCli(['runs', '--json', 'show', '1', '-c', workplace.config], there)
+    expect(JSON.parse(json.stdout).run).toMatchObject({ id: 1 })
+  })
+})
