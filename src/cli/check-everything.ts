@@ -13,7 +13,7 @@ import { ConfigError, factsOf, isOurs, MirrorUnusable } from '../errors/errors.t
 import { codeOf, mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { monotonicMs, sleep } from '../machine/timers.ts'
-import type { StoredPrivacy } from '../model/mirror.ts'
+import type { Mirror, StoredPrivacy } from '../model/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import { sizeAfterRefusal } from '../scan/window.ts'
 import type { CustomersPage, Source } from '../source/customers.ts'
@@ -182,9 +182,11 @@ async function onServer(address: string): Promise<Found> {
       { code: 'foreign' },
     )
   const opened = await openMirrorIfThere(address)
-  const damages = opened === undefined ? [] : await closing(opened, (mirror) => mirror.findDamage())
-  requireWritable(shown, examined)
-  requireSound(shown, damages)
+  const judge = async (mirror?: Pick<Mirror, 'findDamage'>) => {
+    requireWritable(shown, examined)
+    requireSound(shown, (await mirror?.findDamage()) ?? [])
+  }
+  await (opened === undefined ? judge() : closing(opened, judge))
   const rights = examined.mayVacuum
     ? ''
     : '; this user does not own its tables, and only their owner can finish forget (VACUUM)'

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { refuseBackup, refuseRestore } from '../../src/cli/postgres-programs.ts'
 
@@ -10,15 +11,13 @@ test('backup and restore of a mirror in PostgreSQL print the command to run, wit
   expect(() => refuseBackup(MIRROR, '/backup/our mirror.dump')).toThrow(
     `pg_dump --format=custom --schema=shops --file='/backup/our mirror.dump' ${address}`,
   )
-  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
+  for (const part of [
     `pg_restore --file='/backup/our mirror.dump.sql' '/backup/our mirror.dump' && psql `,
-  )
-  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
     `--file='/backup/our mirror.dump.sql' --command='SELECT version FROM "shops".mirror_schema' --command='SELECT setval(`,
-  )
-  expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(
     `feed_seq = excluded.feed_seq' ${address} && rm '/backup/our mirror.dump.sql'\n`,
-  )
+    `psql --no-psqlrc --command='DROP SCHEMA "shops_before" CASCADE' ${address}`,
+  ])
+    expect(() => refuseRestore(MIRROR, '/backup/our mirror.dump')).toThrow(part)
 })
 
 test.each([
@@ -29,7 +28,21 @@ test.each([
   expect(() => refuseBackup(mirror, 'a.dump')).toThrow(`--file=a.dump ${address}`)
 })
 
-test('a mirror in a file is backed up and restored here', () => {
-  expect(() => refuseBackup('/data/customers.db', '/backup/customers.db')).not.toThrow()
-  expect(() => refuseRestore('/data/customers.db', '/backup/customers.db')).not.toThrow()
+test('docs/operate/postgres.md shows what they name, and a mirror in a file is backed up and restored here', () => {
+  const guide = readFileSync(new URL('../../docs/operate/postgres.md', import.meta.url), 'utf8')
+  for (const [refuse, how] of [
+    [refuseBackup, 1],
+    [refuseRestore, 2],
+  ] as const) {
+    let text = ''
+    try {
+      refuse('postgres://mirror@db.example.com/customers', '/backup/customers.dump')
+    } catch (error) {
+      text = String(error)
+    }
+    const named = [...text.matchAll(/: ((?:pg_dump|pg_restore|psql) .*)$/gm)]
+    expect(named).toHaveLength(how)
+    for (const [, line = ''] of named) expect(guide).toContain(`\n${line}  # `)
+    expect(() => refuse('/data/customers.db', '/backup/customers.db')).not.toThrow()
+  }
 })

@@ -16,7 +16,7 @@ const LONGEST = [
   'jobs/shared-queue/redis-loss.deep',
   'status/overview.deep',
   'sync/random-days.property',
-  'cli/read-postgres.deep',
+  'cli/postgres.deep',
   'store/postgres/killed-server',
   'documents.deep',
   'scan/services',

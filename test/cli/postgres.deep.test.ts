@@ -1,0 +1,285 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../bench/postgres-server.ts'
+import { createPages } from '../../jobs/monitoring/endpoints.ts'
+import { answeringInTime } from '../../jobs/run/live-mirror.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { moveMirror } from '../../src/copies/move.ts'
+import { readStatement } from '../../src/copies/read-rows.ts'
+import { nameOfProcess } from '../../src/machine/process-name.ts'
+import { openMirror, openMirrorToRead } from '../../src/store/mirror.ts'
+import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
+import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { metricsOf } from '../support/metrics.ts'
+import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aPostgresMirror } from '../support/postgres/here.ts'
+import { statementsOn } from '../support/postgres/statement.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+
+/* Commands say and do the same of a mirror in PostgreSQL as of its file. */
+
+const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/') }
+const ORGANIZATIONS = ['acme', 'globex', 'initech'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` }))
+const [, SECOND = ''] = customers(1, 100).map(({ id }) => String(id))
+const ROWS =
+  'SELECT organization, id, name, missing_since IS NULL AS listed, removed_at IS NULL AS active FROM customers'
+
+test('every command that reads or decides says and does the same, and repeats no password', async () => {
+  const { file, address } = await aMirrorInBoth(await aMirrorToDecide())
+  const { folder } = aWorkplace(ORGANIZATIONS, { mirror: file, schedule: { cron: '0 3 * * *', timezone: 'UTC' } })
+  const run = (mirror: string, line: string) =>
+    runCli(line.split(' '), { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror } })
+  const there = Object.assign(new URL(address), { password: 'hunter2' }).href
+  const said: string[] = []
+  const copies = [join(folder, 'here', 'copy.db'), join(folder, 'there', 'copy.db')]
+  expect(await run(file, `publish ${copies[0]}`)).toMatchObject({ code: 0 })
+  expect(await run(there, `publish ${copies[1]}`)).toMatchObject({ code: 0 })
+  const [inFile, onServer] = copies.map((copy) => rowsOf(copy, `SELECT * FROM customers ORDER BY organization, id`))
+  expect(onServer).toEqual(inFile)
+
+  for (const line of [
+    ...['status', 'status --json', 'runs', 'runs --json', 'runs show 3', 'rejects', 'rejects --json', 'removals list'],
+    ...[
+      'removals list --json',
+      'query',
+      'query --json',
+      'query --include-removed --org acme --json',
+      'query --org acm',
+    ],
+    ...['organizations list', 'schedule --json', 'query --limit 3', 'query --search customer-1'],
+    ...['removals show acme', 'removals approve acme --yes', 'removals discard 4 --yes', 'removals approve 4 --yes'],
+    ...['removals list', 'status', 'runs show 3', `forget acme ${SECOND} --undo`, 'organizations rename globex globe'],
+    ...['runs globe', 'organizations forget umbrella', 'rejects initech --json'],
+  ]) {
+    const [here, other] = [await run(file, line), await run(there, line)].map(({ code, stdout, stderr }) => {
+      return { line, code, said: masked(stdout + stderr, { file, address }) }
+    })
+    said.push(other?.said ?? '')
+    expect(other).toEqual(here)
+  }
+  const forgotten = await run(there, `forget acme ${SECOND}`)
+
+  expect(forgotten).toMatchObject({ code: 0, stdout: expect.stringContaining('Deleted: 1 customer') })
+  expect(rowsOf(address, `${ROWS} ORDER BY 1, 2`)).toEqual(
+    rowsOf(file, `${ROWS} ORDER BY 1, 2`).filter(({ organization, id }) => organization !== 'acme' || id !== SECOND),
+  )
+  expect(valueOf(address, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(49)
+  expect(said.join('\n') + forgotten.stdout).not.toMatch(/hunter2|\.db\b|\bfile\b(?! 0)|\n {4}at |Unexpected/)
+})
+
+test('a sync right after a move, there and back, finds all as it was and removes nothing; check finds it sound', async () => {
+  const sandbox = await aSandbox({ customers: [130, 20] })
+  const place = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
+  const there = aPostgresMirror()
+  const back = join(place.folder, 'back.db')
+  const run = (mirror: string, ...args: string[]) =>
+    runCli(args, { cwd: place.folder, env: { CUSTOMER_MIRROR_MIRROR: mirror } })
+  expect(await run(place.mirror, 'sync')).toMatchObject({ code: 0 })
+
+  for (const [from, to] of [
+    [place.mirror, there],
+    [there, back],
+  ] as const) {
+    expect(await run(from, 'move', '--to', to)).toMatchObject({ code: 0, stderr: '' })
+    const synced = await run(to, 'sync', '--json')
+    const { runs } = JSON.parse(synced.stdout)
+    expect({ code: synced.code, runs }).toMatchObject({
+      code: 0,
+      runs: [130, 20].map((unchanged) => {
+        return { status: 'complete', unchanged, inserted: 0, updated: 0, missing: 0, removed: 0, proof: 'proven' }
+      }),
+    })
+    expect(await run(to, 'check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/✔ mirror: .*sound/) })
+  }
+
+  expect(valueOf(back, 'SELECT count(*) FROM runs')).toBe(6)
+  expect(valueOf(back, 'SELECT count(*) FROM changes')).toBe(0)
+  // What was moved stays as it was.
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM runs')).toBe(2)
+})
+
+test('a sync that begins before its server does its work when the server is there', async () => {
+  const address = new URL(aPostgresMirror())
+  const server = { host: address.hostname, port: Number(address.port) }
+  address.port = String(await freePort())
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [5] })), { mirror: address.href })
+  const way = createServer((from) => {
+    const to = connect(server)
+    pipeline(from, to, from, () => {})
+  })
+  onTestFinished(() => void way.close())
+
+  const ended = await runCli(['sync'], {
+    cwd: folder,
+    onStderr: (text) => text.includes('Waiting for it') && way.listen(Number(address.port), '127.0.0.1'),
+  })
+
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/acme +complete +5/) })
+})
+
+if (!isEmbedded) {
+  test('cancel knows a sync under way in a mirror in PostgreSQL as in its file', async () => {
+    const { file, address } = await aMirrorInBoth(await aMirrorToDecide())
+    const place = aJobsWorkplace(ORGANIZATIONS)
+    const said: string[] = []
+
+    for (const where of [file, address]) {
+      const mirror = await openMirror(where)
+      await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
+      const env = { CUSTOMER_MIRROR_MIRROR: where }
+      const { code, stdout, stderr } = await runCli(['cancel', 'acme'], { cwd: place.folder, env })
+      await mirror.close()
+      said.push(`${code} ${stdout}${stderr}`)
+    }
+
+    expect(said[1]).toBe(said[0])
+    expect(said[0]).toContain('Ctrl')
+  })
+}
+
+/** Reads a mirror that is named, from a folder without a configuration. */
+const read = (args: readonly string[], TMPDIR?: string) =>
+  runCli(args, { cwd: temporaryFolder(), ...(TMPDIR !== undefined && { env: { TMPDIR } }) })
+
+test('sql gives the same values, lists the tables with the types of the server, and ends what takes too long', async () => {
+  const { file, address } = await aMirrorInBoth(await aFullMirror())
+  const statement =
+    'SELECT organization, count(*) AS n, max(updated_at) AS last, sum(1) AS total FROM customers GROUP BY 1 ORDER BY 1'
+  const tables = await read(['sql', '--mirror', address, '--tables'])
+  const endless = 'SELECT count(*) FROM generate_series(1, 10000000)'
+
+  expect(await read(['sql', '--mirror', address, statement, '--json'])).toEqual(
+    await read(['sql', '--mirror', file, statement, '--json']),
+  )
+  expect(tables.stdout).toMatch(/^ {2}updated_at +timestamp with time zone +when the row/m)
+  expect(tables.stdout).toMatch(/^ {2}is_active +boolean +true while/m)
+  expect(tables.stdout).not.toMatch(/DATETIME|SQLite|\bfile\b/)
+  expect(await read(['sql', '--mirror', address, endless, '--timeout', '100ms'])).toMatchObject({
+    ...{ code: 5, stderr: expect.stringContaining('it took longer than 100 ms') },
+  })
+})
+
+test('whatever would write is refused and writes nothing; of large rows few are in memory at a time', async () => {
+  const { address } = await aMirrorInBoth(await aFullMirror())
+  const rows = (statement: string) => Array.fromAsync(readStatement(address, statement))
+  const before = await rows('SELECT count(*) FROM customers')
+
+  for (const statement of [
+    'DELETE FROM customers',
+    'WITH gone AS (DELETE FROM customers RETURNING 1) SELECT * FROM gone',
+    `SELECT nextval(pg_get_serial_sequence('runs', 'id'))`,
+    `SELECT set_config('transaction_read_only', 'off', true)`,
+    'SELECT 1; DELETE FROM customers',
+    'SELECT * FROM customers FOR UPDATE',
+    'EXPLAIN ANALYZE DELETE FROM customers',
+    ...['COPY customers TO STDOUT', 'SET transaction_read_only = off', 'COMMIT', 'DO $$ BEGIN END $$'],
+    ...['SELECT nam FROM customers', 'SELECT $1', String.raw`\d customers`],
+  ])
+    await expect(rows(statement), statement).rejects.toMatchObject({ code: 'usage' })
+  expect(await rows('SELECT count(*) FROM customers')).toEqual(before)
+
+  const large = await rows(`SELECT number, repeat('x', 8000000) FROM generate_series(1, 12) AS number`)
+  const numbers = large.flatMap((some) => some.rows.map(([number]) => Number(number)))
+  expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => index + 1))
+  expect(Math.max(...large.map((some) => some.rows.length))).toBe(2)
+})
+
+test('query and sql refuse what is no mirror, or one that they do not know, as they refuse such a file', async () => {
+  const { address } = await aMirrorInBoth(await aFullMirror())
+  const writer = statementsOn(address, { isWriting: true })
+  const refused = async (mirror: string, said: RegExp) => {
+    for (const args of [['query'], ['sql', 'SELECT count(*) FROM customers']])
+      expect(await read([...args, '--mirror', mirror])).toMatchObject({
+        ...{ code: 7, stdout: '', stderr: expect.stringMatching(said) },
+      })
+  }
+
+  await refused(aPostgresMirror(), /there is no mirror yet/)
+  writer.run('UPDATE mirror_schema SET version = 999')
+  await refused(address, /another version of Customer Mirror made this mirror/)
+  writer.run('DROP TABLE mirror_schema')
+  await refused(address, /holds tables that are not a mirror of ours/)
+})
+
+test('the page of a worker, that of a run and the metrics are the same', async () => {
+  const { file, address } = await aMirrorInBoth(await aFullMirror())
+  const [inFile, onServer] = [await seen(file), await seen(address)]
+
+  expect(inFile[0]).toContain('<h3>acme</h3>')
+  expect(onServer[2]).toMatch(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} \d/m)
+  expect(onServer).toEqual(inFile)
+})
+
+/** What a worker serves of a mirror: its page, that of a run, and its metrics. */
+async function seen(at: string): Promise<string[]> {
+  const opened = await openMirrorToRead(at)
+  onTestFinished(() => opened.close())
+  const { config, folder } = aWorkplace(ORGANIZATIONS.slice(0, 2))
+  const { organizations } = await readConfig({ file: config, cwd: folder })
+  const clocks = { now: () => Date.UTC(2026, 11, 24), monotonicMs: () => 0 }
+  const shown = { mirror: answeringInTime(opened), organizations: () => organizations, ...clocks }
+  const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
+  return [...(await Promise.all(answers)), (await metricsOf(shown).lines()).join('\n')]
+}
+
+test('an export is the same, and the private copy that it reads is gone, also one that a killed command left', async () => {
+  const { file, address } = await aMirrorInBoth(await aFullMirror())
+  const [here, temporary] = [temporaryFolder(), temporaryFolder()]
+  const abandoned = join(temporary, 'customer-mirror-copy-killed')
+  mkdirSync(abandoned, { mode: 0o700 })
+  // Numbers of processes end below this one.
+  writeFileSync(join(abandoned, 'owner'), `${nameOfProcess().split('#')[0]}#99999999#1`)
+  writeFileSync(join(abandoned, 'customers.db'), 'what was copied')
+
+  for (const options of [
+    ['--org', 'acme'],
+    ['--org', 'globex', '--changes-since', '0'],
+  ]) {
+    const exported: string[] = []
+    for (const mirror of [address, file]) {
+      const output = join(here, 'exported.csv')
+      const ended = await read(['export', '--mirror', mirror, '--format', 'csv', '-o', output, ...options], temporary)
+      expect(ended).toMatchObject({ code: 0 })
+      exported.push(readFileSync(output, 'utf8'))
+    }
+    expect(exported[0]).toBe(exported[1])
+  }
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+/** A mirror in a file, moved to PostgreSQL too. */
+async function aMirrorInBoth(file: string): Promise<{ file: string; address: string }> {
+  const address = aPostgresMirror()
+  const moving = { signal: new AbortController().signal, nowMs: Date.now(), monotonicMs: undefined }
+  await moveMirror({ from: file, to: address }, moving)
+  return { file, address }
+}
+
+/** Runs 3 and 4 hold back removals of acme and globex; initech has a reject. */
+async function aMirrorToDecide(): Promise<string> {
+  const mirror = await aSqliteMirror()
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+  const ending = { proof: 'proven', reasons: [], removals } as const
+  for (const organization of ['acme', 'globex'])
+    await mirrorPages(mirror, [customers(1, 100)], { organization, ending })
+  const atMs = START_MS + MINUTE_MS
+  await mirrorPages(mirror, [customers(51, 100)], { organization: 'acme', atMs, ending })
+  await mirrorPages(mirror, [customers(61, 100)], { organization: 'globex', atMs, ending })
+  await mirrorPages(mirror, [[...customers(201, 205), { name: 'Without an id' }]], { organization: 'initech', ending })
+  return mirror.file
+}
+
+/** Without the place of the mirror, and how long ago it was read. */
+function masked(text: string, { file, address }: { file: string; address: string }): string {
+  const shown = address.replace(/\/\/.*@/, '//')
+  return text
+    .replaceAll(file, 'THE MIRROR')
+    .replaceAll(shown, 'THE MIRROR')
+    .replaceAll(/(age\S* +|[Aa]ge\S*: )[\d.]+[^\n,]*/g, '$1…')
+}

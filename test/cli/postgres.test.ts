@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { runCli } from '../support/run-cli.ts'
+import { aWorkplace, organizationAt } from '../support/workplace.ts'
+
+/** No server listens there. */
+const AWAY = 'postgres://ann@127.0.0.1:1/crm'
+
+test.each<[command: string, settings: object, waiting: RegExp]>([
+  [
+    'sync',
+    { maxWait: '10m' },
+    /ECONNREFUSED\)\. Start the server, .*\nWaiting for it, 10 min at most\. Ctrl-C ends this\.\n/s,
+  ],
+  ['worker', {}, /"longestWaitMs":900000,"msg":"mirror awaited"/],
+])(
+  'a %s whose mirror is away waits for it, says so once, and stops when it is asked to',
+  async (command, defaults, waiting) => {
+    const organization = organizationAt({ baseUrl: new URL('http://127.0.0.1:1') })
+    const { folder } = aWorkplace([organization], {
+      mirror: AWAY,
+      defaults: { ...defaults },
+      queue: 'redis://127.0.0.1:1',
+    })
+    const stopping = new AbortController()
+    const ended = await runCli([command], {
+      cwd: folder,
+      signal: stopping.signal,
+      onStderr: (text) => waiting.test(text) && stopping.abort(),
+    })
+
+    expect(ended).toMatchObject({ code: 5, stdout: '', stderr: expect.stringMatching(waiting) })
+    expect(ended.stderr.match(/Waiting for it|mirror awaited/g)).toHaveLength(1)
+  },
+)
+
+test('with maxWait 0s a sync whose mirror is away ends at once with 5; a password on the command line is refused', async () => {
+  const organization = organizationAt({ baseUrl: new URL('http://127.0.0.1:1') })
+  const { folder } = aWorkplace([organization], { mirror: AWAY, defaults: { maxWait: '0s' } })
+  const refused = await runCli(['sql', '--mirror', 'postgres://ann:hunter2@127.0.0.1/crm', 'SELECT 1'], { cwd: folder })
+
+  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({
+    ...{ code: 5, stdout: '', stderr: expect.not.stringContaining('Waiting') },
+  })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--mirror holds a password(?!.*hunter2)/) })
+})
