@@ -21,7 +21,7 @@ const LONGEST = [
   'documents.deep',
   'scan/services',
   'scan/nights.property',
-  'cli/export-process.deep',
+  'cli/export.deep',
   'jobs/worker.deep',
   'scan-on-the-service',
 ]
