@@ -1,7 +1,11 @@
-import { clocks, command, JSON_OPTION, namedConfig, namedFile, show, wholeNumber } from './command.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { DEFAULT_SCHEMA, parsePostgresAddress } from '../address/postgres-address.ts'
+import { clocks, command, JSON_OPTION, namedConfig, namedFile, namedMirror, show, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { count } from './output/say.ts'
-import { refuseBackup } from './postgres-programs.ts'
+import { count, shellWord } from './output/say.ts'
+import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
+import type { Restored } from '../copies/restore.ts'
+import { UsageError } from '../errors/errors.ts'
 import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
@@ -33,3 +37,228 @@ Examples:
   $ customer-mirror backup /backup/customers.db --keep 14
       this one, and the 13 before it
 `
+
+/** `customer-mirror restore`: puts a backup in the place of the mirror. */
+export function restoreCommand(io: Io) {
+  return command('restore', 'put a backup in the place of the mirror, which is kept beside it', RESTORE_EXAMPLES)
+    .argument('<file>', 'the backup')
+    .option('--force', 'replace a mirror that is too damaged to find out whether a program has it open')
+    .option(...JSON_OPTION)
+    .action(async (file, { config: configFile, force, json }) => {
+      const named = namedFile(file, 'backup')
+      const { mirror } = await namedConfig(configFile)
+      const { restoreMirror } = await import('../copies/restore.ts')
+      refuseRestore(mirror, file)
+      const plan = { mirror, file: named, force: force === true }
+      const restored = await restoreMirror(plan, { signal: io.signal, ...clocks() })
+      const { takenAt, kept, forgotten, ...facts } = restored
+      const taken = takenAt === undefined ? null : isoOf(takenAt)
+      const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
+      show(io, json, { document: { restored: document }, text: restoredText(restored) })
+    })
+}
+
+const RESTORE_EXAMPLES = `
+Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked before anything is changed. A mirror in PostgreSQL is left to pg_restore and psql, and the command names the ones to run.
+
+Examples:
+  $ customer-mirror restore /backup/customers.db
+  $ customer-mirror restore /backup/customers-20261122T021500123Z.db --json
+`
+
+/** What was restored, and what is left to do. */
+export function restoredText({
+  mirror,
+  file,
+  takenAt,
+  customers,
+  organizations,
+  kept,
+  feedGoesBack,
+  forgotten,
+  unrecognized,
+  onlyInBackup,
+}: Restored): string {
+  const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
+  const lines = [
+    `Mirror: ${mirror}`,
+    `Restored from ${file}${taken}: ${count(customers, 'customer')} of ${count(organizations, 'organization')}`,
+  ]
+  if (kept !== undefined)
+    lines.push(
+      `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
+    )
+  if (forgotten === undefined)
+    lines.push(
+      `${kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'}: customers that ` +
+        'were forgotten after the backup are back. Forget them again before the next run.',
+    )
+  else if (forgotten > 0)
+    lines.push(
+      `${count(forgotten, 'customer')} forgotten after the backup: still forgotten, and what the backup held of them is deleted.`,
+    )
+  if (unrecognized > 0)
+    lines.push(
+      `${count(unrecognized, 'customer')} forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
+        'the backup has another key and not their ids. Forget them again where they are listed.',
+    )
+  if (onlyInBackup.length > 0)
+    lines.push(
+      `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the ` +
+        'backup, do that again.',
+    )
+  if (feedGoesBack)
+    lines.push(
+      'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
+        'or updated_at need a new copy of the customers.',
+    )
+  return `${lines.join('\n')}\n`
+}
+
+/** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
+export function moveCommand(io: Io) {
+  return command('move', 'copy the mirror from its file to PostgreSQL or back, and compare', MOVE_EXAMPLES)
+    .requiredOption(
+      '--to <place>',
+      'the address of a database, postgres://user@host/database; or a file, not there yet',
+    )
+    .option(...JSON_OPTION)
+    .action(async ({ to, config: configFile, json }) => {
+      if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
+      const config = await namedConfig(configFile)
+      const { moveMirror } = await import('../copies/move.ts')
+      const target = namedMirror(to, '--to')
+      requireOtherKind(config.mirror, target)
+      const isReadOnly = await acceptsNoWrites(config.mirror)
+      const plan = { from: config.mirror, to: target }
+      const moved = await moveMirror(plan, { signal: io.signal, ...clocks() })
+      const facts = {
+        from: shownMirror(config.mirror),
+        to: shownMirror(target),
+        ...moved,
+        setting: settingOf(target, config.file),
+      }
+      show(io, json, { document: { moved: facts }, text: movedText(facts, isReadOnly) })
+    })
+}
+
+/** Whether runs are made elsewhere: the mirror is on a standby, or on a server that is read-only by its settings. */
+async function acceptsNoWrites(mirror: string): Promise<boolean> {
+  if (!isPostgres(mirror)) return false
+  const { examineServer } = await import('../store/mirror.ts')
+  return (await examineServer(mirror)).isReadOnly
+}
+
+function requireOtherKind(from: string, to: string): void {
+  if (isPostgres(from) !== isPostgres(to)) return
+  throw new UsageError(
+    isPostgres(from)
+      ? "Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore; 'customer-mirror backup' names the command."
+      : "Both mirrors are files. To have the mirror at another place, make a backup with 'customer-mirror backup', and restore it with a configuration that names that place.",
+  )
+}
+
+const MOVE_EXAMPLES = `
+Stop the worker and whatever else starts runs first: a mirror with a run under way is refused. All organizations, their changes, runs and rejects are copied as one state, with all that the next run needs to go on as if nothing had happened. It is all there, or nothing; the mirror that was moved stays as it is. A password belongs in PGPASSWORD or ~/.pgpass.
+
+Examples:
+  $ customer-mirror move --to postgres://mirror@db.example.com/customers
+      from the file of the configuration into the schema customer_mirror of that database
+  $ customer-mirror move --to ./data/customers.db --json
+      back into a file
+`
+
+/** The setting that leads to a mirror: in the configuration, unless the environment overrides it. */
+function settingOf(mirror: string, configFile: string) {
+  return mirrorOfEnvironment(processEnvironment()) === undefined
+    ? { place: configFile, line: `mirror: ${JSON.stringify(mirror)}` }
+    : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
+}
+
+type Moved = Awaited<ReturnType<typeof import('../copies/move.ts').moveMirror>>
+type MovedFacts = Moved & { from: string; to: string; setting: ReturnType<typeof settingOf> }
+
+/** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */
+function movedText({ from, to, organizations, rows, setting }: MovedFacts, isReadOnly: boolean): string {
+  const of = (table: string, what: string) => count(rows[table] ?? 0, what)
+  const left = isReadOnly
+    ? `${from} accepts no writes (a standby, or read-only by its settings): runs are made on another server, and what they have ` +
+      `written since is not in this copy.\nTo have runs go on in this copy, change one line in ${setting.place}:`
+    : `${from} is as it was, and runs go on there until you change one line in ${setting.place}:`
+  return `Mirror: ${to}
+Moved from ${from}: ${of('customers', 'customer')} of ${count(organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
+Every row was read again there, and is the same.
+${left}
+  ${setting.line}
+Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.
+`
+}
+
+/** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that makes a backup of its schema into the file. */
+export function refuseBackup(mirror: string, file: string): void {
+  if (!isPostgres(mirror)) return
+  const { address, schema } = partsOf(mirror)
+  throw new UsageError(
+    'The mirror is in PostgreSQL, whose own program makes a backup of it while runs go on: ' +
+      `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(address)}`,
+  )
+}
+
+/**
+ * Throws UsageError for a mirror in PostgreSQL, with the commands of PostgreSQL that put such a backup in its place. All of the backup is read
+ * before anything is changed, and then all is changed or nothing; the mirror from before stays under another name, and is dropped last.
+ */
+export function refuseRestore(mirror: string, file: string): void {
+  if (!isPostgres(mirror)) return
+  const { address, schema } = partsOf(mirror)
+  const script = shellWord(`${file}.sql`)
+  const before = `${schema.slice(0, LONGEST_NAME - '_before'.length)}_before`
+  const aside = `DO $$BEGIN ALTER SCHEMA "${schema}" RENAME TO "${before}"; EXCEPTION WHEN invalid_schema_name THEN NULL; END$$`
+  throw new UsageError(
+    'The mirror is in PostgreSQL, whose own programs put a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
+      `pg_restore --file=${script} ${shellWord(file)} && ` +
+      `psql --no-psqlrc --quiet --output=/dev/null --single-transaction --set=ON_ERROR_STOP=1 --command=${shellWord(aside)} --file=${script} ` +
+      `--command=${shellWord(`SELECT version FROM "${schema}".mirror_schema`)} --command=${shellWord(passLostNumbers(schema))} ` +
+      `${shellWord(address)} && rm ${script}\n` +
+      `The mirror from before is the schema ${before} then. Drop it once the one put back is right: ` +
+      `psql --no-psqlrc --command=${shellWord(`DROP SCHEMA "${before}" CASCADE`)} ${shellWord(address)}`,
+  )
+}
+
+/**
+ * Numbers of changes and runs go on from the time, as in a file whose successor is lost: readers and copies remember those that the mirror
+ * gave out after the backup.
+ */
+function passLostNumbers(schema: string): string {
+  const goOn = (table: string, column: string, unit: string) => {
+    const sequence = `pg_get_serial_sequence($$"${schema}".${table}$$, $$${column}$$)`
+    return `SELECT setval(${sequence}, greatest(nextval(${sequence}), (extract(epoch FROM now())${unit})::bigint)) AS seq`
+  }
+  return (
+    `${goOn('runs', 'id', '')}; WITH reached AS (${goOn('changes', 'seq', ' * 1000')}) ` +
+    `INSERT INTO "${schema}".horizons (organization, feed_seq) SELECT DISTINCT organization, seq FROM "${schema}".runs, reached ` +
+    'ON CONFLICT (organization) DO UPDATE SET feed_seq = excluded.feed_seq'
+  )
+}
+
+/** The bytes of a name in PostgreSQL. */
+const LONGEST_NAME = 63
+
+/** The schema, and the address as programs of PostgreSQL read it, without a password. */
+function partsOf(mirror: string): { address: string; schema: string } {
+  const url = new URL(mirror)
+  const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
+  url.searchParams.delete('schema')
+  // They would go on without TLS where the server offers none.
+  const mode = tlsModeOf(mirror)
+  if (mode !== 'disable') url.searchParams.set('sslmode', mode)
+  url.password = ''
+  // Those programs do not read + as a space.
+  url.search = url.search.replaceAll('+', '%20')
+  return { address: url.href, schema }
+}
+
+function tlsModeOf(mirror: string): string {
+  const parsed = parsePostgresAddress(mirror)
+  return 'address' in parsed ? parsed.address.tls.mode : 'require'
+}

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -16,7 +15,6 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 process.on('SIGUSR1', () => {})
 // What SQLite reads once: with it, a mirror on a read-only disk can be opened in place.
 process.env.SQLITE_USE_URI = '1'
-if (process.argv[2] === 'worker') outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
   process.umask(0o077)
   const folder = compileCacheFolder()
@@ -33,18 +31,6 @@ if (isAtLeast(process.versions.node, needed)) {
   } else {
     await runWith(node)
   }
-}
-
-/**
- * A reload right after the start, as of a deploy, must not end a worker, which reads its configuration a moment later. SIGHUP also says
- * that the terminal was closed: until the worker listens itself, that ends it.
- */
-function outliveReload() {
-  const terminals = [0, 1, 2].filter((stream) => isatty(stream))
-  process.on('SIGHUP', () => {
-    const isAlone = process.listenerCount('SIGHUP') === 1
-    if (isAlone && terminals.some((stream) => !isatty(stream))) process.exit(129)
-  })
 }
 
 /**

@@ -90,18 +90,18 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Loader>>>> = {
     demo: async (io) => (await import('./demo.ts')).demoCommand(io),
     sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
     signing: async (io) => (await import('./signing.ts')).signingCommand(io),
-    schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
+    schema: async (io) => (await import('./init.ts')).schemaCommand(io),
   },
   Watch: {
     status: async (io) => (await import('./status.ts')).statusCommand(io),
     runs: async (io) => (await import('./runs.ts')).runsCommand(io),
-    rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
+    rejects: async (io) => (await import('./runs.ts')).rejectsCommand(io),
     queue: async (io) => (await import('./queue.ts')).queueCommand(io),
     schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
   },
   Decide: {
     removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
-    accept: async (io) => (await import('./accept.ts')).acceptCommand(io),
+    accept: async (io) => (await import('./removals.ts')).acceptCommand(io),
     organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
     forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
   },
@@ -118,8 +118,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Loader>>>> = {
     pause: async (io) => (await import('./queue.ts')).pauseCommand(io),
     resume: async (io) => (await import('./queue.ts')).resumeCommand(io),
     backup: async (io) => (await import('./backup.ts')).backupCommand(io),
-    restore: async (io) => (await import('./restore.ts')).restoreCommand(io),
-    move: async (io) => (await import('./move.ts')).moveCommand(io),
+    restore: async (io) => (await import('./backup.ts')).restoreCommand(io),
+    move: async (io) => (await import('./backup.ts')).moveCommand(io),
   },
 }
 

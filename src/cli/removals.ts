@@ -2,12 +2,12 @@ import { Command, Option } from '@commander-js/extra-typings'
 import {
   command,
   JSON_OPTION,
+  layoutOf,
   requireKnown,
   runNumberIn,
   show,
   withMirror,
   withMirrorToChange,
-  layoutOf,
 } from './command.ts'
 import { type Io, screenOf } from './io.ts'
 import { commands, decisions } from './output/advice.ts'
@@ -17,6 +17,7 @@ import { renderTable } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'
+import { shapeWords } from '../status/proof-words.ts'
 import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
@@ -139,10 +140,7 @@ function removalsHeld(asked: string, { named = true } = {}) {
     const number = runNumberIn(asked)
     const held =
       waiting.find(({ organization }) => organization === asked) ?? waiting.find(({ runId }) => runId === number)
-    if (held !== undefined) {
-      const { runId, organization } = held
-      return { runId, organization, customers: named ? await mirror.listHeldCustomers(runId) : [] }
-    }
+    if (held !== undefined) return { ...held, customers: named ? await mirror.listHeldCustomers(held.runId) : [] }
     if (number === undefined) {
       await requireKnown(asked, mirror, config)
       return undefined
@@ -150,10 +148,8 @@ function removalsHeld(asked: string, { named = true } = {}) {
     const run = await mirror.findRun(number)
     const newer = waiting.find(({ organization }) => organization === run?.organization)
     const next =
-      newer === undefined
-        ? LISTED
-        : `Run ${newer.runId} does now: 'customer-mirror removals show ${newer.organization}' lists its customers.`
-    throw new UsageError(`Run ${number} holds no removals. ${next}`)
+      newer && `Run ${newer.runId} does now: 'customer-mirror removals show ${newer.organization}' lists its customers.`
+    throw new UsageError(`Run ${number} holds no removals. ${next ?? LISTED}`)
   }
 }
 
@@ -194,4 +190,27 @@ const SHOW_EXAMPLES = `
 Examples:
   $ customer-mirror removals show acme
   $ customer-mirror removals show acme --csv > to-ask-about.csv
+`
+
+/** `customer-mirror accept`: takes the new shape of an organization's data. */
+export function acceptCommand(io: Io) {
+  return command('accept', 'accept that fields have changed, and store them as they come', ACCEPT_EXAMPLES)
+    .argument('<organization>', 'id of the organization')
+    .option(...JSON_OPTION)
+    .action(async (organization, { config: file, json }) => {
+      const accepted = await withMirrorToChange(file, (mirror) => mirror.acceptShape(organization, Date.now()))
+      const fields = accepted.map((change) => `  ${shapeWords(change)}\n`).join('')
+      const text = `${organization}: accepted. The next run stores what it receives:\n${fields}`
+      show(io, json, { document: { organization, accepted }, text })
+    })
+}
+
+const ACCEPT_EXAMPLES = `
+A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected. The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes: 'customer-mirror runs show' names the fields.
+
+Examples:
+  $ customer-mirror accept acme
+      the next run of acme empties these fields; customers with rejected records keep their last good values
+  $ customer-mirror accept acme --json
+      the fields that were accepted, as one JSON document
 `

@@ -100,7 +100,7 @@ async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly u
 }
 
 /** The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word. */
-export function readablePostgres(sql: string): string {
+function readablePostgres(sql: string): string {
   return readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW']).text
 }
 

@@ -1,75 +1,68 @@
-import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { statusCommand } from '../../src/cli/status.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { asPlainUser, startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import { valueOf } from '../support/mirror-file.ts'
+import { asPlainUser, runCli, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-/*
- * Each class of fault, as a command meets it: the place, what was reported with its code, and one sentence with what to do.
- */
+/* Each class of fault, as a command meets it: the place, what was reported with its code, and one sentence with what to do. */
 
-async function aMirroredPlace(mirror?: string) {
-  const organizations = organizationsOf(await aSandbox({ customers: [300] }))
-  return mirror === undefined ? aWorkplace(organizations) : aWorkplace(organizations, { mirror })
+/** A mirror in a file; `run` runs a command line there, and gives all that it says on one line. */
+async function aMirroredPlace(settings: { mirror?: string; customers?: number } = {}) {
+  const { mirror, customers = 30 } = settings
+  const organizations = organizationsOf(await aSandbox({ customers: [customers] }))
+  const place = aWorkplace(organizations, mirror === undefined ? {} : { mirror })
+  const run = async (line: string) => {
+    const { code, stdout, stderr } = await runCli(line.split(' '), { cwd: place.folder })
+    return { code, said: (stdout + stderr).replaceAll(/\s+/g, ' ') }
+  }
+  if (mirror === undefined) expect(await run('sync')).toMatchObject({ code: 0 })
+  return { ...place, run }
 }
 
-async function sync({ config }: { config: string }): Promise<{ code: number; said: string }> {
-  const { code, stdout, stderr } = await runCommand(syncCommand, ['--config', config])
-  return { code, said: (stdout + stderr).replaceAll(/\s+/g, ' ') }
+function edit(file: string, statements: string): void {
+  const db = new Database(file)
+  db.unsafeMode(true).exec(statements)
+  db.close()
 }
 
-test('missing: nothing was mirrored yet', async () => {
-  const place = await aMirroredPlace()
-
-  expect(await runCommand(statusCommand, ['--config', place.config])).toMatchObject({
-    code: 7,
-    stderr: `${place.mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
-  })
-})
+const NO_RUNS = `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 999999 WHERE name = 'runs'`
 
 test.each<[fault: string, harm: (file: string) => void, said: RegExp]>([
   [
     'foreign: no file of SQLite',
     (file) => writeFileSync(file, 'x'.repeat(8192)),
-    /not a database \(SQLITE_NOTADB\)\. It is not a mirror/,
+    /\(SQLITE_NOTADB\)\. It is not a mirror/,
   ],
+  ['foreign: of another program', (file) => anotherProgram(file), /of another program\. It is not a mirror of ours/],
   [
-    'foreign: of another program',
-    (file) => alone(file, 'CREATE TABLE notes (id)'),
-    /of another program\. It is not a mirror of ours/,
+    'damaged',
+    (file) => edit(file, NO_RUNS),
+    /\(SQLITE_CORRUPT\w*\)\. It is damaged, or its disk failed.*put back a backup/,
   ],
-  [
-    'damaged: a page is gone',
-    harmed,
-    /malformed .*\(SQLITE_CORRUPT\w*\)\. It is damaged, or its disk failed.*put back a backup/,
-  ],
-])('%s', async (_, harm, said) => {
-  const place = await aMirroredPlace()
-  await sync(place)
-  harm(place.mirror)
+])('%s: status and sync end with 7', async (_, harm, said) => {
+  const { run, mirror } = await aMirroredPlace()
+  harm(mirror)
 
-  expect(await sync(place)).toEqual({ code: 7, said: expect.stringContaining(`${place.mirror}: `) })
-  expect((await sync(place)).said).toMatch(said)
+  for (const command of ['sync', 'status']) {
+    const ended = await run(command)
+    expect(ended).toEqual({ code: 7, said: expect.stringContaining(`${mirror}: `) })
+    expect(ended.said).toMatch(said)
+  }
 })
 
-describe.skipIf(asPlainUser() === undefined)('as a user who may not write', () => {
-  test('denied: the file and its folder belong to another user', async () => {
-    const place = await aMirroredPlace()
-    await sync(place)
-    chmodSync(place.folder, 0o755)
-    chmodSync(place.config, 0o644)
-    const { code, stdout, stderr } = await startCli(['sync'], { cwd: place.folder, ...asPlainUser() }).ended
+test.skipIf(asPlainUser() === undefined)('denied: the file and its folder belong to another user', async () => {
+  const { folder, config } = await aMirroredPlace()
+  chmodSync(folder, 0o755)
+  chmodSync(config, 0o644)
+  const { code, stdout, stderr } = await startCli(['sync'], { cwd: folder, ...asPlainUser() }).ended
 
-    expect(code).toBe(7)
-    expect((stdout + stderr).replaceAll(/\s+/g, ' ')).toMatch(
-      /customers\.db: permission denied \(\w+, EACCES\)\. Check the name, who owns it/,
-    )
-  })
+  expect(code).toBe(7)
+  expect((stdout + stderr).replaceAll(/\s+/g, ' ')).toMatch(
+    /customers\.db: permission denied \(\w+, EACCES\)\. Check the name, who owns it/,
+  )
 })
 
 test.runIf(spawnSync('mount', ['--version']).status === 0 && process.getuid?.() === 0)(
@@ -78,30 +71,128 @@ test.runIf(spawnSync('mount', ['--version']).status === 0 && process.getuid?.() 
     const disk = temporaryFolder()
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status !== 0) return
     onTestFinished(() => void spawnSync('umount', ['--lazy', disk]))
-    const place = await aMirroredPlace(`${disk}/data/customers.db`)
-    await runCommand(syncCommand, ['--config', place.config, '--dry-run'])
+    const { run } = await aMirroredPlace({ mirror: `${disk}/data/customers.db`, customers: 300 })
+    await run('sync --dry-run')
     writeFileSync(`${disk}/ballast`, Buffer.alloc(900 * 1024))
-    const full = await sync(place)
 
-    expect(full.code).toBe(5)
-    expect(full.said).toMatch(/customers\.db: .*\((SQLITE_\w+|\w+, ENOSPC)\)\. Free some space on that disk/)
-
+    expect(await run('sync')).toEqual({
+      code: 5,
+      said: expect.stringMatching(/customers\.db: .*\((SQLITE_\w+|\w+, ENOSPC)\)\. Free some space on that disk/),
+    })
     rmSync(`${disk}/ballast`)
-    expect(await sync(place)).toMatchObject({ code: 0 })
+    expect(await run('sync')).toMatchObject({ code: 0 })
   },
 )
 
-function alone(file: string, sql: string): void {
-  for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
-  const db = new Database(file)
-  db.exec(sql)
-  db.close()
-}
+/** The next run puts back what was edited: the name of the first customer, and both of two e-mail addresses, one after the other. */
+const EDIT = `UPDATE customers SET name = 'Edited' WHERE row_id = 1;
+  CREATE TEMP TABLE first AS SELECT email FROM customers WHERE row_id = 1;
+  UPDATE customers SET email = NULL WHERE row_id = 1;
+  UPDATE customers SET email = (SELECT email FROM first) WHERE row_id = 2;`
+const NAMED = `UPDATE customers SET name = 'Edited';`
+const ON_UPDATE = 'BEFORE UPDATE ON customers BEGIN'
+const WORDS = `CREATE VIRTUAL TABLE words USING fts5 (name, content='customers', content_rowid='row_id');
+  CREATE TRIGGER added AFTER UPDATE ON customers BEGIN
+    INSERT INTO words (words, rowid, name) VALUES ('delete', OLD.row_id, OLD.name);
+    INSERT INTO words (rowid, name) VALUES (NEW.row_id, NEW.name);
+  END`
 
-function harmed(file: string): void {
-  const db = new Database(file)
-  db.unsafeMode(true).exec(
-    `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 999999 WHERE name = 'runs'`,
+test.each<[add: string, drop: string, named: string, said: RegExp]>([
+  [
+    'CREATE UNIQUE INDEX added ON customers (email); CREATE UNIQUE INDEX one_id ON customers (id)',
+    'INDEX added',
+    'unique index added on customers',
+    /UNIQUE constraint failed: customers\.email \(SQLITE_CONSTRAINT_UNIQUE\), unique index added on customers, unique index one_id/,
+  ],
+  ['CREATE UNIQUE INDEX added ON customers (lower(email))', 'INDEX added', 'unique index added on customers', /\. /],
+  ...['ABORT', 'ROLLBACK'].map((way): [string, string, string, RegExp] => [
+    `CREATE TRIGGER added ${ON_UPDATE} SELECT RAISE(${way}, 'Ann Lee'); END`,
+    'TRIGGER added',
+    'trigger added on customers',
+    /a statement failed \(SQLITE_CONSTRAINT_TRIGGER\), /,
+  ]),
+  [
+    `CREATE TRIGGER added ${ON_UPDATE} INSERT INTO audit VALUES (NEW.id); END`,
+    'TRIGGER added',
+    'no such table: main.audit (SQLITE_ERROR), trigger added on customers',
+    /\. /,
+  ],
+  [WORDS, 'TRIGGER added', 'virtual table words', /\(SQLITE_CORRUPT_VTAB\), virtual table words, trigger added on/],
+  [
+    `${NAMED} ALTER TABLE customers ADD COLUMN size INTEGER CHECK (length(name) < 7)`,
+    '',
+    'changed table customers',
+    /CHECK constraint failed: length\(name\) < 7 \(SQLITE_CONSTRAINT_CHECK\), /,
+  ],
+])('%s is named by the run that it refuses and by check, and is no damage', async (add, drop, named, said) => {
+  const { run, mirror } = await aMirroredPlace()
+  edit(mirror, `${EDIT} ${add}`)
+  const [refused, found] = [await run('sync'), await run('check')]
+
+  expect(refused.code).toBe(7)
+  expect(refused.said).toMatch(said)
+  expect(refused.said).toContain('The file is sound, and holds nothing of this step. Correct or drop that')
+  // A view or a trigger that cannot be read is found before anything else.
+  expect(found.code).toBe(add.includes('audit') ? 7 : 0)
+  for (const text of [refused.said, found.said]) {
+    expect(text).toContain(named)
+    expect(text).not.toMatch(/damaged|malformed|unexpected|Ann Lee/)
+  }
+
+  edit(mirror, drop === '' ? 'ALTER TABLE customers DROP COLUMN size' : `DROP ${drop}`)
+  expect(await run('sync')).toMatchObject({ code: 0, said: expect.stringContaining('complete') })
+  expect(valueOf(mirror, `SELECT count(*) FROM customers WHERE name = 'Edited'`)).toBe(0)
+})
+
+test('what someone added and what refuses no row is no warning', async () => {
+  const { run, mirror } = await aMirroredPlace()
+  edit(
+    mirror,
+    `CREATE TABLE notes (text); CREATE VIEW mine AS SELECT * FROM nowhere; CREATE INDEX many_names ON customers (name);
+     ALTER TABLE customers ADD COLUMN note TEXT NOT NULL DEFAULT ''; CREATE UNIQUE INDEX one_note ON notes (text)`,
   )
-  db.close()
+
+  expect(await run('check')).toEqual({ code: 0, said: expect.stringMatching(/sound and writable(?!;)/) })
+  expect(await run('sync')).toMatchObject({ code: 0 })
+})
+
+test.each<[change: string, said: RegExp]>([
+  ['PRAGMA user_version = 0', /it is of version 0/],
+  ['PRAGMA user_version = -1', /it is of version -1/],
+  [
+    'DROP VIEW active_customers; CREATE VIEW active_customers AS SELECT id FROM customers',
+    /active_customers lacks the column organization, which was renamed or dropped\. /,
+  ],
+  [
+    'DROP VIEW freshness; CREATE VIEW freshness AS SELECT nope FROM customers',
+    /the view freshness cannot be read any more: no such column: nope\. /,
+  ],
+  ['ALTER TABLE customers RENAME COLUMN email TO mail', /customers lacks the column email, which was renamed or/],
+])('%s ends every command with 7, and check', async (change, said) => {
+  const { run, mirror } = await aMirroredPlace()
+  edit(mirror, change)
+
+  for (const line of ['status', 'sync', 'runs', 'query', 'check', 'export --format csv'])
+    expect(await run(line), line).toEqual({ code: 7, said: expect.stringMatching(said) })
+})
+
+test.each<[change: string, command: string, said: RegExp]>([
+  [`started_at = 'yesterday'`, 'status', /holds a time that cannot be read \(yesterday\)\. /],
+  [`read_as_of = '2026-13-45 99:00:00.000'`, 'status', /holds a time .*2026-13-45/],
+  ['started_at = 7', 'status', /holds a time that cannot be read \(7\)\. /],
+  [`started_at = x'00ff'`, 'runs', /holds a time that cannot be read/],
+  [`reasons = '["Ann'`, 'runs', /holds a text that should be JSON, and cannot be read\. /],
+  [`reasons = '{}'`, 'status', /holds reasons that cannot be read\. /],
+])('runs with %s end %s with 7', async (change, command, said) => {
+  const { run, mirror } = await aMirroredPlace()
+  edit(mirror, `UPDATE runs SET ${change}`)
+  const ended = await run(command)
+
+  expect(ended).toEqual({ code: 7, said: expect.stringMatching(said) })
+  expect(ended.said).not.toMatch(/damaged|unexpected|Ann/)
+})
+
+function anotherProgram(file: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
+  edit(file, 'CREATE TABLE notes (id)')
 }

@@ -32,22 +32,9 @@ test('a program under a parent that is no launcher of ours goes on when that clo
   expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
 })
 
-test.each([
-  [['worker'], [2, null]],
-  [['sync'], [null, 'SIGHUP']],
-])('%j whose configuration is missing, and that gets SIGHUP while it is loaded, ends with %j', async (args, end) => {
-  const place = ['--config', '/nowhere/customer-mirror.yaml']
-  const child = spawn(execPath, ['--import', signalledAtLoad('SIGHUP'), LAUNCHER, ...args, ...place], {
-    stdio: 'ignore',
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-
-  expect(await howItEnded(child)).toEqual(end)
-})
-
 test('SIGUSR1 opens no debugger', async () => {
   const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']
-  const child = spawn(execPath, ['--import', signalledAtLoad('SIGUSR1'), LAUNCHER, ...args], {
+  const child = spawn(execPath, ['--import', signalledAtLoad(), LAUNCHER, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -55,13 +42,13 @@ test('SIGUSR1 opens no debugger', async () => {
   expect(await text(child.stderr)).toMatch(/^\/nowhere\/customer-mirror.yaml does not exist/)
 })
 
-/** Sends a signal to the process in which the program is about to be loaded. */
-function signalledAtLoad(signal: 'SIGHUP' | 'SIGUSR1'): string {
+/** Sends SIGUSR1 to the process in which the program is about to be loaded. */
+function signalledAtLoad(): string {
   return `data:text/javascript,${encodeURIComponent(`
     import { registerHooks } from 'node:module'
     registerHooks({
       load(url, context, next) {
-        if (url.endsWith('/cli/main.ts')) process.kill(process.pid, '${signal}')
+        if (url.endsWith('/cli/main.ts')) process.kill(process.pid, 'SIGUSR1')
         return next(url, context)
       },
     })`)}`

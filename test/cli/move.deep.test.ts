@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { move } from '../support/commands.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -31,17 +30,6 @@ test('a mirror moves to PostgreSQL and back, whole, and each time the command na
   expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
   expect(statSync(back).mode & 0o777).toBe(0o600)
   expect(readdirSync(dirname(back)).toSorted()).toEqual(['customers.db'])
-})
-
-test('a mirror moves to a file although the folder for temporary files is full', async () => {
-  const file = await aFullMirror()
-  const [there, back] = [aPostgresMirror(), join(dirname(file), 'back.db')]
-  await move(file, there)
-  fillTemporaryFolder(/^CREATE INDEX IF NOT EXISTS customers_by/)
-
-  expect(await move(there, back)).toMatchObject({ code: 0, stderr: '' })
-  expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
-  expect(rowsOf(back, `SELECT 1 FROM sqlite_schema WHERE name = 'customers_by_update'`)).toHaveLength(1)
 })
 
 test('a place that holds a mirror is left as it is', async () => {
@@ -88,22 +76,3 @@ test('a move that is stopped leaves nothing, and can be started again', async ()
   expect(readdirSync(dirname(file)).filter((name) => name.includes('back'))).toEqual([])
   expect((await move(there, back)).code).toBe(0)
 })
-
-/** SQLite's `temp_store` that keeps the keys of a sort in memory. */
-const IN_MEMORY = 2
-
-/** Until the test ends, statements like this find the folder for temporary files full, as SQLite reports it. */
-function fillTemporaryFolder(statements: RegExp): void {
-  fillDisk((db, sql) => statements.test(sql) && db.pragma('temp_store', { simple: true }) !== IN_MEMORY)
-}
-
-/** Until the test ends, statements that need room find the disk full. */
-function fillDisk(needsRoom: (db: Database.Database, sql: string) => boolean): void {
-  // oxlint-disable-next-line typescript/unbound-method -- it is called with a database
-  const exec = Database.prototype.exec
-  const full = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
-    if (!this.memory && needsRoom(this, sql)) throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
-    return exec.call(this, sql)
-  })
-  onTestFinished(() => full.mockRestore())
-}

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { refuseBackup, refuseRestore } from '../../src/cli/postgres-programs.ts'
+import { refuseBackup, refuseRestore } from '../../src/cli/backup.ts'
 
 const MIRROR =
   'postgres://ann:hunter2@db.test:5433/crm?schema=shops&sslmode=verify-full&sslrootcert=%2Fetc%2Four%20ca.pem'

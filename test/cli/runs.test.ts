@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { rejectsCommand } from '../../src/cli/rejects.ts'
-import { runsCommand } from '../../src/cli/runs.ts'
+import { rejectsCommand, runsCommand } from '../../src/cli/runs.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { explainReason, REASONS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'

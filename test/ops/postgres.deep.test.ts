@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { moveCommand } from '../../src/cli/move.ts'
+import { moveCommand } from '../../src/cli/backup.ts'
 import { findDifference } from '../../src/store/move-mirror.ts'
 import { text } from '../../src/store/port/sql.ts'
 import { sqliteSession } from '../../src/store/port/sqlite-store.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { Queues } from '../../jobs/queue/queues.ts'
+import { moveCommand } from '../../src/cli/backup.ts'
 import { checkCommand } from '../../src/cli/check.ts'
-import { moveCommand } from '../../src/cli/move.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { eventually } from './eventually.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 import { expect, onTestFinished, test } from 'vitest'
-import { restoredText } from '../../../src/cli/restore.ts'
+import { restoredText } from '../../../src/cli/backup.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { restoreCommand } from '../../../src/cli/restore.ts'
+import { restoreCommand } from '../../../src/cli/backup.ts'
 
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
