@@ -222,7 +222,7 @@ async function seen(at: string): Promise<string[]> {
   onTestFinished(() => opened.close())
   const { config, folder } = aWorkplace(ORGANIZATIONS.slice(0, 2))
   const { organizations } = await readConfig({ file: config, cwd: folder })
-  const clocks = { now: () => Date.UTC(2026, 11, 24), monotonicMs: () => 0 }
+  const clocks = { moment: async () => ({ nowMs: Date.UTC(2026, 11, 24), monotonicMs: 0 }) }
   const shown = { mirror: answeringInTime(opened), organizations: () => organizations, ...clocks }
   const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
   return [...(await Promise.all(answers)), (await metricsOf(shown).lines()).join('\n')]
