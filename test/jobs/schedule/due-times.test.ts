@@ -40,27 +40,11 @@ test.each([
         ['2026-01-11T01:00:00Z', '2026-01-18T01:00:00Z'],
       ] as const,
   ),
-  ...(
-    [
-      ['Africa/Cairo', '2026-04-23T12:00:00Z', ['2026-04-23T22:00:00Z', '2026-04-24T21:00:00Z']],
-      ['America/Santiago', '2026-09-05T12:00:00Z', ['2026-09-06T04:00:00Z', '2026-09-07T03:00:00Z']],
-      ['America/Havana', '2026-03-07T12:00:00Z', ['2026-03-08T05:00:00Z', '2026-03-09T04:00:00Z']],
-      ['Asia/Beirut', '2026-03-28T12:00:00Z', ['2026-03-28T22:00:00Z', '2026-03-29T21:00:00Z']],
-    ] as const
-  ).map(
-    ([timezone, now, expected]) =>
-      [
-        `over the day without a midnight in ${timezone}`,
-        now,
-        { ...NIGHTLY, cron: '0 0 * * *', timezone },
-        expected,
-      ] as const,
-  ),
   [
-    'where the clocks change by half an hour',
-    '2026-10-03T12:00:00Z',
-    { ...NIGHTLY, cron: '15 2 * * *', timezone: 'Australia/Lord_Howe' },
-    ['2026-10-03T15:30:00Z', '2026-10-04T15:15:00Z'],
+    'over the day without a midnight',
+    '2026-09-05T12:00:00Z',
+    { ...NIGHTLY, cron: '0 0 * * *', timezone: 'America/Santiago' },
+    ['2026-09-06T04:00:00Z', '2026-09-07T03:00:00Z'],
   ],
 ] as const)('the next runs %s', (_when, now, schedule, expected) => {
   const runs = comingRuns('acme', schedule, Date.parse(now), 2)
