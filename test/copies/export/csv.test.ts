@@ -11,28 +11,7 @@ const write = (rows: (string | bigint | number | Buffer | null)[][], settings = 
   exported(csvFormat({ ids: 'text', ...settings }), rows)
 
 /** What readers of CSV take for something else, or for the form of the whole file. */
-const ODD = [
-  '',
-  ' ',
-  'NULL',
-  'NA',
-  'nan',
-  '0049',
-  '1e400',
-  '"',
-  '""',
-  "'",
-  ',',
-  ';;;',
-  '|||',
-  '\t',
-  '#',
-  '\\',
-  '\\"',
-  '\\.',
-  'a\ufeff',
-  'a\0b',
-]
+const ODD = ['', ' ', 'NULL', '0049', '1e400', '"', ',', '#', '\\', '\\"', '\\.', 'a\ufeff', 'a\0b']
 
 describe('CSV', () => {
   test('has a head, and lines that end as RFC 4180 says', async () => {
@@ -74,13 +53,6 @@ describe('CSV', () => {
 
     expect(rows).toEqual(values.map((value) => ({ c1: value, c2: null, c3: '2024-01-01' })))
   })
-
-  test('writes as it reads, and keeps a value that is large no longer than its row', async () => {
-    const { writes, count } = await write(Array.from({ length: 20 }, () => ['x'.repeat(1_000_000)]))
-
-    expect(count).toBe(20)
-    expect(Math.max(...writes)).toBeLessThan(1_100_000)
-  })
 })
 
 describe('for a spreadsheet', () => {
@@ -111,33 +83,19 @@ describe('for a spreadsheet', () => {
     expect(harmlessInSpreadsheet(text)).toBe(harmless)
   })
 
-  test.each([
-    '0049123',
-    '007',
-    '1e5',
-    '1e+21',
-    '1.5',
-    '1/2',
-    '10:30',
-    '2024-01-02',
-    '1234567890123456',
-    '030 1234',
-    '(030) 1234',
-    '.5',
-    '50%',
-    '$100',
-  ])('%j stays the text that it is, and becomes no other number or date', (text) => {
-    expect(harmlessInSpreadsheet(text)).toBe(`'${text}`)
-  })
+  test.each(['0049123', '1e5', '1.5', '1/2', '10:30', '2024-01-02', '1234567890123456', '(030) 1234', '50%'])(
+    '%j stays the text that it is, and becomes no other number or date',
+    (text) => {
+      expect(harmlessInSpreadsheet(text)).toBe(`'${text}`)
+    },
+  )
 
   test.each([
     ['a whole number', '5550100'],
-    ['nothing', '0'],
     ['the longest number', '123456789012345'],
     ['an id', '00000000-0000-4000-8000-000000000001'],
     ['an id whose letters are those of a power of ten', '12e45678-1e23-4e23-8123-123456789e12'],
     ['a time of the mirror', '2026-01-05 02:00:00.123'],
-    ['a creation time', '2026-01-05 02:00:00'],
     ['a creation time as sent', '2024-01-02T03:04:05.000000Z'],
     ['an address', '12 Example Street'],
   ])('%s needs no apostrophe', (_, text) => {
