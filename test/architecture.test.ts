@@ -72,7 +72,7 @@ describe('which files may import which', () => {
       /\bquick\b/i.test(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')),
     )
 
-    expect(naming.length).toBeLessThanOrEqual(56)
+    expect(naming.length).toBeLessThanOrEqual(40)
   })
 
   /** Each room may import those before it. Commands load jobs when they need them, and a run loads the reading of a quick one. */

@@ -36,7 +36,7 @@ export async function findAdditions(file: string): Promise<string[]> {
   return (await import('./open-sqlite.ts')).findAdditions(file)
 }
 
-/** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a quick run. Nothing of it remains. */
+/** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a partial run. Nothing of it remains. */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)
 }

@@ -126,7 +126,7 @@ type Unproven = {
   readReasons: string[] | undefined
 }
 
-/** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
+/** The latest run of one organization, or of every one that was ever mirrored. Partial runs are none of them. */
 export function listLastRuns(session: Session, filter?: { organization: string }): Promise<LastRun[]> {
   const known =
     filter === undefined ? text('freshness') : sql`(SELECT CAST(${filter.organization} AS text) AS organization)`

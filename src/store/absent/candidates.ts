@@ -28,7 +28,7 @@ export async function findRemovalCandidates(
   )
 }
 
-/** Those of the rows that a quick run is about to mark as missing, to be searched for first. */
+/** Those of the rows that a partial run is about to mark as missing, to be searched for first. */
 export async function findGone(session: Session, run: Run, rowIds: readonly number[]): Promise<Candidate[]> {
   return await asCandidates(session, run, await findListedBefore(session, run, rowIds))
 }

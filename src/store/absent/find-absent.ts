@@ -92,7 +92,7 @@ async function countNotRemoved(session: Session, organization: string): Promise<
   return counted ?? { count: 0, sum: 0 }
 }
 
-/** The customers that came with this scan and with quick runs since the last full one; while removals are held, since the first that held them. */
+/** The customers that came with this scan and with partial runs since the last full one; while removals are held, since the first that held them. */
 async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
   const isHeld = sql`EXISTS (SELECT 1 FROM held_rows WHERE organization = ${organization})`
   return countOf(
@@ -108,7 +108,7 @@ async function countArrived(session: Session, { organization, id, readAsOfMs }: 
 
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 
-/** The customers that quick runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
+/** The customers that partial runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
 async function listedMeanwhile(session: Session, { organization, resumedFrom }: Continuing): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
@@ -122,7 +122,7 @@ async function listedMeanwhile(session: Session, { organization, resumedFrom }: 
   return new Set(listed)
 }
 
-/** Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that. */
+/** Marks customers as listed that this scan read before it was interrupted, and that a partial run found absent after that. */
 export async function markListed(session: Session, run: Continuing & Pick<Run, 'seen'>, nowMs: number) {
   if (run.resumedFrom === undefined) return
   const missing = await session.numbers(sql`

@@ -48,13 +48,13 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   return absencesOf(decision)
 }
 
-/** What becomes of customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
+/** What becomes of customers that a partial run found absent. `held`: so many at once that none was marked; the next full run decides. */
 type Gone = Absences & {
   /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
   unmarked: readonly number[]
 }
 
-/** Marks customers that a quick run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
+/** Marks customers that a partial run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
 export async function markGone(
   session: Session,
   run: Run,

@@ -18,23 +18,7 @@ export type Known = {
 export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly lastRowId: number }
 
 /** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
-export type PagesDecided = {
-  readonly saved: PagesSaved
-  readonly inserted: readonly { rowId: number; customer: Customer }[]
-  /** By row. Each of them is listed again, if it was not. */
-  readonly updated: ReadonlyMap<number, Update>
-  readonly changes: readonly Change[]
-  /** By key; an open one from before is replaced. */
-  readonly rejects: ReadonlyMap<string, PlacedReject>
-  /** By start and size; one from before is replaced. */
-  readonly windows: ReadonlyMap<string, { window: AnsweredWindow; rows: WindowRows }>
-  /** Rows whose absences are counted from 0 again. */
-  readonly present: ReadonlySet<number>
-  /** Rows whose removal is no longer held back. */
-  readonly released: ReadonlySet<number>
-  /** Rows that the next run compares field by field. */
-  readonly edited: ReadonlySet<number>
-}
+export type PagesDecided = Omit<Decision, 'addPage' | 'finished'>
 
 export type PlacedReject = Reject & { page: number }
 
@@ -73,7 +57,7 @@ export function idsIn(pages: readonly SortedPage[]): Set<string> {
 type Tallies = { counts: RecordCounts; warnings: Warnings }
 
 /** Grows page by page: `#now` is the mirror as it will be when what was decided until now is written. */
-class Decision implements PagesDecided {
+class Decision {
   readonly saved: PagesSaved = {
     pages: [],
     records: noRecords(),
@@ -88,12 +72,18 @@ class Decision implements PagesDecided {
     gained: new Map(),
   }
   readonly inserted: { rowId: number; customer: Customer }[] = []
+  /** By row. Each of them is listed again, if it was not. */
   readonly updated = new Map<number, Update>()
   readonly changes: Change[] = []
+  /** By key; an open one from before is replaced. */
   readonly rejects = new Map<string, PlacedReject>()
+  /** By start and size; one from before is replaced. */
   readonly windows = new Map<string, { window: AnsweredWindow; rows: WindowRows }>()
+  /** Rows whose absences are counted from 0 again. */
   readonly present = new Set<number>()
+  /** Rows whose removal is no longer held back. */
   readonly released = new Set<number>()
+  /** Rows that the next run compares field by field. */
   readonly edited = new Set<number>()
   readonly #run: Run
   readonly #now: Map<string, Known>

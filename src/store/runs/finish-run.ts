@@ -103,7 +103,7 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
   return absences
 }
 
-/** Customers that are absent and were not marked stay pending for the next quick run. One whose record was rejected is listed. */
+/** Customers that are absent and were not marked stay pending for the next partial run. One whose record was rejected is listed. */
 async function keepLaterOrder(session: Session, run: Run, later: LaterOrder, unmarked: readonly number[]) {
   const absent = await findListedBefore(session, run, [...later.pending, ...unmarked])
   await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })

@@ -67,7 +67,7 @@ export async function storeList(session: Session, run: Run, list: ListAsRead) {
   )
 }
 
-/** Stores what a quick run found out about the order of the list since it was read. */
+/** Stores what a partial run found out about the order of the list since it was read. */
 export async function storeLaterOrder(session: Session, organization: string, { rowIds, pending }: LaterOrder) {
   await session.run(sql`
     UPDATE lists SET later_rows = ${bytesOf(rowIds)}, pending_rows = ${bytesOf(Uint32Array.from(pending))}
@@ -117,21 +117,21 @@ export async function findDoubts(session: Session, organization: string): Promis
     ),
     session.numbers(sql`
       SELECT row_id FROM customers WHERE ${own} AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`),
-    session.all<{ id: number; is_quick: boolean | number }>(sql`
-      SELECT id, ${text(IS_QUICK)} AND updated > 0 AS is_quick FROM runs
+    session.all<{ id: number; is_partial: boolean | number }>(sql`
+      SELECT id, ${text(IS_QUICK)} AND updated > 0 AS is_partial FROM runs
       WHERE ${own} AND id > ${stored} AND inserted + updated > 0`),
   )
-  const quick = since.filter(({ is_quick }) => Boolean(is_quick)).map(({ id }) => id)
+  const partial = since.filter(({ is_partial }) => Boolean(is_partial)).map(({ id }) => id)
   // Customers are looked at only where runs have written any since. The changes of each are looked up: a server would rather read all that there
   // ever were.
   const [written, changed] = await together(
     since.length === 0
       ? NO_ROWS
       : session.numbers(sql`SELECT row_id FROM customers WHERE ${own} AND last_run_id > ${stored}`),
-    quick.length === 0
+    partial.length === 0
       ? NO_ROWS
       : session.numbers(sql`
-        SELECT row_id FROM customers WHERE ${own} AND ${isIn('last_run_id', quick)} AND (
+        SELECT row_id FROM customers WHERE ${own} AND ${isIn('last_run_id', partial)} AND (
           SELECT true FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
             AND run_id = last_run_id AND change = 'changed' LIMIT 1)`),
   )

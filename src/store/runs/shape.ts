@@ -167,7 +167,7 @@ async function takeBack(
 
 type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
 
-/** The last complete run before this one, quick ones apart. */
+/** The last complete run before this one, partial ones apart. */
 async function lastFullRun(
   session: Session,
   organization: string,

@@ -58,7 +58,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     fingerprint: fingerprintOfRun(key, privacy),
     tookMs: startStopwatch(nowMs, monotonicMs),
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
-    // A quick run compares every row that quick runs found changed.
+    // A partial run compares every row that partial runs found changed.
     changedSince: isQuick ? new RowSet() : doubts.changedSince,
     written: new RowSet(),
     emptied: new Map(),

@@ -160,7 +160,7 @@ export function hasReadToEnd({
   return isWhole && rejected <= received / 2
 }
 
-/** Whether a run is no quick run: only those read the whole list, and are due every night. */
+/** Whether a run is no partial run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'
 export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
