@@ -1,5 +1,5 @@
 import { addsUp, type RecordCounts } from '../../src/model/report.ts'
-import { type Follower, idOf, type Model, policyOf, type Reader, rows, stored } from './model.ts'
+import { type Follower, idOf, type Model, policyOf, type Reader, rows } from './model.ts'
 import type { Row } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
@@ -14,23 +14,12 @@ export function untruthsOf(db: Reader, model: Model): string[] {
 }
 
 function rowUntruths(db: Reader, model: Model): string[] {
-  const untruths: string[] = []
-  for (const [name, { held }] of model) {
-    const active = rows(db, 'SELECT * FROM active_customers WHERE organization = ? ORDER BY id', name)
-    const got = active.map(({ id }) => String(id))
-    const wanted = [...held.active.keys()].map(idOf).toSorted()
-    if (got.join() !== wanted.join()) untruths.push(`${name} active: ${got.join()} instead of ${wanted.join()}`)
-    const { hides } = held
-    if (hides === undefined) continue
-    for (const row of active) {
-      const n = Number.parseInt(String(row['id']).slice(0, 8), 16)
-      const values = held.active.get(n)
-      for (const [field, text] of Object.entries(values === undefined ? {} : stored(values, hides)))
-        if (row[field] !== text && !(row[field] === null && held.stale.has(n)))
-          untruths.push(`${name} ${n} ${field}: ${String(row[field])} instead of ${text}`)
-    }
-  }
-  return untruths
+  return [...model].flatMap(([name, { held }]) => {
+    const active = rows(db, 'SELECT id FROM active_customers WHERE organization = ? ORDER BY id', name)
+    const got = active.map(({ id }) => String(id)).join()
+    const wanted = Array.from(held.active, idOf).toSorted().join()
+    return got === wanted ? [] : [`${name} active: ${got} instead of ${wanted}`]
+  })
 }
 
 function tableUntruths(db: Reader, model: Model): string[] {

@@ -18,13 +18,11 @@ export type Values = Record<string, string | null>
 
 /** What a mirror must hold of an organization, known from the service and the commands alone. */
 export type Held = {
-  /** Active customers by number, with the values last received. */
-  active: Map<number, Values>
+  /** The numbers of active customers. */
+  active: Set<number>
   /** In how many proven scans in a row an active customer was absent. */
   absent: Map<number, number>
   forgotten: Set<number>
-  /** Customers whose record the last complete run did not read: what was hidden before may be lacking. */
-  stale: Set<number>
   /** The policy that every stored value follows; undefined while that is not known. */
   hides: Hiding | undefined
 }
@@ -37,7 +35,6 @@ export type Service = {
   hides: Hiding
   /** Every text that was ever sent, by customer and by field. */
   readonly sent: { n: number; field: string; text: string }[]
-  readonly versions: { n: number; values: Values }[]
 }
 
 /** The model of a mirror: its organizations by name. */
@@ -46,17 +43,11 @@ export type Model = Map<string, { service: Service; held: Held }>
 export const MOST = 24
 
 export function aService(index: number): Service {
-  return { first: index * 1000 + 1, listed: new Map(), hides: SHOWS_ALL, sent: [], versions: [] }
+  return { first: index * 1000 + 1, listed: new Map(), hides: SHOWS_ALL, sent: [] }
 }
 
 export function nothingHeld(): Held {
-  return {
-    active: new Map(),
-    absent: new Map(),
-    forgotten: new Set(),
-    stale: new Set(),
-    hides: SHOWS_ALL,
-  }
+  return { active: new Set(), absent: new Map(), forgotten: new Set(), hides: SHOWS_ALL }
 }
 
 /** A copy of what is held; services are shared, because no backup brings them back. */
@@ -81,7 +72,6 @@ function newValues(service: Service, n: number): Values {
   version += 1
   const values = Object.fromEntries(DOCUMENTED.map((field) => [field, `tok${n}q${version}q${field}`]))
   for (const [field, text] of Object.entries(values)) service.sent.push({ n, field, text })
-  service.versions.push({ n, values })
   return values
 }
 

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Organizations } from '../../src/model/organizations.ts'
@@ -60,80 +61,46 @@ function isHidingOther(one: m.Hiding | undefined, other: m.Hiding): boolean {
   return JSON.stringify(one) !== JSON.stringify(other)
 }
 
-/** What the mirror must hold after a run: known from the list, and from the mirror only where a run ended early. */
+/** What the mirror must hold after a run: known from the list, and from the mirror only where a run ended early, or went on from one. */
 function noteNight(it: World, name: string, report: Report, odd: number | undefined): void {
   const { service, held } = entryOf(it, name)
-  if (report.status === 'complete' && report.resumedFrom !== undefined) {
-    held.hides = service.hides
-    adopt(it, name)
-    return
-  }
-  if (report.status === 'complete') {
-    held.hides = service.hides
-    for (const n of held.active.keys()) if (!service.listed.has(n) || n === odd) held.stale.add(n)
-    for (const n of held.active.keys()) {
-      if (service.listed.has(n)) continue
-      const times = (held.absent.get(n) ?? 0) + (report.proof === 'proven' ? 1 : 0)
-      held.absent.set(n, times)
-      const isGone =
-        report.proof === 'settled' || report.reasons.includes('older-list') ? !isActive(it, name, n) : times >= it.after
-      if (isGone) held.active.delete(n)
-    }
-    for (const n of [...held.absent.keys()]) if (service.listed.has(n) || !held.active.has(n)) held.absent.delete(n)
-    for (const [n, values] of service.listed) {
-      if (held.forgotten.has(n)) continue
-      if (n !== odd) held.active.set(n, values)
-      if (n !== odd) held.stale.delete(n)
-      // A removed customer whose record cannot be kept returns with the values from before.
-      else if (!held.active.has(n)) adopt(it, name, n)
-    }
-    return
-  }
-  if (held.hides !== undefined && isHidingOther(held.hides, service.hides)) held.hides = undefined
-  // Some of the list was saved, and nothing may be removed.
-  if (odd !== undefined && !held.active.has(odd)) adopt(it, name, odd)
-  const rows = rowsOf(it.file, 'SELECT id, missing_since, name FROM active_customers WHERE organization = ?', name)
-  const now = new Map(rows.map((row) => [Number.parseInt(String(row['id']).slice(0, 8), 16), row]))
-  for (const [n, values] of service.listed) {
-    if (held.forgotten.has(n) || !now.has(n)) continue
-    if (isStored(it, name, n, values)) held.active.set(n, values)
-    if (now.get(n)?.['missing_since'] === null) held.absent.delete(n)
-  }
-}
-
-function isActive(it: World, name: string, n: number): boolean {
-  return rowsOf(it.file, 'SELECT 1 FROM active_customers WHERE organization = ? AND id = ?', name, m.idOf(n)).length > 0
-}
-
-/** A run that continued another one holds what was read then: any values that were sent, of customers that are not forgotten. */
-function adopt(it: World, name: string, only?: number): void {
-  const { service, held } = entryOf(it, name)
-  if (only === undefined) {
-    held.absent.clear()
-    held.active = new Map()
-  }
   const rows = rowsOf(
     it.file,
     'SELECT customers.*, absences.proven FROM customers LEFT JOIN absences USING (organization, row_id) WHERE customers.organization = ? AND removed_at IS NULL',
     name,
   )
-  for (const row of rows) {
-    const n = Number.parseInt(String(row['id']).slice(0, 8), 16)
-    if (held.forgotten.has(n) || (only ?? n) !== n) continue
-    const texts = new Set(Object.values(row))
-    const known = service.versions.filter((one) => one.n === n).map(({ values }) => values)
-    // Where every value that tells is hidden or lacking, the mirror is not compared with it.
-    held.active.set(n, known.findLast((one) => Object.values(one).some((text) => texts.has(text))) ?? {})
-    held.stale.add(n)
-    if (row['proven'] !== null) held.absent.set(n, Number(row['proven']))
+  const now = new Map(rows.map((row) => [Number.parseInt(String(row['id']).slice(0, 8), 16), row]))
+  for (const n of held.forgotten) now.delete(n)
+  if (report.status !== 'complete') {
+    if (held.hides !== undefined && isHidingOther(held.hides, service.hides)) held.hides = undefined
+    // Some of the list was saved, and nothing may be removed.
+    for (const n of service.listed.keys()) {
+      const row = now.get(n)
+      if (row !== undefined) held.active.add(n)
+      if (row?.['missing_since'] === null) held.absent.delete(n)
+    }
+    return
   }
-}
-
-/** One of the fields is always shown. */
-function isStored(it: World, name: string, n: number, values: m.Values): boolean {
-  const [row = {}] = rowsOf(it.file, 'SELECT * FROM customers WHERE organization = ? AND id = ?', name, m.idOf(n))
-  const texts = new Set(Object.values(row))
-  return Object.values(values).some((text) => texts.has(text))
+  held.hides = service.hides
+  if (report.resumedFrom !== undefined) {
+    held.active = new Set(now.keys())
+    held.absent = new Map([...now].flatMap(([n, { proven }]) => (proven === null ? [] : [[n, Number(proven)]])))
+    return
+  }
+  for (const n of held.active) {
+    if (service.listed.has(n)) continue
+    const times = (held.absent.get(n) ?? 0) + (report.proof === 'proven' ? 1 : 0)
+    held.absent.set(n, times)
+    const isGone = report.proof === 'settled' || report.reasons.includes('older-list') ? !now.has(n) : times >= it.after
+    if (isGone) held.active.delete(n)
+  }
+  for (const n of [...held.absent.keys()]) if (service.listed.has(n) || !held.active.has(n)) held.absent.delete(n)
+  for (const [n, values] of service.listed) {
+    if (held.forgotten.has(n)) continue
+    // A customer whose record cannot be kept has the values from before, if there are any.
+    if (n !== odd || now.has(n)) held.active.add(n)
+    if (n !== odd) expect(now.get(n)).toMatchObject(m.stored(values, service.hides))
+  }
 }
 
 export async function forget(it: World, name: string): Promise<string> {
