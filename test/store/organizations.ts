@@ -18,7 +18,7 @@ export async function organizationsOf(file: string): Promise<Organizations> {
 }
 
 /** Every table of the schema with a column `organization`. */
-export function tablesByOrganization(file: string): string[] {
+function tablesByOrganization(file: string): string[] {
   const sql = `SELECT name FROM sqlite_schema WHERE type = 'table'
     AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization') ORDER BY name`
   return rowsOf(file, sql).map(({ name }) => String(name))
