@@ -10,7 +10,7 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from './privacy-policy.ts'
-import { CUT_BEGINNING, CUT_MARK } from '../model/page.ts'
+import { CUT_MARK } from '../model/page.ts'
 import { storableText } from '../text/storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
@@ -131,11 +131,8 @@ function actionFor(name: string, hide: Hide): Action {
 function hiddenPayload(record: unknown, hide: Hide): string {
   if (!isObject(record)) return JSON.stringify(HIDDEN_RECORD)
   if (!Object.hasOwn(record, CUT_MARK)) return JSON.stringify(hiddenRecord(record, hide))
-  // The beginning of a value has another hash than the value.
-  const kept = Object.entries(record).filter(
-    ([name]) => name === CUT_MARK || (name !== CUT_BEGINNING && actionFor(name, hide) === 'keep'),
-  )
-  return jsonOf(kept)
+  // Nobody can say which values stand in the beginning of a record.
+  return jsonOf(Object.entries(record).filter(([name]) => name === CUT_MARK))
 }
 
 /** What is left of `{ field: [before, after] }`: no entry for a dropped field, and two nulls where the values are not known. */

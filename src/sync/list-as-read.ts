@@ -138,7 +138,6 @@ export class ListRecorder {
     const known = this.#known
     if (isUnchanged(windows, known.columns)) return { columns: known.columns, warnings: known.list.warnings }
     const gathered = gather(windows, customers)
-    carryOver(gathered.columns, gathered.count, known)
     return { columns: inOrder(gathered), warnings: known.warnings }
   }
 }
@@ -241,21 +240,6 @@ function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number
   to.fingerprints[place] = from.fingerprints[at] ?? UNKNOWN
   to.idFingerprints[place] = from.idFingerprints[at] ?? UNKNOWN
   to.oddities[place] = from.oddities[at] ?? 0
-}
-
-/**
- * Customers from windows of an interrupted run are known only by their rows. If they were not written since the list before, they are
- * still stored as in that list.
- */
-function carryOver(columns: ListColumns, count: number, known: KnownList): void {
-  let byRow: PlaceIndex | undefined
-  for (let entry = 0; entry < count; entry += 1) {
-    if (columns.idFingerprints[entry] !== UNKNOWN) continue
-    byRow ??= PlaceIndex.over(known.columns.rowIds)
-    const rowId = columns.rowIds[entry] ?? 0
-    const before = byRow.find(rowId)
-    if (before >= 0 && known.isCertain(rowId)) copyEntry(known.columns, before, columns, entry)
-  }
 }
 
 /** A value that is nowhere in the index. */

@@ -171,23 +171,11 @@ async function applyPrivacy({ mirror, now }: Mirroring, run: Run, limits: Readin
 const HEARTBEAT_MS = 15_000
 
 /** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
-function keepLease(
-  mirror: Pick<Mirror, 'renewLease'>,
-  run: Run,
-  now: () => number,
-): { lost: AbortSignal; stop(): void } {
+function keepLease(mirror: Pick<Mirror, 'renewLease'>, run: Run, now: () => number) {
   const lost = new AbortController()
-  const heartbeat = setInterval(() => {
-    mirror.renewLease(run, now()).catch((error: unknown) => {
-      lost.abort(error)
-    })
-  }, HEARTBEAT_MS)
-  return {
-    lost: lost.signal,
-    stop: () => {
-      clearInterval(heartbeat)
-    },
-  }
+  const renew = () => void mirror.renewLease(run, now()).catch((error: unknown) => lost.abort(error))
+  const heartbeat = setInterval(renew, HEARTBEAT_MS)
+  return { lost: lost.signal, stop: () => clearInterval(heartbeat) }
 }
 
 type Settings = {
@@ -224,22 +212,20 @@ export async function applyRetention(
   }
 }
 
-/** The time limit of a run. */
-type RunLimit = {
-  /** Aborted with MaxRunReached when the time is up, and with `signal`. */
-  signal: AbortSignal
-  /** Checks the clock: no timer fires while the machine sleeps. */
-  look(): void
-  /** Call it when the run is over. */
-  end(): void
-}
-
-/** Starts the limit at once. */
-function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring): RunLimit {
+/**
+ * Starts the time limit of a run. `signal` is aborted with MaxRunReached when the time is up, and with that of the run. No timer fires while
+ * the machine sleeps: `look` looks at the clock.
+ */
+function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring) {
   if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
   const startMs = monotonicMs()
   const over = new AbortController()
-  const timeIsUp = () => over.abort(reached(organization, maxRunMs))
+  const timeIsUp = () => {
+    const reached =
+      `${organization}: the run was ended after ${durationText(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
+      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.'
+    over.abort(new MaxRunReached(reached))
+  }
   const timer = setTimeout(timeIsUp, maxRunMs)
   return {
     signal: AbortSignal.any([signal, over.signal]),
@@ -248,13 +234,6 @@ function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring): R
     },
     end: () => clearTimeout(timer),
   }
-}
-
-function reached(organization: string, maxRunMs: number): MaxRunReached {
-  return new MaxRunReached(
-    `${organization}: the run was ended after ${durationText(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
-      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.',
-  )
 }
 
 type SearchSettings = {

@@ -109,7 +109,7 @@ class WindowReading<Page> {
       // Until everything is here that came together.
       if (this.#underWay.size > 0) await nextTurn()
       await this.#savePages()
-    } else if (!(await this.#events.nextBeforeQuiet())) await this.#savePages()
+    } else if (!(await this.#events.next({ orQuiet: true }))) await this.#savePages()
   }
 
   #askForMore(): void {
@@ -190,10 +190,7 @@ class WindowReading<Page> {
   async #askDuring(saving: Promise<void>, waiting: Promise<void>): Promise<void> {
     const { concurrency, savedTogether, scan } = this.#reading
     if (concurrency === 1) return
-    const ended = saving.then(
-      () => true,
-      () => true,
-    )
+    const ended = Promise.allSettled([saving]).then(() => true)
     // A save into a file has ended by then.
     let hasEnded = await Promise.race([ended, waiting.then(() => false)])
     while (!hasEnded && !this.#ending.stop.aborted && !scan.done && this.#failure === undefined) {
@@ -213,24 +210,16 @@ class EventWait {
   /** Started anew rather than made anew: a page is waited for several times. */
   #quiet: NodeJS.Timeout | undefined
 
-  /** An event happened. */
   notify(): void {
     this.#wake()
   }
 
-  next(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#wake = resolve
-    this.#onQuiet = () => {}
-    return promise
-  }
-
-  /** False when it was quiet first. */
-  nextBeforeQuiet(): Promise<boolean> {
+  /** True for an event; false when it was quiet first, if `orQuiet`. */
+  next({ orQuiet = false } = {}): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#wake = () => resolve(true)
-    this.#onQuiet = () => resolve(false)
-    this.#quiet = this.#quiet?.refresh() ?? setTimeout(() => this.#onQuiet(), QUIET_MS)
+    this.#onQuiet = orQuiet ? () => resolve(false) : () => {}
+    if (orQuiet) this.#quiet = this.#quiet?.refresh() ?? setTimeout(() => this.#onQuiet(), QUIET_MS)
     return promise
   }
 
@@ -286,31 +275,23 @@ const MOST_FAILURES_AT_FIRST = 6
 
 /** Distinguishes windows that fail from a service that is down: then the error that began it is the one to report. */
 class Outages {
+  hasAnswered = false
+  /** The first error since an answer. */
+  first: unknown
   #failuresInARow = 0
-  #first: unknown
-  #hasAnswered = false
 
   answered(): void {
-    this.#hasAnswered = true
+    this.hasAnswered = true
     this.#failuresInARow = 0
-    this.#first = undefined
+    this.first = undefined
   }
 
   failed(error: unknown): void {
     this.#failuresInARow += 1
-    this.#first ??= error
-  }
-
-  /** The first error since an answer. */
-  get first(): unknown {
-    return this.#first
-  }
-
-  get hasAnswered(): boolean {
-    return this.#hasAnswered
+    this.first ??= error
   }
 
   get isDown(): boolean {
-    return this.#failuresInARow > (this.#hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+    return this.#failuresInARow > (this.hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
   }
 }

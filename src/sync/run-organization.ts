@@ -74,7 +74,7 @@ async function runOnce(
 ): Promise<Outcome> {
   const { now, signal } = settings
   const privacy = await readPrivacy(organization, { now, sleep, signal }).catch((error: unknown) => ({ error }))
-  const source = openedWith(privacy, credentials, organization, settings)
+  const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
   try {
     const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
     return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
@@ -83,16 +83,10 @@ async function runOnce(
   }
 }
 
-function openedWith(
-  privacy: object | { error: unknown },
-  credentials: FoundCredentials,
-  organization: Organization,
-  settings: RunSettings,
-): ConfiguredSource {
-  if ('error' in privacy) return neverOpened(privacy.error)
-  if ('error' in credentials) return neverOpened(credentials.error)
+function openedWith(found: FoundCredentials, organization: Organization, settings: RunSettings): ConfiguredSource {
+  if ('error' in found) return neverOpened(found.error)
   try {
-    return openSourceWith(credentials, organization, settings)
+    return openSourceWith(found, organization, settings)
   } catch (error) {
     return neverOpened(error)
   }

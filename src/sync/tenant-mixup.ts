@@ -14,7 +14,8 @@ export async function refuseTenantMixup(
   organization: string,
   pages: readonly SortedPage[],
 ): Promise<void> {
-  const asked = spreadOver(customersOfFirst(pages), IDS_ASKED)
+  const inOrder = pages.toSorted((one, other) => one.page - other.page).map(customersOf)
+  const asked = sampleOf(inOrder.find((customers) => customers.length > 0) ?? [])
   const mixup = await lookFor(mirror, organization, asked)
   if (mixup === undefined) return
   const { count, mostlyOf } = mixup
@@ -54,8 +55,7 @@ export class ForeignAnswers {
     if ((await this.#mirror.findKnownElsewhere(this.#organization, sample)).count === 0) return refused
     for (const page of suspects) {
       if (this.#refused >= MOST_REFUSED) break
-      const asked = spreadOver(customersOf(page), IDS_ASKED)
-      if ((await lookFor(this.#mirror, this.#organization, asked)) === undefined) continue
+      if ((await lookFor(this.#mirror, this.#organization, sampleOf(customersOf(page)))) === undefined) continue
       this.#refused += 1
       refused.add(page)
     }
@@ -77,32 +77,17 @@ function isMostlyNew({ rowIds, suppressed }: SortedPage): boolean {
   return rowIds.length >= FEWEST && known * 2 < rowIds.length
 }
 
-/** A recalled or forgotten customer, which is here by its number, belongs to this organization. */
-function isId(customer: Customer): customer is string {
-  return typeof customer === 'string'
-}
-
-type Mixup = { count: number; mostlyOf: string }
-
 /** What is known of these customers, if more than half of them are new to the organization and belong to another one. */
 async function lookFor(
   mirror: Pick<Mirror, 'findKnownElsewhere'>,
   organization: string,
   asked: readonly Customer[],
-): Promise<Mixup | undefined> {
-  const ids = asked.filter(isId)
+): Promise<{ count: number; mostlyOf: string } | undefined> {
+  // A recalled or forgotten customer, which is here by its number, belongs to this organization.
+  const ids = asked.filter((customer) => typeof customer === 'string')
   if (ids.length * 2 <= asked.length) return undefined
   const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
   return count * 2 <= asked.length || mostlyOf === undefined ? undefined : { count, mostlyOf }
-}
-
-/** The customers of the first page with customers. */
-function customersOfFirst(pages: readonly SortedPage[]): Customer[] {
-  for (const page of pages.toSorted((one, other) => one.page - other.page)) {
-    const customers = customersOf(page)
-    if (customers.length > 0) return customers
-  }
-  return []
 }
 
 /** The customers of a page, each once: by row number if known, otherwise by id. */
@@ -112,10 +97,8 @@ function customersOf({ rows, rowIds, suppressed }: SortedPage): Customer[] {
   return [...new Set(numbers.flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId)))]
 }
 
-/** At most `most` items: the first one, and others at even distances. */
-function spreadOver<Item>(items: readonly Item[], most: number): Item[] {
-  const count = Math.min(most, items.length)
-  return Array.from({ length: count }, (_, index) => Math.floor((index * items.length) / count)).flatMap(
-    (place) => items[place] ?? [],
-  )
+/** The first one, and others at even distances. */
+function sampleOf(customers: readonly Customer[]): Customer[] {
+  const distance = Math.max(1, customers.length / IDS_ASKED)
+  return customers.filter((_, place) => Math.floor(place / distance) > Math.floor((place - 1) / distance))
 }

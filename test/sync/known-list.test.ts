@@ -101,13 +101,6 @@ describe('with a list before', () => {
     expect(kinds).toEqual([{ missing_field: 1 }, {}, { odd_email: 1 }, {}])
   })
 
-  test('customers known only by their row keep what the list before says, unless they were written since', () => {
-    const recorder = new ListRecorder(knownList(yesterday, { doubted: RowSet.of([4]) }))
-    recorder.add({ start: 0, size: 10 }, [4, 2, 8])
-
-    expect(Array.from(recorder.next(3).columns.fingerprints)).toEqual([UNKNOWN, mark(2), UNKNOWN])
-  })
-
   test('a record is known when its fingerprint and that of its id agree, wherever it is looked for first', () => {
     const known = knownList(yesterday)
 
