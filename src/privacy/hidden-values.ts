@@ -131,7 +131,7 @@ function actionFor(name: string, hide: Hide): Action {
 function hiddenPayload(record: unknown, hide: Hide): string {
   if (!isObject(record)) return JSON.stringify(HIDDEN_RECORD)
   if (!Object.hasOwn(record, CUT_MARK)) return JSON.stringify(hiddenRecord(record, hide))
-  // Nobody can say which values stand in the beginning of a record.
+  // Which values stand in the beginning of a record is not known.
   return jsonOf(Object.entries(record).filter(([name]) => name === CUT_MARK))
 }
 

@@ -9,7 +9,7 @@ const FIELDS: readonly Field[] = ['email', 'username', 'name']
 type Text = { field: Field; text: string }
 
 /** The texts to search for a candidate by, each once: the most searches that are made for it. */
-export function textsOfCandidate(candidate: Candidate): Text[] {
+function textsOfCandidate(candidate: Candidate): Text[] {
   const texts = new Map<string, Text>()
   for (const field of FIELDS) {
     for (const { [field]: text } of [candidate, ...candidate.earlier]) {
