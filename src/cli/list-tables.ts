@@ -1,9 +1,10 @@
 import { isPostgres } from '../address/mirror-address.ts'
+import type { SomeRows } from '../copies/postgres-statement.ts'
 import { nearest } from '../config/suggestion.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { formatRows, type Layout } from './output/rows.ts'
+import { textOf } from './output/rows.ts'
 import { hanging, jsonDocument, print } from './output/say.ts'
 import { plainText } from '../text/plain-text.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './command.ts'
@@ -14,7 +15,7 @@ export async function listTables(options: ReadingOptions, io: Io): Promise<void>
   const tables = await tablesOf(options)
   if (layout.format === 'json') io.stdout.write(jsonDocument({ tables }))
   else if (layout.format === 'table') print(io.stdout, asText(tables, screenOf(io.stdout)))
-  else io.stdout.write(asRows(tables, layout))
+  else for await (const text of textOf([rowsOf(tables)], layout)) io.stdout.write(text)
 }
 
 /** Those of the mirror or copy that is named; otherwise those of SQLite, which need no mirror and no configuration. */
@@ -57,15 +58,14 @@ async function describedTables(place: string): Promise<DescribedTable[]> {
 
 const DICTIONARY = "SELECT table_name || '.' || column_name, type, meaning FROM dictionary"
 
-function asRows(tables: readonly DescribedTable[], layout: Layout): string {
-  const format = formatRows(layout)
-  const head = format.open(['table', 'column', 'type', 'source', 'nullable', 'personal', 'meaning'])
+function rowsOf(tables: readonly DescribedTable[]): SomeRows {
+  const columns = ['table', 'column', 'type', 'source', 'nullable', 'personal', 'meaning']
   const rows = tables.flatMap((table) =>
-    table.columns.map(({ name, type, source, nullable, personal, meaning }) =>
-      format.row([table.name, name, type, source, nullable ? 1n : 0n, personal ? 1n : 0n, meaning]),
-    ),
+    table.columns.map(({ name, type, source, nullable, personal, meaning }) => {
+      return [table.name, name, type, source, nullable ? 1n : 0n, personal ? 1n : 0n, meaning]
+    }),
   )
-  return head + rows.join('') + format.close()
+  return { columns, rows }
 }
 
 function asText(tables: readonly DescribedTable[], screen: Screen | undefined): string {

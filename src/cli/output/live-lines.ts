@@ -15,21 +15,6 @@ export type Reporter = {
   close(): void
 }
 
-/** The last lines of a terminal, redrawn in place; what is printed goes above them and stays. Undefined where no line can be redrawn. */
-async function liveLinesOn(stream: NodeJS.WritableStream) {
-  const screen = processEnvironment()['TERM'] === 'dumb' ? undefined : screenOf(stream)
-  if (screen === undefined) return undefined
-  const { createLogUpdate } = await import('log-update')
-  const update = createLogUpdate(screen, { showCursor: true })
-  return {
-    /** Rows for lines: one is left for the cursor, and one for what does not fit. */
-    rows: () => Math.max(1, (screen.rows ?? 24) - 2),
-    draw: (lines: readonly string[]) => update(lines.map((line) => line.slice(0, screen.columns - 1)).join('\n')),
-    print: (line: string) => update.persist(line),
-    erase: () => update.clear(),
-  }
-}
-
 /**
  * Shows each active organization on a line of the terminal, as many as fit, and prints a line for each that has ended; the table that follows
  * explains failures. Undefined where no line can be redrawn.
@@ -39,15 +24,20 @@ export async function liveProgress(
   stderr: NodeJS.WritableStream,
   stop: AbortSignal,
 ): Promise<Reporter | undefined> {
-  const lines = await liveLinesOn(stderr)
-  if (lines === undefined) return undefined
+  const screen = processEnvironment()['TERM'] === 'dumb' ? undefined : screenOf(stderr)
+  if (screen === undefined) return undefined
+  const { createLogUpdate } = await import('log-update')
+  const update = createLogUpdate(screen, { showCursor: true })
   const active = new Map<string, string>()
   let ended = 0
   const draw = () => {
-    const shown = [...active].slice(0, lines.rows()).map(([id, words]) => `${id}  ${words}`)
+    // One row is left for the cursor, and one for what does not fit.
+    const rows = Math.max(1, (screen.rows ?? 24) - 2)
+    const shown = [...active].slice(0, rows).map(([id, words]) => `${id}  ${words}`)
     const more = ids.length - ended - shown.length
     const rest = stop.aborted ? STOPPING : more > 0 ? `${grouped(more)} more` : ''
-    lines.draw(rest === '' ? shown : [...shown, `… ${rest}`])
+    const lines = rest === '' ? shown : [...shown, `… ${rest}`]
+    update(lines.map((line) => line.slice(0, screen.columns - 1)).join('\n'))
   }
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
   stop.addEventListener('abort', draw)
@@ -61,7 +51,7 @@ export async function liveProgress(
         ended(outcome) {
           active.delete(id)
           ended += 1
-          lines.print(endLine(id, outcome))
+          update.persist(endLine(id, outcome))
           draw()
         },
       }
@@ -69,7 +59,7 @@ export async function liveProgress(
     close() {
       clearInterval(timer)
       stop.removeEventListener('abort', draw)
-      lines.erase()
+      update.clear()
     },
   }
 }
