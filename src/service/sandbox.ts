@@ -6,7 +6,7 @@ import { generateCustomers, type ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { errorEnvelope } from './answer.ts'
 import type { ServiceLimit } from './rate-limit.ts'
-import type { MovingList, Truth } from './scenarios/moving-list.ts'
+import type { MovingList } from './scenarios/moving-list.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
 import { stageOrganization, type Staged } from './scenarios/scenario.ts'
 import type { MiddlewareHandler } from 'hono'
@@ -40,37 +40,12 @@ export type SandboxOptions = Pick<
 /** A limit for one organization, or for each if none is named. */
 export type RateLimitRule = ServiceLimit & { organization?: string | undefined }
 
-export type Sandbox = {
-  origin: string
-  organizations: readonly SandboxOrganization[]
-  recipe: Recipe
-  /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
-  truth: (organizationId: string) => Truth
-  /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
-  organization: (id: string) => OrganizationInHand
-  close: () => Promise<void>
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
-type SandboxOrganization = Credentials & {
-  id: string
-  baseUrl: string
-  /** The customers listed at the start. */
-  customers: readonly ServiceCustomer[]
-}
-
-export type OrganizationInHand = {
-  /** The customers listed now. */
-  readonly customers: readonly ServiceCustomer[]
-  /** Inserts a customer in the order of the list. */
-  insert: (customer: ServiceCustomer) => void
-  /** Deletes a customer from the list. Throws a UsageError when it is not listed. */
-  delete: (id: string) => void
-  /** The requests so far, in order of arrival. */
-  readonly requests: readonly LoggedRequest[]
-}
+export type OrganizationInHand = ReturnType<typeof inHand>
 
 /** Starts the service over made-up customers in this process. Throws a UsageError for impossible options. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}) {
   const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
   const { scenario: name = 'still', dripMs = DRIP_MS } = options
   const scenario = scenarioNamed(name)
@@ -105,27 +80,34 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const staged = (id: string): Staged => find(id, organizations).staged
   return {
     origin,
+    /** Each with the customers listed at the start. */
     organizations: organizations.map(({ id, apiKey, secret, atStart }) => ({
       ...{ id, apiKey, secret, customers: atStart },
       baseUrl: origin + BASE_PATH,
     })),
     recipe,
-    truth: (id) => staged(id).truth,
-    organization: (id) => inHand(id, staged(id).list, log),
+    /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
+    truth: (id: string) => staged(id).truth,
+    /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
+    organization: (id: string) => inHand(id, staged(id).list, log),
     close,
   }
 }
 
-function inHand(organization: string, list: MovingList, log: RequestLog): OrganizationInHand {
+function inHand(organization: string, list: MovingList, log: RequestLog) {
   return {
+    /** The customers listed now. */
     get customers() {
       return list.rows()
     },
-    get requests() {
+    /** The requests so far, in order of arrival. */
+    get requests(): readonly LoggedRequest[] {
       return log.of(organization)
     },
-    insert: (customer) => list.insert(customer),
-    delete: (id) => {
+    /** Inserts a customer in the order of the list. */
+    insert: (customer: ServiceCustomer) => list.insert(customer),
+    /** Deletes a customer from the list. Throws a UsageError when it is not listed. */
+    delete: (id: string) => {
       if (!list.delete(id)) throw new UsageError(`${organization} lists no customer ${id}.`)
     },
   }

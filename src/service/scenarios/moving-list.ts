@@ -3,19 +3,7 @@ import { isoSecond, type ServiceCustomer } from '../customers.ts'
 import { below, type Random } from '../random.ts'
 
 /** A list of customers that records its changes. */
-export type MovingList = {
-  /** The customers listed now. */
-  rows: () => readonly ServiceCustomer[]
-  /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
-  insert: (customer: ServiceCustomer) => void
-  /** Deletes a customer; false if it is not listed. */
-  delete: (id: string) => boolean
-  /** Moves a listed customer to another position, with its new fields. */
-  move: (customer: ServiceCustomer, to: number) => void
-  /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
-  change: (customer: ServiceCustomer) => void
-  truth: Truth
-}
+export type MovingList = ReturnType<typeof movingList>
 
 /** The true state of the list, whatever the service answered: readers of the list are judged by it. */
 export type Truth = {
@@ -44,7 +32,7 @@ const byCreation: Order = (one, other) => compare(one.created_at, other.created_
 export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
 
 /** A list that starts with `customers`, which are in `order`. */
-export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation): MovingList {
+export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation) {
   const rows = [...customers]
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
@@ -65,26 +53,31 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   const livedRows = (since: Mark) => rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)
 
   return {
-    rows: () => rows,
-    insert(customer) {
+    /** The customers listed now. */
+    rows: (): readonly ServiceCustomer[] => rows,
+    /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
+    insert(customer: ServiceCustomer): void {
       if (listed.has(customer.id)) throw new UsageError(`The customer ${customer.id} is listed already.`)
       rows.splice(placeFor(customer, rows, order), 0, customer)
       listed.add(customer.id)
       changes += 1
       arrivals.set(customer.id, changes)
     },
-    delete(id) {
+    /** Deletes a customer; false if it is not listed. */
+    delete(id: string): boolean {
       if (!listed.delete(id)) return false
       rows.splice(positionOf(id), 1)
       changes += 1
       return true
     },
-    move(customer, to) {
+    /** Moves a listed customer to another position, with its new fields. */
+    move(customer: ServiceCustomer, to: number): void {
       const from = positionOf(customer.id)
       rows.splice(from, 1)
       put(customer, from, Math.min(to, rows.length))
     },
-    change(customer) {
+    /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
+    change(customer: ServiceCustomer): void {
       const from = positionOf(customer.id)
       rows.splice(from, 1)
       put(customer, from, placeFor(customer, rows, order))
@@ -95,7 +88,7 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       stayed: (since) => idsOf(livedRows(since)).difference(movedSince(since)),
       moved: movedSince,
       listed: () => new Set(listed),
-    },
+    } satisfies Truth,
   }
 }
 
