@@ -24,19 +24,7 @@ export type { Asking, Stopping } from './rate-limit.ts'
 export type { SourceEvent, SourceOptions } from './signed-requests.ts'
 
 /** The customers of one organization, as its service lists them. */
-export type Source = {
-  /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
-  readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
-  /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */
-  search(text: string, options: Asking & { size: number }): Promise<CustomersPage>
-  readonly counters: { requests: number; throttled: number; waitedMs: number }
-  /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
-  readonly clockOffsetMs: number | undefined
-  /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed. */
-  readonly clockCorrectionMs: number
-  /** Releases the memory of all pages. Call it after all requests have ended. */
-  close(): void
-}
+export type Source = ReturnType<typeof openSource>
 
 type ReadOptions = Asking & {
   /** Called when the answer has arrived, before it is processed. */
@@ -50,7 +38,7 @@ const MOST_SEARCH_RETRIES = 1
  * A page is requested by a signed request. It is wrapped in the retry, then in the correction of the clock, and then in the refusal
  * of cached answers.
  */
-export function openSource(options: SourceOptions): Source {
+export function openSource(options: SourceOptions) {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
   refuseUnencrypted(settings.baseUrl)
   const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
@@ -81,11 +69,13 @@ export function openSource(options: SourceOptions): Source {
   }
 
   return {
-    async readPage({ page, size }, reading) {
+    /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
+    async readPage({ page, size }: Window, reading: ReadOptions): Promise<CustomersPage> {
       refuseImpossible({ page, size })
       return { ...(await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)), askedSize: size }
     },
-    async search(search, { size, mayAskMore, ...stopping }) {
+    /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */
+    async search(search: string, { size, mayAskMore, ...stopping }: Asking & { size: number }): Promise<CustomersPage> {
       let failures = 0
       const mayRetry = (refusal: unknown) => {
         if (factsOf(refusal).askAgain === 'retry') failures += 1
@@ -95,16 +85,19 @@ export function openSource(options: SourceOptions): Source {
       answered.release?.()
       return answered
     },
-    get counters() {
+    get counters(): { requests: number; throttled: number; waitedMs: number } {
       return { ...requests.counters, waitedMs: retry.waitedMs }
     },
-    get clockOffsetMs() {
+    /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
+    get clockOffsetMs(): number | undefined {
       return requests.clock.offsetMs
     },
-    get clockCorrectionMs() {
+    /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed. */
+    get clockCorrectionMs(): number {
       return requests.clock.correctionMs
     },
-    close() {
+    /** Releases the memory of all pages. Call it after all requests have ended. */
+    close(): void {
       for (const room of rooms) room.close()
     },
   }

@@ -42,12 +42,6 @@ test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
   expect(rows).toMatchObject([{ id: recordId ?? undefined, createdAt: undefined }])
 })
 
-test('no reason repeats what the record holds', () => {
-  const { rejects } = sort({ id: 'private-id', name: { first: 'private-name' } })
-
-  expect(JSON.stringify(rejects[0]?.reasons)).not.toContain('private')
-})
-
 test('a record longer than 1 MiB of JSON is rejected, one of exactly 1 MiB is kept', () => {
   const around = JSON.stringify(aCustomer(1, { address: '' })).length
   const fitting = aCustomer(1, { address: 'x'.repeat(MAX_RECORD_LENGTH - around) })

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
+import { createByteBudget } from '../../src/source/byte-budget.ts'
 import { aSource, large, PATIENT } from './a-source.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
@@ -20,17 +20,6 @@ test('the page that came first goes on however much it takes, and the others wai
   expect(woken).toEqual([])
   first.release()
   expect(woken).toEqual(['second', 'third'])
-})
-
-test('bytes that a source never released are free after it is closed', async () => {
-  await using server = await faultServer(large)
-  const budget = createByteBudget(1000)
-  const { source } = aSource(server, {}, { budget })
-  await source.readPage({ page: 1, size: 50 }, PATIENT)
-  source.close()
-  const waiting = budget.open()
-  waiting.add(1)
-  await whenRoomy(waiting, PATIENT.signal)
 })
 
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
