@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { UsageError } from '../../src/errors/errors.ts'
@@ -54,7 +55,8 @@ Last come the customers of the list, those who lived throughout, and those of th
 `
 
 test('each scenario answers as it says', async () => {
-  const rows = await Promise.all(SCENARIOS.map(({ name }) => rowOf(name)))
+  const rows: string[] = []
+  for (const { name } of SCENARIOS) rows.push(await rowOf(name))
   await expect(`${HEAD}${rows.join('\n')}\n`).toMatchFileSnapshot('scenarios.md')
 })
 
@@ -69,9 +71,10 @@ async function rowOf(name: string): Promise<string> {
   for (const [index, [page, size]] of ASKED.entries()) {
     nowMs += index === ASKED.length - 2 ? 3_600_000 : 150
     const got = await get(page, size).catch(async (error: Error) => {
-      if (error.message === 'terminated') return undefined
-      // The connection was closed after the answer before, and the request never arrived.
-      return get(page, size)
+      // Else the next request might be sent into the connection that is being closed, and count without an answer.
+      await sleep(100)
+      // A request into a connection that the server has left, as after some seconds, never arrives.
+      return error.message === 'terminated' ? undefined : get(page, size)
     })
     cells.push(got === undefined ? 'cut off' : described(got, { page, size, places }))
   }
