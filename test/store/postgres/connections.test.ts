@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { connectionSettings, schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
@@ -188,18 +188,16 @@ test('errors that are not of PostgreSQL stay as they are', () => {
     expect(postgresError(error, ADDRESS)).toBe(error)
 })
 
-describe('whether the connection is gone', () => {
-  test.each([
-    [{ code: '57P01' }, true],
-    [{ code: '25P03' }, true],
-    [{ code: '25P04' }, true],
-    [{ code: 'ECONNRESET' }, true],
-    [{ code: 'EPIPE' }, true],
-    [{ code: '57014' }, false],
-    [{ code: '23505' }, false],
-    [{ code: '53100' }, false],
-    [{}, false],
-  ])('%o: %s', (details, lost) => {
-    expect(isLost(Object.assign(new Error('made up'), details))).toBe(lost)
-  })
+test.each([
+  [{ code: '57P01' }, true],
+  [{ code: '25P03' }, true],
+  [{ code: '25P04' }, true],
+  [{ code: 'ECONNRESET' }, true],
+  [{ code: 'EPIPE' }, true],
+  [{ code: '57014' }, false],
+  [{ code: '23505' }, false],
+  [{ code: '53100' }, false],
+  [{}, false],
+])('whether the connection is gone after %o: %s', (details, lost) => {
+  expect(isLost(Object.assign(new Error('made up'), details))).toBe(lost)
 })

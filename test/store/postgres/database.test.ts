@@ -37,15 +37,6 @@ describe('opening', () => {
     expect(await reader.read((session) => session.all(text('SELECT key FROM fingerprint_key')))).toEqual(keys)
   })
 
-  test('a mirror of another version is left as it is', async () => {
-    const address = anAddress()
-    const { schema } = await open(address)
-    await server.exec(`UPDATE ${schema}.mirror_schema SET version = 999`)
-
-    for (const access of ['read', 'write'] as const)
-      await expect(open(address, access)).rejects.toMatchObject({ code: 'version' })
-  })
-
   test.each([
     ['server_version_num', '130005', /is a PostgreSQL .*, and a mirror needs 14/],
     ['server_encoding', 'SQL_ASCII', /stores text as SQL_ASCII/],
