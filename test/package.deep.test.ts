@@ -19,7 +19,8 @@ describe('the package, packed and installed', () => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
     const checkout = aCheckout(join(place, 'checkout'))
-    mkdirSync(join(checkout, '.git'))
+    // As much as git takes for a repository.
+    for (const part of ['objects', 'refs']) mkdirSync(join(checkout, '.git', part), { recursive: true })
     writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
     const packed = pack(checkout)
     files = packed.files
