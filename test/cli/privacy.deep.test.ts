@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/run-cli.ts'
-import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
-import { KEY, PHONE, PEOPLE, privacy } from '../support/privacy-command.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { rowsOf } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { refusal } from '../support/fault-server.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
-import { KEY, PHONE, PEOPLE, privacy } from '../support/privacy-command.ts'
 
 test('a policy in the configuration hides, check shows it, and a key that is not there stops the run before it reads', async () => {
   const server = await aFaultServer(PEOPLE)

@@ -1,13 +1,13 @@
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { freePort, postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
+import { redisProgram, startRedis } from '../../../bench/redis-server.ts'
 import { askQueue } from '../../../jobs/queue/backend.ts'
 import { openPostgres } from '../../../jobs/queue/postgres.ts'
 import { openRedis } from '../../../jobs/queue/redis.ts'
 import { eventually, onThisMachine } from '../../support/eventually.ts'
+import { aSilentProxy, listenHere } from '../../support/fault-server.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
-import { redisProgram, startRedis } from '../../../bench/redis-server.ts'
-import { aSilentProxy, listenHere } from '../../support/silent-proxy.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 
