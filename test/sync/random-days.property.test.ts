@@ -12,8 +12,8 @@ import { RandomService, SEARCHES } from '../support/random-answers.ts'
 import { seeds } from '../support/seeds.ts'
 import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from '../support/untruths.ts'
 
-/** Histories of some days each; a thirtieth of them in `npm test`. */
-const HISTORIES = seeds(400, { every: 30 })
+/** Histories of some days each; a fiftieth of them in `npm test`. */
+const HISTORIES = seeds(400, { least: 8, every: 50 })
 
 test('over random days of services that change, fail and lie, the mirror and its reports contain nothing wrong', async () => {
   const endings = new Set<string>()
