@@ -146,13 +146,16 @@ if (!isEmbedded) {
     await gate.reached
     await worker.said(({ msg }) => msg === 'run put off')
     await worker.ran('initech', 'retry')
-    const shown = async () => JSON.parse((await runCommand(queueCommand, ['--json', '--config', place.config])).stdout)
-    const isDelayed = ({ state }: { state: string }) => state === 'delayed'
-    await expect.poll(async () => (await shown()).jobs.filter(isDelayed).length).toBe(2)
-    const { jobs, paused } = await shown()
+    let shown: { jobs: { organization: string; state: string }[]; paused: unknown } = { jobs: [], paused: [] }
+    const countDelayed = async () => {
+      shown = JSON.parse((await runCommand(queueCommand, ['--json', '--config', place.config])).stdout)
+      return shown.jobs.filter(({ state }) => state === 'delayed').length
+    }
+    await expect.poll(countDelayed).toBe(2)
+    const { jobs, paused } = shown
     gate.open()
 
-    const byOrganization = new Map(jobs.map((job: { organization: string }) => [job.organization, job]))
+    const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
     const worksHere = { host: hostname(), process: pid }
     expect(byOrganization.get('acme')).toMatchObject({
       ...{ state: 'running', worker: worksHere, percent: expect.any(Number) },
