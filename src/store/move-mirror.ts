@@ -1,5 +1,5 @@
 import { Interrupted } from '../errors/errors.ts'
-import { either, joined, type Part, quoted, secondOf, sql, type Sql, text } from './port/sql.ts'
+import { either, greatest, joined, type Part, quoted, secondOf, sql, type Sql, text } from './port/sql.ts'
 import type { Session } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { COLUMNS, NUMBERED } from './schema/schema.ts'
@@ -37,15 +37,11 @@ const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'
 
 /** Columns with numbers of rows of customers: one, many in bytes, or how far a table was worked through. */
 const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'place'>> = {
-  'customers.row_id': 'row',
-  'held_rows.row_id': 'row',
-  'absences.row_id': 'row',
-  'edited_customers.row_id': 'row',
-  'windows.row_ids': 'rows',
-  'lists.row_ids': 'rows',
-  'lists.later_rows': 'rows',
-  'lists.pending_rows': 'rows',
-  'privacy_policies.next_row': 'place',
+  row_id: 'row',
+  row_ids: 'rows',
+  later_rows: 'rows',
+  pending_rows: 'rows',
+  next_row: 'place',
 }
 
 type Row = Readonly<Record<string, Part>>
@@ -165,13 +161,13 @@ async function insert(to: Session, { name, columns }: Table, rows: readonly Row[
 const GENERATED = 'is_active'
 
 /** A row as the other mirror has it. Numbers of rows grow by `base`; 0 and below mean no row. */
-function carriedRow(row: Row, { name, columns }: Table, base: number): Row {
+function carriedRow(row: Row, { columns }: Table, base: number): Row {
   const of = (number: number) => (number <= 0 ? number : number + base)
   const carried = (column: string): Part => {
     const value = row[column]
     // A server has a fraction of a second there.
     if (column === 'created_at_utc' && typeof value === 'string') return secondOf(value)
-    const kind = base === 0 ? undefined : ROW_NUMBERS[`${name}.${column}`]
+    const kind = base === 0 ? undefined : ROW_NUMBERS[column]
     if (kind === 'place' && row['next_table'] !== 'customers') return value
     if (kind === 'rows' && value instanceof Uint8Array) return rowIdsFrom(rowIdsIn(Buffer.from(value)).map(of))
     return kind !== undefined && typeof value === 'number' ? of(value) : value
@@ -180,41 +176,27 @@ function carriedRow(row: Row, { name, columns }: Table, base: number): Row {
 }
 
 /**
- * What is added to the row numbers of each organization: in a file no two organizations share one, and a server counts them for each. Numbers
- * of rows that are gone count too.
+ * What is added to the row numbers of each organization: in a file no two organizations share one, and a server counts them for each, from
+ * the highest of its customers and of those edited or deleted since its list was stored.
  */
 async function basesIn(copying: Copying): Promise<(row: Row) => number> {
   const { from, to } = copying
   if (to.kind === 'postgres') return () => 0
-  const highest = new Map<string, number>()
-  const note = (organization: string, number: number) =>
-    void highest.set(organization, Math.max(number, highest.get(organization) ?? 0))
+  const numbered = tablesOf(copying).filter(({ columns }) => columns.includes('row_id'))
+  const highest = numbered.map(({ name }) =>
+    text(`SELECT organization, max(row_id) AS row_id FROM ${name} GROUP BY organization`),
+  )
+  const found = await from.all<{ organization: string; last: number }>(sql`
+    SELECT organization, max(row_id) AS last FROM (${joined(highest, ' UNION ALL ')}) AS highest GROUP BY organization ORDER BY organization`)
+  const bases = new Map<Part, number>()
+  let base = 0
+  for (const { organization, last } of found) {
+    bases.set(organization, base)
+    base += last
+  }
   const runs = await from.all<{ id: number; organization: string }>(sql`SELECT id, organization FROM runs`)
-  const organizations = new Map(runs.map(({ id, organization }) => [id, organization]))
-  const nameOf = ({ organization, run_id }: Row) => shown(organization) || (organizations.get(Number(run_id)) ?? '')
-  for (const table of tablesOf(copying)) {
-    const { name, key, columns } = table
-    const lists = columns.filter((column) => ROW_NUMBERS[`${name}.${column}`] === 'rows')
-    if (columns.includes('row_id')) {
-      const most = sql`SELECT organization, max(row_id) AS number FROM ${text(name)} GROUP BY organization`
-      for (const { organization, number } of await from.all<{ organization: string; number: number }>(most))
-        note(organization, number)
-    } else if (lists.length > 0)
-      for await (const rows of pagesOf(from, { ...table, columns: [...new Set([...key, ...lists])] }, copying))
-        for (const row of rows)
-          for (const list of lists) for (const number of numbersIn(row[list])) note(nameOf(row), number)
-  }
-  const bases = new Map<string, number>()
-  let last = 0
-  for (const [organization, number] of [...highest].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-    bases.set(organization, last)
-    last += number
-  }
-  return (row) => bases.get(nameOf(row)) ?? 0
-}
-
-function numbersIn(value: Part): number[] {
-  return value instanceof Uint8Array ? rowIdsIn(Buffer.from(value)) : []
+  const organizations = new Map<Part, string>(runs.map(({ id, organization }) => [id, organization]))
+  return ({ organization, run_id }) => bases.get(organization ?? organizations.get(run_id)) ?? 0
 }
 
 function isSame(one: Part, other: Part): boolean {
@@ -231,20 +213,20 @@ function plain(value: Part): Part {
 /** Goes on with the numbers after the highest that was ever given. */
 async function continueNumbers(from: Session, to: Session) {
   for (const [table, column] of NUMBERED) {
+    const sequence = `${table}_${column}_seq`
     const given = either(
       sql`(SELECT seq FROM sqlite_sequence WHERE name = ${table})`,
-      sql`(SELECT CASE WHEN is_called THEN last_value END FROM ${text(`${table}_${column}_seq`)})`,
+      sql`(SELECT CASE WHEN is_called THEN last_value END FROM ${text(sequence)})`,
     )
-    const highest = sql`SELECT coalesce(${given}, 0) AS given, coalesce(max(${text(column)}), 0) AS held FROM ${text(table)}`
-    const found = await from.first<{ given: number; held: number }>(highest)
-    const number = Math.max(found?.given ?? 0, found?.held ?? 0)
+    const highest = greatest(sql`coalesce(${given}, 0)`, sql`coalesce(max(${text(column)}), 0)`)
+    const number =
+      (await from.first<{ number: number }>(sql`SELECT ${highest} AS number FROM ${text(table)}`))?.number ?? 0
     if (number === 0) continue
     if (to.kind === 'sqlite') await to.run(sql`DELETE FROM sqlite_sequence WHERE name = ${table}`)
-    await to.run(
-      sql`${either(
-        sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${number} AS INTEGER))`,
-        sql`SELECT setval(${`${table}_${column}_seq`}::regclass, ${number})`,
-      )}`,
+    const goOn = either(
+      sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${number} AS INTEGER))`,
+      sql`SELECT setval(${sequence}::regclass, ${number})`,
     )
+    await to.run(sql`${goOn}`)
   }
 }
