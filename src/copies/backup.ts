@@ -43,20 +43,17 @@ export async function makeBackup(
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
     const takenAt = sqlTime(nowMs)
-    const unsound = (what: string) => {
-      const said = `${what}. No backup was made, and those from before were left as they are`
-      return mirrorFault(mirror, { fault: 'damaged', said })
-    }
     return await writeFor(file, async ({ path, place }) => {
-      const customers = await copyChecked(source, path, { signal, unsound }, (db) => {
-        db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
-        db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
-      })
+      const unsound = (what: string) => {
+        const said = `${what}. No backup was made, and those from before were left as they are`
+        return mirrorFault(mirror, { fault: 'damaged', said })
+      }
+      const customers = await copyChecked(source, path, { signal, unsound, takenAt })
       const bytes = statSync(path).size
-      const kept = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
-      replaceKeeping(kept === undefined ? [] : [{ file, kept }], place)
-      const newest = { file, at: takenAt, replaced: kept, most: (keep ?? 1) - 1 }
-      const removed = keep === undefined ? [] : removeTooMany(newest, (older) => backupTakenAt(older) !== undefined)
+      const replaced = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
+      replaceKeeping(replaced === undefined ? [] : [{ file, kept: replaced }], place)
+      const isBackup = (older: string) => backupTakenAt(older) !== undefined
+      const removed = keep === undefined ? [] : removeTooMany({ file, at: takenAt, replaced, most: keep - 1 }, isBackup)
       return { file, takenAt, bytes, customers, removed }
     })
   } catch (error) {
@@ -71,27 +68,21 @@ export async function makeBackup(
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
+type Checking = { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string }
+
 /**
- * Copies one state of a mirror into the file at `path`, while runs go on writing: the copy is made within one read transaction,
- * because SQLite would otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in
- * the mirror alone, are deleted there, and `work` is done. Returns how many customers it has. Throws `unsound` for a damaged one, and Interrupted
- * after an abort.
+ * Copies one state of a mirror into the file at `path`, while runs go on writing: within one read transaction, because SQLite would
+ * otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in the mirror
+ * alone, are deleted there, and one with `takenAt` is marked as a backup. Returns how many customers it has. Throws what `unsound` returns
+ * for a damaged one, and Interrupted after an abort.
  */
-export async function copyChecked(
-  source: OpenedToRead,
-  path: string,
-  { signal, unsound }: { signal: AbortSignal; unsound: (what: string) => Error },
-  work: (db: Database.Database) => void = () => {},
-): Promise<number> {
-  const requireGoing = () => {
+export async function copyChecked(source: OpenedToRead, path: string, { signal, unsound, takenAt }: Checking) {
+  const progress = () => {
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
+    return PAGES_AT_ONCE
   }
   source.db.exec('BEGIN')
   try {
-    const progress = () => {
-      requireGoing()
-      return PAGES_AT_ONCE
-    }
     await source.db.backup(path, { progress }).catch((error: unknown) => {
       throw withoutFolder(error)
     })
@@ -101,11 +92,13 @@ export async function copyChecked(
       copy.pragma('journal_mode = DELETE')
       const [damage] = findDamage(copy)
       if (damage !== undefined) throw unsound(damage)
-      copy.transaction(() => {
-        copy.exec('DELETE FROM leases')
-        work(copy)
-      })()
-      requireGoing()
+      copy.exec('BEGIN; DELETE FROM leases')
+      if (takenAt !== undefined) {
+        copy.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
+        copy.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
+      }
+      copy.exec('COMMIT')
+      progress()
       return numberIn(copy, 'SELECT COUNT(*) FROM customers')
     } finally {
       copy.close()
@@ -126,8 +119,8 @@ function requireBackupTarget(file: string, mirror: string): void {
   requirePlace(file, { mirror, example: 'customers.db' })
   requireOwnFolder(dirname(file), 'backup')
   requireNoJournals(file)
-  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
-  if (!isThere || kindOfFile(file) === 'empty' || backupTakenAt(file) !== undefined) return
+  const isFree = (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
+  if (isFree || backupTakenAt(file) !== undefined) return
   throw refused(
     file,
     'is there already, and is not a backup made by this command. It was left as it is; name another file',
@@ -142,7 +135,7 @@ export function markIn(db: Database.Database): string | undefined {
   return hasTable(db, MARK) ? db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get() : undefined
 }
 
-/** The moment of which the file at `path` is a backup; undefined for every other file. Nothing is made beside it. */
+/** The moment of which the file at `path` is a backup; undefined where there is another file, or none. Nothing is made beside it. */
 function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   if (kindOfFile(path) !== 'mirror' || hasWal(path)) return undefined

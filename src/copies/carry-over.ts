@@ -1,12 +1,13 @@
-import type Database from 'better-sqlite3'
+import { mirrorFault } from '../errors/faults.ts'
 import { uuidsIn } from '../model/customer.ts'
 import { idHash } from '../privacy/forgotten.ts'
 import { purgeCustomer } from '../store/forget.ts'
-import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
+import { isWhole, openDatabase } from '../store/sqlite/open-database.ts'
+import { numberIn } from './open-to-read.ts'
 import { mirroredIn } from './organizations.ts'
 import { lastNumber } from './selection.ts'
-
-type Db = Database.Database
 
 export type CarriedOver = {
   /** Whether readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
@@ -17,87 +18,117 @@ export type CarriedOver = {
   unrecognized: number
   /** Organizations that the replaced mirror does not have: they were renamed or forgotten after the backup. */
   onlyInBackup: string[]
+  /** In the restored mirror. */
+  customers: number
+  organizations: number
 }
 
 /**
- * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
- * `updated_at`, and who is forgotten. Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember
- * them, so numbers go on from the time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
+ * Takes from the mirror that is about to be replaced, where it can be read, what must not go back in time: the numbers of changes and runs,
+ * the greatest `updated_at`, and who is forgotten. It goes into the copy of the backup at `path`; nothing is left there of the forgotten.
  */
-export async function carryOver(from: Db | undefined, to: Db, nowMs: number): Promise<CarriedOver> {
+export async function carryInto(path: string, replaced: Connection | undefined, nowMs: number): Promise<CarriedOver> {
+  const restored = openDatabase(path, 'write')
+  try {
+    restored.pragma('journal_mode = DELETE')
+    // What is deleted is overwritten in the file. An error closes it, and it is not used.
+    restored.pragma('secure_delete = ON')
+    restored.exec('BEGIN')
+    // Nothing of a mirror of another version, or without all of its tables, can be carried over.
+    const from = replaced !== undefined && isWhole(replaced) ? replaced : undefined
+    const feed = carryFeed(from, restored, nowMs)
+    const forgotten = await carryForgotten(from, restored)
+    restored.exec('COMMIT')
+    // Earlier values of forgotten customers may stand in free space of the backup.
+    if ((forgotten.forgotten ?? 0) > 0 && !purge(restored)) {
+      const said = 'what is left of forgotten customers could not be erased. Nothing was restored'
+      throw mirrorFault(path, { fault: 'full', said })
+    }
+    const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
+    const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
+    return { ...feed, ...forgotten, customers, organizations }
+  } finally {
+    restored.close()
+  }
+}
+
+/**
+ * Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember them, so numbers go on from the
+ * time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
+ */
+function carryFeed(from: Connection | undefined, to: Connection, nowMs: number) {
   const restored = mirroredIn(to)
   const known = from === undefined ? restored : mirroredIn(from)
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  const given = (table: string) => Math.max(...[to, from].map((db) => (db === undefined ? 0 : lastNumber(db, table))))
-  const stamp = textIn(from, 'SELECT updated_at FROM last_update')
-  const isBehind =
-    given('changes') > lastNumber(to, 'changes') || stamp > textIn(to, 'SELECT updated_at FROM last_update')
+  const given = (table: string) => Math.max(lastNumber(to, table), from === undefined ? 0 : lastNumber(from, table))
+  const [then, now] = [stateOf(to), from === undefined ? undefined : stateOf(from)]
+  const isBehind = given('changes') > lastNumber(to, 'changes') || (now?.stamp ?? '') > (then?.stamp ?? '')
   // Every mirror makes a key for itself, which its backups have too.
-  const isAnother = from === undefined || textIn(from, KEY) !== textIn(to, KEY)
+  const isAnother = from === undefined || now?.key !== then?.key
   // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
   const feedGoesBack = isBehind || isAnother || onlyInBackup.length > 0
-  // A reader who has read all of the replaced feed has read less than one number more.
-  setLastNumber(to, 'changes', Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0))
-  setLastNumber(to, 'runs', Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0))
-  setLastNumber(to, 'forgotten', given('forgotten'))
-  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(stamp)
+  const numbers: Readonly<Record<string, number>> = {
+    // A reader who has read all of the replaced feed has read less than one number more.
+    changes: Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0),
+    runs: Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0),
+    forgotten: given('forgotten'),
+  }
+  for (const [table, seq] of Object.entries(numbers)) {
+    to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
+    to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
+  }
+  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(now?.stamp ?? '')
   if (feedGoesBack) {
     // Readers of an organization that came after the backup have rows of it, too.
     const came = known.filter((id) => from !== undefined && nameInBackup(from, to, id) === id)
     to.prepare(
       `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
        ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
-    ).run(lastNumber(to, 'changes'), JSON.stringify([...restored, ...came]))
+    ).run(numbers['changes'], JSON.stringify([...restored, ...came]))
   }
-  const forgotten = from === undefined ? { forgotten: undefined, unrecognized: 0 } : await carryForgotten(from, to)
-  return { feedGoesBack, ...forgotten, onlyInBackup }
+  return { feedGoesBack, onlyInBackup }
 }
 
-const KEY = 'SELECT hex(key) FROM fingerprint_key'
-
-function textIn(db: Db | undefined, statement: string): string {
-  return db?.prepare<[], string>(statement).pluck().get() ?? ''
-}
-
-function setLastNumber(db: Db, table: string, seq: number): void {
-  db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
+function stateOf(db: Connection) {
+  const state = 'SELECT hex(key) AS key, updated_at AS stamp FROM last_update LEFT JOIN fingerprint_key'
+  return db.prepare<[], { key: string | null; stamp: string }>(state).get()
 }
 
 /** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
-async function carryForgotten(from: Db, to: Db): Promise<{ forgotten: number; unrecognized: number }> {
-  const keysIn = (db: Db) =>
-    db.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys').all()
-  const addKey = to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)')
+async function carryForgotten(from: Connection | undefined, to: Connection) {
+  if (from === undefined) return { forgotten: undefined, unrecognized: 0 }
+  const keys = 'SELECT organization, key FROM forgotten_keys'
+  const keysIn = (db: Connection) => db.prepare<[], { organization: string; key: Buffer }>(keys).all()
+  const rows = 'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?'
+  const forgottenIn = (db: Connection, organization: string) =>
+    db.prepare<[string], { hash: string; forgotten_at: string }>(rows).all(organization)
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  )
-  const has = to.prepare('SELECT 1 FROM forgotten WHERE organization = ? AND hash = ?')
-  const hashes = from.prepare<[string], { hash: string; forgotten_at: string }>(
-    'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?',
   )
   const carried = { forgotten: 0, unrecognized: 0 }
   for (const { organization, key } of keysIn(from)) {
     const name = nameInBackup(from, to, organization)
     const ofBackup = keysIn(to).find((one) => one.organization === name)?.key
-    if (ofBackup === undefined) addKey.run(name, key)
+    if (ofBackup === undefined)
+      to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(name, key)
     const isSameKey = ofBackup?.equals(key) ?? true
-    const fresh = hashes.all(organization).filter(({ hash }) => !isSameKey || has.get(name, hash) === undefined)
+    const there = new Set(isSameKey ? forgottenIn(to, name).map(({ hash }) => hash) : [])
+    const fresh = forgottenIn(from, organization).filter(({ hash }) => !there.has(hash))
     const known = fresh.length === 0 ? new Map<string, string>() : idsByHash(to, name, key)
     for (const { hash, forgotten_at } of fresh) {
       const id = known.get(hash)
       // A hash under the key of a mirror that was begun anew is of use only where the backup shows whose it is.
-      if (isSameKey || id !== undefined)
-        add.run(name, id === undefined ? hash : idHash(ofBackup ?? key)(id), forgotten_at)
-      if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
       carried[isSameKey || id !== undefined ? 'forgotten' : 'unrecognized'] += 1
+      if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
+      const ownHash = id === undefined || isSameKey ? hash : idHash(ofBackup ?? key)(id)
+      if (isSameKey || id !== undefined) add.run(name, ownHash, forgotten_at)
     }
   }
   return carried
 }
 
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
-function nameInBackup(from: Db, to: Db, organization: string): string {
+function nameInBackup(from: Connection, to: Connection, organization: string): string {
   const runs = from.prepare<[string]>('SELECT id, started_at FROM runs WHERE organization = ? ORDER BY id')
   const inBackup = to.prepare<[string], string>(
     `SELECT runs.organization FROM json_each(?) AS known
@@ -111,7 +142,7 @@ function nameInBackup(from: Db, to: Db, organization: string): string {
  * The ids in the rows of an organization, by their hashes. A record that could not be kept may have its id in any form, or name another one;
  * a certificate names who was found.
  */
-function idsByHash(db: Db, organization: string, key: Buffer): Map<string, string> {
+function idsByHash(db: Connection, organization: string, key: Buffer): Map<string, string> {
   const texts = db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization

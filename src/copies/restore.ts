@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
@@ -8,15 +7,15 @@ import { isMissing, makeFolder } from '../machine/folders.ts'
 import type { Clocks } from '../model/organizations.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
-import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
+import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { heldLeases } from '../store/runs/lease.ts'
-import { connect } from '../store/sqlite/connect.ts'
-import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
+import { connect, type Connection } from '../store/sqlite/connect.ts'
+import { isWhole, requireRegularFile } from '../store/sqlite/open-database.ts'
 import { copyChecked, isDamage, markIn } from './backup.ts'
-import { carryOver } from './carry-over.ts'
+import { carryInto } from './carry-over.ts'
 import { LeftUndone } from './copy-error.ts'
 import { listOlder, olderName, replaceKeeping } from './older-files.ts'
-import { isMirror, lookBeside, numberIn, openToRead } from './open-to-read.ts'
+import { isMirror, lookBeside, openToRead } from './open-to-read.ts'
 import { isSame } from './target-place.ts'
 import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 
@@ -36,17 +35,18 @@ export type Restored = Awaited<ReturnType<typeof restoreMirror>>
  * after an abort; nothing is changed then.
  */
 export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Clocks & { signal: AbortSignal }) {
-  const { file, force } = plan
+  const { file } = plan
   if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
   // Its place is not the name of a link to it.
   const mirror = isMissing(plan.mirror) ? plan.mirror : lookBeside(plan.mirror, () => realpathSync(plan.mirror))
+  const locking = { force: plan.force, ...clocks }
   const source = openToRead(file, { asMade: true })
   try {
     if (!isMirror(source.db)) throw new MirrorUnusable(`${file}: ${NO_BACKUP}`, { code: 'foreign' })
     if (isSame(file, mirror))
       throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
     // Before a long copy, and again at its end.
-    ;(await lockMirror(mirror, { force, ...clocks }))?.close()
+    ;(await lockMirror(mirror, locking))?.close()
     makeFolder(dirname(mirror))
     const unsound = (what: string) =>
       new MirrorUnusable(
@@ -54,9 +54,9 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
         { code: 'damaged' },
       )
     const write = async (unfinished: Unfinished) => {
-      const takenAt = markIn(source.db)
       await copyChecked(source, unfinished.path, { signal, unsound })
-      return { mirror: plan.mirror, file, takenAt, ...(await swap(mirror, unfinished, { force, ...clocks })) }
+      const restored = await swap(mirror, unfinished, locking)
+      return { mirror: plan.mirror, file, takenAt: markIn(source.db), ...restored }
     }
     return await writeFor(mirror, write, { busy: (cause) => inUse(mirror, 'another restore is under way', cause) })
   } catch (error) {
@@ -86,11 +86,11 @@ type Locking = Clocks & { force: boolean }
  * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file, or where it is too damaged to be locked
  * and `force` is given. Throws MirrorUnusable `busy` for any program that has the file open, and OrganizationLeased for a run that has a lease.
  */
-async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<Database.Database | undefined> {
+async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<Connection | undefined> {
   if (isMissing(file)) return undefined
   requireRegularFile(file)
   if (statSync(file).size === 0) return undefined
-  let db: Database.Database | undefined
+  let db: Connection | undefined
   try {
     db = connect(file, { fileMustExist: true, timeout: 500 })
     // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
@@ -127,9 +127,7 @@ async function swap(mirror: string, { path, place }: Unfinished, locking: Lockin
   const locked = await lockMirror(mirror, locking)
   try {
     const hadMirror = !isMissing(mirror)
-    // Nothing of a mirror of another version, or without all of its tables, can be carried over.
-    const replaced = locked !== undefined && isWhole(locked) ? locked : undefined
-    const carried = await carryInto(path, { replaced, mirror, nowMs: locking.nowMs })
+    const carried = await carryInto(path, locked, locking.nowMs)
     // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
     if (hadMirror && process.getuid?.() === 0) chownSync(path, statSync(mirror).uid, statSync(mirror).gid)
     const kept = olderName(replacedName(mirror), sqlTime(locking.nowMs))
@@ -143,33 +141,6 @@ async function swap(mirror: string, { path, place }: Unfinished, locking: Lockin
     return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
     locked?.close()
-  }
-}
-
-async function carryInto(
-  path: string,
-  { replaced, mirror, nowMs }: { replaced: Database.Database | undefined; mirror: string; nowMs: number },
-) {
-  const restored = openDatabase(path, 'write')
-  try {
-    restored.pragma('journal_mode = DELETE')
-    // What is deleted is overwritten in the file. An error closes it, and it is not used.
-    restored.pragma('secure_delete = ON')
-    restored.exec('BEGIN')
-    const carried = await carryOver(replaced, restored, nowMs)
-    restored.exec('COMMIT')
-    // Earlier values of forgotten customers may stand in free space of the backup.
-    if ((carried.forgotten ?? 0) > 0 && !purge(restored))
-      throw mirrorFault(
-        mirror,
-        { fault: 'full', said: 'what is left of forgotten customers could not be erased' },
-        { kept: AS_IT_WAS },
-      )
-    const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
-    const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
-    return { ...carried, customers, organizations }
-  } finally {
-    restored.close()
   }
 }
 
