@@ -101,6 +101,19 @@ test('a settled scan marks absent customers as missing, and removes those absent
   expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
 })
 
+test.each<[Proof, Proof]>([
+  ['proven', 'settled'],
+  ['settled', 'proven'],
+  ['settled', 'settled'],
+])('a %s absence and a %s one remove no customer whose absence no search confirms', async (first, second) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL_FIVE)
+  await night(mirror, 2, WITHOUT_2, { proof: first })
+
+  expect(await night(mirror, 3, WITHOUT_2, { proof: second })).toMatchObject({ missing: 1, removed: 0 })
+  expect(fateOf(mirror, 2)).toBe('missing')
+})
+
 test('an unproven scan that came to the end of the list counts too: three in a row and a confirmation remove', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
