@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { LeftUndone } from './copy-error.ts'
-import { inMirrorFile, JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
+import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
 import { writeFor } from './written-file.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { mirrorFault } from '../errors/faults.ts'
@@ -41,7 +41,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
     return await writeFor(file, async ({ path, place }) => {
       const { moved, copied } = await server.read(async (session) => {
         await requireAllRows(session)
-        const runs = await runsAtRest(session, moving)
+        const runs = await latestAtRest(session, moving)
         const db = openDatabase(path, 'write')
         try {
           writeWithoutWaiting(db)
@@ -55,7 +55,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
           db.close()
         }
       })
-      requireLatest(copied, await server.read(latestRun))
+      await server.read(async (session) => latestAtRest(session, moving, copied))
       requireFree(file)
       place()
       return moved
@@ -79,7 +79,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
   try {
     db.exec('BEGIN')
     const from = sqliteSession(db)
-    const copied = await runsAtRest(from, moving)
+    const copied = await latestAtRest(from, moving)
     const server = await openServer(to, 'write', opening)
     try {
       return await server.write(async (session) => {
@@ -88,7 +88,9 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
         await session.run(sql`LOCK TABLE runs, leases IN EXCLUSIVE MODE`)
         const moved = await carry({ from, to: session, fromPlace: file, toPlace: shownMirror(to) }, moving)
         for (const name of MOVED_TABLES) await session.run(text(`ANALYZE ${name}`))
-        requireLatest(copied, await inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
+        // What the file holds now, and a new state of it should the server have this done again.
+        db.exec('COMMIT; BEGIN')
+        await latestAtRest(from, moving, copied)
         return moved
       })
     } finally {
@@ -99,26 +101,21 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
   }
 }
 
-/** The latest run. Throws OrganizationLeased for one under way: what it saves after the state that is copied would be lost. */
-async function runsAtRest(session: Session, clocks: Clocks): Promise<number> {
+/**
+ * The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost.
+ */
+async function latestAtRest(session: Session, clocks: Clocks, copied?: number): Promise<number> {
   const [held] = await heldLeases(session, clocks)
-  if (held === undefined) return latestRun(session)
+  const runs = sql`SELECT coalesce(max(id), 0) AS latest FROM runs`
+  const latest = (await session.first<{ latest: number }>(runs))?.latest ?? 0
+  if (held === undefined && latest === (copied ?? latest)) return latest
+  const found =
+    held === undefined
+      ? `Run ${latest} began while the mirror was copied, so nothing was moved.`
+      : `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed.`
   throw new OrganizationLeased(
-    `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed. ${STOP}; a run that died ` +
-      'is given up after a minute.',
+    `${found} Stop the worker and whatever else starts runs, then try again; a run that died is given up after a minute.`,
   )
-}
-
-const STOP = 'Stop the worker and whatever else starts runs, then try again'
-
-async function latestRun(session: Session): Promise<number> {
-  return (await session.first<{ id: number }>(sql`SELECT coalesce(max(id), 0) AS id FROM runs`))?.id ?? 0
-}
-
-/** Throws OrganizationLeased where a run began after the state that was copied. */
-function requireLatest(copied: number, run: number): void {
-  if (run === copied) return
-  throw new OrganizationLeased(`Run ${run} began while the mirror was copied, so nothing was moved. ${STOP}.`)
 }
 
 /** Copies all of a mirror, and compares it. The caller holds a transaction in each. */
