@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import { listCopiesLeft } from '../../src/copies/copies-left.ts'
-
 import { aMirror } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { aWorkplace } from '../support/workplace.ts'

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-
 import { type CustomersFilter, readCustomers } from '../../src/copies/read-rows.ts'
-
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, type Row } from '../support/mirror-file.ts'
 import { DAY_MS, night, scanEnding } from '../store/nights.ts'

@@ -34,9 +34,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     expect(unnamed.stdout).not.toContain('"email"')
     expect(await runAsOther(['query', '--mirror', plain, '--search', 'x'], dirname(plain))).toMatchObject({ code: 2 })
   })
-})
 
-describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test('a mirror with a journal that was left behind ends with 7, and a sentence that names the journal', async () => {
     const source = await aMirrorForOthers()
     aWriter(source).exec(`DELETE FROM customers WHERE row_id > 3`)
@@ -89,9 +87,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     expect(code).toBe(5)
     expect(stderr).toMatch(/was written while it was read, so the rows may not belong together\. Try again/)
   })
-})
 
-describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test.skipIf(OTHER_USER?.uid === undefined).each([
     ['a mirror', ''],
     ['a journal of a mirror', '-wal'],

@@ -7,7 +7,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
 import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
-
 import { childProgram } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

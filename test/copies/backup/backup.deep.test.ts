@@ -5,9 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { publishCommand } from '../../../src/cli/publish.ts'
-
 import { aWriter, backUp } from '../../support/backing-up.ts'
-
 import { aMirroredWorkplace } from '../../support/commands.ts'
 import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { LAUNCHER } from '../../support/run-cli.ts'
@@ -49,9 +47,7 @@ describe('the command', () => {
 
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
   })
-})
 
-describe('the command', () => {
   test('a copy for readers is no mirror to make a backup of', async () => {
     const here = await aMirroredWorkplace()
     const copy = join(here.folder, 'copies', 'customers.db')

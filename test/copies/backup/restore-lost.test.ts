@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-
 import { expect, onTestFinished, test } from 'vitest'
 import { restoredText } from '../../../src/cli/backup.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
@@ -8,7 +7,6 @@ import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
-
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { replacedMirrors } from '../../../src/copies/restore.ts'
 

@@ -4,10 +4,8 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
-
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
-
 import {
   aBackedUpWorkplace,
   aBackup,

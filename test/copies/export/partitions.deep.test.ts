@@ -86,9 +86,7 @@ describe('an export that does not reach its end', () => {
     }
     expect((await run()).code).toBe(0)
   })
-})
 
-describe('an export that does not reach its end', () => {
   test('because it was killed: the next one removes its remains', async () => {
     const { folder, run } = await anExportedMirror()
     const names = [

@@ -15,7 +15,6 @@ import {
   partsIn,
 } from '../../support/exported-files.ts'
 import { runCommand } from '../../support/run-command.ts'
-
 import { lookAtFolder } from '../../../src/copies/objects/folder.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'

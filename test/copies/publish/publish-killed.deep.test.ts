@@ -1,10 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { publishApart } from '../../../src/copies/publish-apart.ts'
-
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror } from '../../support/mirror-file.ts'

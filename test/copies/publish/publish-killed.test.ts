@@ -6,11 +6,9 @@ import { hrtime } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-
 import { failedText } from '../../../src/cli/output/advice.ts'
 import { digestOfFile } from '../../../src/copies/written-file.ts'
 import { programBeside } from '../../../src/machine/process-apart.ts'
-
 import { publishCopies } from '../../../src/copies/publish.ts'
 import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
 import { night } from '../../store/nights.ts'

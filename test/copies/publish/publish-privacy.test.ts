@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-
 import { describe, expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
@@ -8,7 +7,6 @@ import { DAY_MS, night } from '../../store/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, START_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
-
 import { requireHidden } from '../../../src/copies/publish.ts'
 import { isHiddenBy } from '../../../src/privacy/privacy-policy.ts'
 

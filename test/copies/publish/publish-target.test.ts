@@ -10,11 +10,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-
 import { publishCopies } from '../../../src/copies/publish.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { night } from '../../store/nights.ts'
 import { aCustomer, anEnding, aPage, customers, START_MS } from '../../support/builders.ts'

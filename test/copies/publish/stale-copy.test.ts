@@ -12,18 +12,29 @@ import { aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publis
 
 const CLOCKS = { nowMs: START_MS + 3_600_000, monotonicMs: 0 }
 
-test('a copy that holds a forgotten customer is stale, without a run, and is not kept beside the new one', async () => {
+test.each([
+  [
+    'holds a forgotten customer',
+    4,
+    (mirror: Mirror) => mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS }),
+  ],
+  [
+    'has an organization as active that was retired',
+    0,
+    async (mirror: Mirror) => (await organizationsOf(mirror.file)).retire('acme', CLOCKS),
+  ],
+])('a copy that %s is stale without a run, and is not kept beside the new one', async (_, left, change) => {
   const mirror = await aMirrorOfTwo()
   const plan = aSplitPlan(mirror.file, { keep: 3 })
-  const [acme] = publishAll(plan).copies
-  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  const file = publishAll(plan).copies[0]?.file ?? ''
+  await change(mirror)
   const stale = staleCopies(plan)
   publishAll({ ...plan, only: stale })
 
-  expect(stale).toEqual([acme?.file])
+  expect(stale).toEqual([file])
   expect(staleCopies(plan)).toEqual([])
-  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM customers')).toBe(4)
-  expect(olderCopies(acme?.file ?? '')).toEqual([])
+  expect(valueOf(file, 'SELECT count(*) FROM active_customers')).toBe(left)
+  expect(olderCopies(file)).toEqual([])
 })
 
 test('neither a forgotten customer nor a forgotten organization is kept in an older copy, although a night has passed', async () => {
@@ -59,19 +70,6 @@ test('a copy whose digest did not get its place is stale, and so is one whose di
   expect(staleCopies(plan)).toEqual([])
   rmSync(`${plan.file}.sha256`)
   expect(staleCopies(plan)).toEqual([plan.file])
-})
-
-test('a copy in which an organization is active that was retired since is stale', async () => {
-  const mirror = await aMirrorOfTwo()
-  const plan = aSplitPlan(mirror.file)
-  const [acme] = publishAll(plan).copies
-  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
-  const stale = staleCopies(plan)
-  publishAll({ ...plan, only: stale })
-
-  expect(stale).toEqual([acme?.file])
-  expect(staleCopies(plan)).toEqual([])
-  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM active_customers')).toBe(0)
 })
 
 async function aMirrorOfTwo() {

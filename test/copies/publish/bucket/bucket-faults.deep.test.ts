@@ -15,7 +15,6 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
-
 import { customers } from '../../../support/builders.ts'
 import { tamper } from '../../../support/mirror-file.ts'
 

@@ -16,7 +16,6 @@ import {
   type BucketRequest,
   PREFIX,
 } from '../../../support/bucket-server.ts'
-
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 import { storeError, openS3Store } from '../../../../src/copies/objects/s3-store.ts'
