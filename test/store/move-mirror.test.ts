@@ -6,9 +6,10 @@ import type { Database as Postgres, ServerSession as Session } from '../../src/s
 import { text } from '../../src/store/port/sql.ts'
 import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { COLUMNS } from '../../src/store/schema/schema.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { anEmptyMirror, pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 
 let server: PGlite
@@ -39,6 +40,7 @@ test('every table and every column of both stores is moved, or known to be made 
 
 test('a mirror goes to PostgreSQL and back, and every row and every number is as it was', async () => {
   const file = await aFullMirror()
+  tamper(file, `INSERT INTO windows VALUES (2, 0, 100, 100, 5, 1, 0, ?, '[]')`, rowIdsFrom([61, 0, -1]))
   const database = await aDatabase()
   const { file: returned } = await aSqliteMirror()
 
@@ -64,6 +66,8 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
   expect(await database.read((session) => session.all(text(LISTED)))).toEqual([
     { row_ids: '0100000029230000', later_rows: '000000000300000001000000', pending_rows: '020000002a230000' },
   ])
+  const first = valueOf(returned, `SELECT min(row_id) FROM customers WHERE organization = 'globex'`)
+  expect(valueOf(returned, 'SELECT row_ids FROM windows WHERE run_id = 2')).toEqual(rowIdsFrom([Number(first), 0, -1]))
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
 })
