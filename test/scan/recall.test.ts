@@ -126,6 +126,16 @@ test.each([
   expect(unread).toEqual([])
 })
 
+test.each<[string, (reads: WindowAnswer[]) => WindowAnswer[]]>([
+  ['no row', (reads) => reads.map((read) => ({ ...read, rows: [], total: 0 }))],
+  ['more rows than its size', (reads) => reads.map((read) => ({ ...read, perPage: 50 }))],
+])('a recorded window with %s is read again', (_, kept) => {
+  const { certificate, unread } = continued({ stopAfter: 1, kept })
+
+  expect(certificate).toMatchObject({ proof: 'proven', distinct: 1030 })
+  expect(unread).toEqual([])
+})
+
 test('a scan that is not done is unproven, because interrupted', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 400, order: 'id asc' })

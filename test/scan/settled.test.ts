@@ -102,3 +102,14 @@ test('equal pages settle never', () => {
   const { certificate } = scanOf(fixed, { size: 900, order: 'name', between: (list) => list.insert() })
   expect(certificate).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
 })
+
+test('an import of one second, ordered by time and then by id, is proven in at most 1.4 times the plain requests', () => {
+  const import1s = { size: 3000, order: 'created desc, id desc', createdSecondOf: () => 0 } as const
+
+  const { certificate, requests } = scanOf(honest, import1s)
+  const small = scanOf(honest, { ...import1s, size: 20 + 9 * 3, pageSize: 9 })
+
+  expect(certificate).toMatchObject({ proof: 'proven', basis: 'witness' })
+  expect(requests).toBeLessThanOrEqual(1.4 * 30)
+  expect(small.certificate.proof, 'pages in which order may be chance').toBe('settled')
+})
