@@ -180,7 +180,7 @@ export class Chain implements Stage {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
-    if (this.#gapAt !== undefined && read.start >= endOf(this.#gapAt)) return this.stop(this.#gapAt, 'not-found')
+    if (this.#gapAt !== undefined) return this.stop(this.#gapAt, 'not-found')
     // Without a total, a service that serves smaller pages than it says shows it by nothing else.
     if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
     if (left === undefined) return this.#link(read)
@@ -274,8 +274,7 @@ export class Chain implements Stage {
         return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
       }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
-      const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
-      return this.#conclude(isAtEnd ? undefined : 'link-broken')
+      return this.#conclude(isFixed ? undefined : 'link-broken')
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     this.#empty += 1
