@@ -1,4 +1,4 @@
-import { keyOf, type Span, type WindowAnswer } from '../scan/window.ts'
+import { keyOf, type ReadWindow, type Row, type Span } from '../scan/window.ts'
 
 /** The records that are expected in the list, in order. */
 export type ExpectedOrder = {
@@ -25,14 +25,13 @@ type Block = {
   readonly cut: Pick<Cut, 'start' | 'reach'>
   readonly at: number
   readonly place: number
-  readonly length: number
+  length: number
 }
 
 /** What an answer shows of the list, as far as its rows are expected. */
-export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected: ExpectedOrder): Cut {
-  const start = perPage * (window.page - 1)
-  const reach = start + rows.length
-  const isEnd = total === undefined ? rows.length < perPage : total === reach
+export function cutFrom(read: ReadWindow, rows: readonly Row[], expected: ExpectedOrder): Cut {
+  const { start, reach, total, window } = read
+  const isEnd = total === undefined ? rows.length < window.size : total === reach
   const keys = rows.map(keyOf)
   const nameless = [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
   // Forgotten customers and rejects have no row.
@@ -42,7 +41,7 @@ export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected
 }
 
 function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {
-  const blocks: { cut: Block['cut']; at: number; place: number; length: number }[] = []
+  const blocks: Block[] = []
   for (const [at, rowId] of rowIds.entries()) {
     const place = rowId === 0 ? -1 : expected.placeOf(rowId)
     if (place < 0) continue
@@ -138,7 +137,6 @@ function holesBetween(cuts: readonly Cut[], end: number): Span[] {
   return holes
 }
 
-/** The places of blocks, in order. */
 function placesOf(blocks: readonly Block[]): number[] {
   const places = blocks.flatMap(({ place, length }) => Array.from({ length }, (_, index) => place + index))
   return places.toSorted((one, other) => one - other)

@@ -1,4 +1,5 @@
 import type { Reason } from '../model/reasons.ts'
+import { SeenRows } from '../model/row-set.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'
@@ -73,6 +74,7 @@ export class QuickScan implements Scan {
   readonly #reasons = new Set<Reason>(['quick'])
   readonly #reads = new Map<RowKey, ReadWindow>()
   readonly #witnesses = new Witnesses()
+  readonly #seen = new SeenRows()
   #answers = 0
   #total: number | undefined
   #stoppedAt: StoppedAt | undefined
@@ -109,15 +111,21 @@ export class QuickScan implements Scan {
     yield* this.#findEnd()
     const probes = this.#probes()
     yield probes
-    yield* this.#explainGaps()
-    for (let looks = LOOKS; looks > 0 && this.#compared().stirs; looks -= 1) {
-      yield this.#between(probes.length)
-      yield* this.#explainGaps()
+    let found = yield* this.#explainGaps()
+    for (let looks = LOOKS; looks > 0 && found.stirs; looks -= 1) {
+      yield this.#between(found, probes.length)
+      found = yield* this.#explainGaps()
     }
   }
 
-  *#explainGaps(): Generator<readonly Window[], void> {
-    for (let questions = this.#questions(); questions.length > 0; questions = this.#questions()) yield questions
+  /** Returns the list as found when no page could explain more of it. */
+  *#explainGaps(): Generator<readonly Window[], Comparison> {
+    for (;;) {
+      const found = this.#compared()
+      const questions = this.#questions(found)
+      if (questions.length === 0) return found
+      yield questions
+    }
   }
 
   /** The end of the list is where the total says, which may change meanwhile. */
@@ -146,8 +154,7 @@ export class QuickScan implements Scan {
    * The windows to ask for next, at most one for each gap, the smallest gaps first. Gaps with more rows than expected come before the others:
    * customers that have moved stand there, and explain the gaps that they left.
    */
-  #questions(): Window[] {
-    const { gaps } = this.#compared()
+  #questions({ gaps }: Comparison): Window[] {
     const open = gaps.filter((gap) => !isExplained(gap) && !gap.isOneCut)
     const grown = this.#questionsOn(open.filter(({ expected, unread }) => unread > expected))
     return grown.length > 0 ? grown : this.#questionsOn(open)
@@ -187,8 +194,8 @@ export class QuickScan implements Scan {
   }
 
   /** The pages in the middle of the largest parts that are trusted. */
-  #between(most: number): Window[] {
-    const holes = this.#compared().gaps.flatMap((gap) => (isExplained(gap) ? gap.holes : []))
+  #between({ gaps }: Comparison, most: number): Window[] {
+    const holes = gaps.flatMap((gap) => (isExplained(gap) ? gap.holes : []))
     const affordable = Math.max(0, Math.min(most, this.#options.budget.left - FOR_SEARCHES))
     return largestFirst(holes)
       .slice(0, affordable)
@@ -202,18 +209,25 @@ export class QuickScan implements Scan {
     if (rows.length > perPage) return this.#reject(window, 'page-mismatch')
     const read = readOf(answer, this.#cuts.length)
     const { total } = read
+    for (const key of read.keys) this.#seen.add(key)
     if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
-    if (this.#isRepeated(read)) return this.#reject(window, 'repeated-page')
+    const [first = ''] = read.keys
+    const before = this.#reads.get(first)
+    // A stale cache serves the page it has under the numbers requested next.
+    if (before !== undefined && repeats(before, read)) return this.#reject(window, 'repeated-page')
+    this.#reads.set(first, read)
+    this.#witnesses.observe(read)
     // The first answer shows the largest page that is served.
     if (this.#cuts.length === 0) this.#size = Math.max(1, Math.min(perPage, this.#size))
     else if (perPage !== window.size) this.#refuseSizes()
     this.#total = total ?? this.#total
-    const cut = cutFrom({ ...answer, total }, this.#options.expected)
+    const cut = cutFrom(read, rows, this.#options.expected)
     const isShort = rows.length < perPage
     if (rows.length > 0) this.#reach = Math.max(this.#reach, cut.reach)
     this.#isEndMet ||= total === this.#reach || (isShort && (total ?? 0) <= this.#reach)
     if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
-    if (rows.length > 0 || cut.start === 0) this.#cuts = inOrder([...this.#cuts, cut])
+    if (rows.length > 0 || cut.start === 0)
+      this.#cuts = [...this.#cuts, cut].toSorted((one, other) => one.start - other.start || one.reach - other.reach)
   }
 
   failed(window: Window, failure: WindowFailure): void {
@@ -237,16 +251,6 @@ export class QuickScan implements Scan {
     if (this.#cuts.length === 0) this.#stoppedAt ??= { window, failure }
   }
 
-  /** A stale cache serves the page it has under the numbers requested next. */
-  #isRepeated(read: ReadWindow): boolean {
-    const [key = ''] = read.keys
-    const before = this.#reads.get(key)
-    if (before !== undefined && repeats(before, read)) return true
-    this.#reads.set(key, read)
-    this.#witnesses.observe(read)
-    return false
-  }
-
   get done(): boolean {
     return this.#isOver
   }
@@ -256,7 +260,7 @@ export class QuickScan implements Scan {
       ...NO_PROOF,
       reasons: this.#isOver ? [...this.#reasons] : ['interrupted', ...this.#reasons],
       requests: this.#answers,
-      distinct: new Set(this.#cuts.flatMap(({ rowIds }) => rowIds)).size,
+      distinct: this.#seen.size,
       total: this.#total,
       pageSize: this.#size,
       stoppedAt: this.#isOver ? this.#stoppedAt : undefined,
@@ -275,10 +279,6 @@ export class QuickScan implements Scan {
   #compared(): Comparison {
     return compare(this.#cuts, { end: this.#reach, expected: this.#options.expected.rowIds.length })
   }
-}
-
-function inOrder(cuts: readonly Cut[]): Cut[] {
-  return cuts.toSorted((one, other) => one.start - other.start || one.reach - other.reach)
 }
 
 function largestFirst(holes: readonly Span[]): Span[] {
