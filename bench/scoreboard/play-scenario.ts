@@ -136,7 +136,7 @@ type KeptPlaces = {
 /**
  * The customers that a settled scan must have read: those who stayed. With all others left out, every page is a piece of one sequence
  * that never changes, and two pages that share a customer who did not move leave no gap in it. So a customer who stayed may be
- * unread only between two pages that share customers of whom all moved.
+ * unread only between two pages whose shared customers all moved.
  */
 function owedBySettled({ stayed, moved }: KeptPlaces, pages: readonly PageRead[]): ReadonlySet<string> {
   const unread = stayed.difference(new Set(pages.flat()))
@@ -151,7 +151,7 @@ type Piece = { first: number; last: number }
 
 type Seam = { one: Piece; other: Piece }
 
-/** Pairs of pages that share two customers or more, all of whom moved. */
+/** Pairs of pages that share two customers or more, and each of these moved. */
 function seamsOfMoved(
   pages: readonly PageRead[],
   moved: ReadonlySet<string>,

@@ -13,7 +13,8 @@ const MOST_STEPS = 5
 /** Rows of one creation time at the end of a window that a step back leads over, as a share of a page. */
 const MOST_TIE = 0.7
 /** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
-const [FEW_REORDERED, SEAMS_FOR_ONE_MORE] = [3, 8]
+const FEW_REORDERED = 3
+const SEAMS_FOR_ONE_MORE = 8
 /** Pages that must have been read before a refusal is taken for a limit of positions. */
 const PAGES_BEFORE_LIMIT = 5
 
@@ -66,7 +67,10 @@ export class Chain implements Stage {
 
   beginAnew(): void {
     this.#left = undefined
-    ;[this.#reach, this.#furthest, this.#steps, this.windows] = [0, 0, 0, 0]
+    this.#reach = 0
+    this.#furthest = 0
+    this.#steps = 0
+    this.windows = 0
     this.#pending.replaceBy({ page: 1, size: this.#findings.size })
   }
 

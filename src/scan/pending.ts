@@ -46,7 +46,7 @@ export class PendingWindows {
   /** Takes out a window that was asked for; false for another one. */
   remove(window: Window): boolean {
     const pending = this.waitingFor(window)
-    if (pending !== undefined) this.#all.splice(this.#all.indexOf(pending), 1)
+    if (pending !== undefined) this.drop(pending)
     return pending !== undefined
   }
 

@@ -2,7 +2,6 @@ import { sortableInstant } from '../time/moments.ts'
 
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
 
-/** How one time, or id, compares with another. */
 type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
 

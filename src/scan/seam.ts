@@ -1,6 +1,5 @@
 import type { ReadWindow } from './window.ts'
 
-/** How two neighbouring windows compare. */
 export type Seam = {
   /** How many rows are in both, and whether they stand in another order. */
   readonly shared: number

@@ -53,7 +53,6 @@ export function windowKey({ page, size }: Window): string {
   return `${page}/${size}`
 }
 
-/** The window of `size` rows that covers a position. */
 export function windowAt(position: number, size: number): Window {
   return { page: Math.floor(position / size) + 1, size }
 }

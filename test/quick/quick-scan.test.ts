@@ -237,6 +237,16 @@ describe('services that answer oddly', () => {
     expect(reasons).toContain('repeated-page')
   })
 
+  test('each id that was read counts once, also that of a record that is not stored', () => {
+    const list = new QuickList(90)
+    const unstored = (window: Window) => {
+      const { rows, ...answer } = list.answer(window)
+      return { ...answer, rows: rows.map((row, place) => (place < 3 ? { ...row, rowId: undefined } : row)) }
+    }
+
+    expect(readQuickly(list, list.rows, { service: { answer: unstored } }).distinct).toBe(90)
+  })
+
   test('a page with more rows than its size is not believed', () => {
     const list = new QuickList(5000)
     const service: Service = {

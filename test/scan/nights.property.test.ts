@@ -280,7 +280,7 @@ function read(list: NightlyList, plan: Plan, dice: Dice): { scan: Scan; cuts: re
 /**
  * What a settled reading must not have: no chain of pages from the first row to the last in which neighbours share two customers or
  * more, in the same order; or a customer unread who was listed throughout and kept their place, unless it stood between two pages
- * that share customers of whom all moved.
+ * whose shared customers all moved.
  */
 function againstSettled(lost: readonly number[], cuts: readonly Cut[], moved: ReadonlySet<number>): unknown[] {
   const unchained = hasChain(cuts) ? [] : ['no chain of pages that share two customers']
@@ -314,7 +314,7 @@ function areLinked(one: Cut, other: Cut): boolean {
   return shared.size >= 2 && inOrder(one) === inOrder(other)
 }
 
-/** Decides by the rule of the store about those who are absent, of whom a search finds each who is listed. Returns the listed who were removed. */
+/** Decides by the rule of the store about absent customers; a search finds those that are listed. Returns the listed ones that were removed. */
 function removeAbsent(
   known: Map<number, Absent>,
   seen: ReadonlySet<number>,

@@ -72,5 +72,6 @@ export function readQuickly(
   const scan = new QuickScan({ expected: expecting(before), budget: new RequestBudget(maxRequests), ...options })
   const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: dice(7), parallel: 4 })
   const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
-  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read, reads: ride.reads }
+  const { reasons, distinct } = scan.certificate()
+  return { ...scan.conclusion(), reasons, distinct, requests: ride.requests, read, reads: ride.reads }
 }

@@ -33,7 +33,7 @@ export function whatToDo(ended: Ended, asked: Asked): string {
   )
 }
 
-/** One block for each way in which organizations failed or were stopped: whom it concerns, the cause, what to do, and the command that shows a run. */
+/** One block for each way in which organizations failed or were stopped: their names, the cause, what to do, and the command that shows a run. */
 export function failureBlocks(ended: Omit<Ended, 'held'>, asked: Asked): string {
   const failed = ended.outcomes.filter(({ error }) => error !== undefined)
   const groups = Map.groupBy(failed, (outcome) => headOf(outcome) + fixOf(outcome, ended, asked))
