@@ -101,7 +101,7 @@ export function playQuickRounds({ order, customers, come, leave, maxRequests, ro
       ...changed.gone.filter((rowId) => !gone.includes(rowId)),
       ...changed.come.filter((rowId) => !read.has(rowId)),
     ]
-    const isAtLimit = scan.certificate().reasons.includes('quick-budget')
+    const isAtLimit = scan.certificate().reasons.includes('request-limit')
     return { wallMs, requests, unseen: unseen.length, isAtLimit }
   })
 }

@@ -15,6 +15,7 @@ import { createNotifier } from './notify/notifier.ts'
 import { watchPauses } from './pauses.ts'
 import { startPublisher } from './publish/publisher.ts'
 import { openBackend } from './queue/backend.ts'
+import { KINDS, ofEachKind } from './queue/kinds.ts'
 import { succeedsWithin, within } from './queue/deadline.ts'
 import { claimQueue } from './queue/mirror-of-queue.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
@@ -235,12 +236,13 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
     ...{ timings, now, monotonicMs, random: Math.random },
   }
   const { concurrency } = config.current.jobs
-  // Another worker takes over the job of a dead one; that of a quick run is left to the next due time.
-  const syncWorker = startRunWorker('sync', backend, processing, { concurrency, mostStalls: 3 })
-  const quickWorker = startRunWorker('quick', backend, processing, { concurrency: QUICK_AT_ONCE, mostStalls: 0 })
+  const workerOf = ofEachKind((kind) =>
+    startRunWorker(kind, backend, processing, { concurrency: KINDS[kind].atOnce ?? concurrency }),
+  )
+  const syncWorker = workerOf.sync
   const notifier = createNotifier({ config, mirror, queues, backend, log, timings, now })
-  const runners = [syncWorker, quickWorker] as const
-  const workers = [...runners, notifier.worker] as const
+  const runners = Object.values(workerOf)
+  const workers = [...runners, notifier.worker]
   syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
   syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   syncWorker.on('stalled', (jobId) => {
@@ -269,9 +271,6 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
     },
   }
 }
-
-/** Quick runs made at the same time by one worker, beside its full runs. */
-const QUICK_AT_ONCE = 4
 
 const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }
 

@@ -190,11 +190,11 @@ function problems({
   error,
   unaccounted,
   held,
-  isQuick,
+  isPartial,
   finishedMs,
 }: StoredRun): string[] {
   const hasEnded = status !== 'running'
-  const needsCertificate = status === 'complete' && !isQuick
+  const needsCertificate = status === 'complete' && !isPartial
   const found: (string | false)[] = [
     !hasEnded && 'never ended',
     hasEnded && Number.isNaN(finishedMs) && `is ${status} and has no end`,

@@ -83,7 +83,7 @@ function badlyKept(
     const coming = comingRuns(organization, schedule, begunMs, minutes).map(({ atMs }) => atMs)
     const dueMs = coming.filter((atMs) => atMs <= endMs)
     const complete = runs.filter(
-      (run) => run.organization === organization && run.status === 'complete' && !run.isQuick,
+      (run) => run.organization === organization && run.status === 'complete' && !run.isPartial,
     )
     const startsMs = complete.map(({ startedMs }) => startedMs)
     // One that continues an interrupted run has read a part before.

@@ -165,8 +165,8 @@ export async function comeToRest(
   return waitFor(() => lacking(READINGS, () => true), `was not read ${READINGS} times once all was at rest`)
 }
 
-function isReading({ status, proof, isQuick }: StoredRun): boolean {
-  return status === 'complete' && !isQuick && proof !== 'unproven'
+function isReading({ status, proof, isPartial }: StoredRun): boolean {
+  return status === 'complete' && !isPartial && proof !== 'unproven'
 }
 
 /** The embedded queue is opened while its worker is stopped in good order. */

@@ -32,7 +32,7 @@ export type StoredRun = {
   held: number
   /** received - (inserted + updated + unchanged + duplicates + rejected + suppressed) */
   unaccounted: number
-  isQuick: boolean
+  isPartial: boolean
 }
 
 /** All runs, by number. */
@@ -43,7 +43,7 @@ export async function readRuns(mirror: string): Promise<StoredRun[]> {
     startedMs: unixMs(started_at),
     finishedMs: finished_at === null ? Number.NaN : unixMs(finished_at),
     asOfMs: unixMs(read_as_of),
-    isQuick: is_quick === 1,
+    isPartial: is_quick === 1,
   }))
 }
 
@@ -53,7 +53,7 @@ const RUNS = `
     CASE WHEN trusted_pages IS NULL THEN 0 ELSE 1 END AS is_quick
   FROM runs ORDER BY id`
 
-type RunColumns = Omit<StoredRun, 'startedMs' | 'finishedMs' | 'asOfMs' | 'isQuick'> & {
+type RunColumns = Omit<StoredRun, 'startedMs' | 'finishedMs' | 'asOfMs' | 'isPartial'> & {
   started_at: string
   finished_at: string | null
   read_as_of: string

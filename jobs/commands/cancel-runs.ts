@@ -1,6 +1,7 @@
 import { sleep } from '../../src/machine/timers.ts'
 import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
-import { findJob, KINDS, type Queues } from '../queue/queues.ts'
+import { RUN_KINDS } from '../queue/kinds.ts'
+import { findJob, type Queues } from '../queue/queues.ts'
 import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
 
 /**
@@ -20,7 +21,7 @@ export type CancelWaiting = {
   signal: AbortSignal
 }
 
-/** Cancels the runs of these organizations, quick runs included, and waits until their workers have ended them. */
+/** Cancels the runs of these organizations, of every kind, and waits until their workers have ended them. */
 export async function cancelRuns(
   config: QueueConfig,
   organizations: readonly string[],
@@ -38,7 +39,7 @@ async function cancel(
   organization: string,
   waiting: CancelWaiting,
 ): Promise<CancelEnd> {
-  const found = (await Promise.all(KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
+  const found = (await Promise.all(RUN_KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
   if (found.length === 0) return 'nothing'
   const askedAtMs = waiting.now()
   const jobs = found.map(({ id }) => id)

@@ -4,7 +4,7 @@ import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { readSharedPauses } from '../pauses.ts'
-import { checkSchedules, comingRuns, localTime, quickSchedule, runAt } from '../schedule/due-times.ts'
+import { checkSchedules, betweenNights, comingRuns, localTime, runAt } from '../schedule/due-times.ts'
 import type { ComingRun, Schedule } from '../schedule/due-times.ts'
 import { isDue } from '../schedule/due-runs.ts'
 
@@ -18,8 +18,8 @@ export type ScheduleLine = {
   /** Undefined where it is not paused, or where that is not known. */
   paused: Pause | undefined
   runs: Moment[]
-  /** Its quick runs, apart from the others; undefined if it has none. */
-  quick: { cron: string; runs: Moment[] } | undefined
+  /** Its runs between the nights; undefined if it has none. */
+  between: { cron: string; runs: Moment[] } | undefined
 }
 
 /** A future run. `local` is its time in the time zone of the schedule. */
@@ -50,7 +50,7 @@ function lineOf(
   { nowMs, count }: { nowMs: number; count: number },
 ): ScheduleLine {
   if (schedule === undefined)
-    return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], quick: undefined }
+    return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
   const { cron, timezone } = schedule
   const wanted = { organization, schedule }
   // None where the end of a pause is not known.
@@ -60,11 +60,11 @@ function lineOf(
   // A run that was missed is made up for as soon as the pause is over.
   const isMissed = paused !== undefined && fromMs !== undefined && isDue(wanted, lastRun, fromMs)
   const runs = [...(isMissed ? [runAt(fromMs, schedule)] : []), ...coming(schedule)].slice(0, count)
-  const between = quickSchedule(schedule)
+  const between = betweenNights(schedule)
   return {
     ...{ organization, cron, timezone, paused, runs: moments(runs) },
     dueNow: paused === undefined && isDue(wanted, lastRun, nowMs),
-    quick: between && { cron: between.cron, runs: moments(coming(between)) },
+    between: between && { cron: between.cron, runs: moments(coming(between)) },
   }
 }
 

@@ -3,14 +3,15 @@ import { ALL, type Pauses } from '../../src/model/pause.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { type Counts, KINDS, type Payload, type RunKind, payload, waitOf } from '../queue/queues.ts'
+import { KINDS, RUN_KINDS, type Kind, type RunKind } from '../queue/kinds.ts'
+import { type Counts, type Payload, payload, waitOf } from '../queue/queues.ts'
 import { type QueueConfig, withQueues } from '../queue/backend.ts'
 
 /** A job in the queue. Times in Unix milliseconds. */
 type ListedJob = {
   /** A question mark where another program made the job. */
   organization: string
-  kind: RunKind
+  kind: Kind['name']
   trigger: string
   state: 'running' | 'waiting' | 'delayed'
   /** What it waits for: until it is started, or inside its run. */
@@ -29,7 +30,7 @@ export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
   return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
     const looks = STATES.flatMap(({ types, state }) =>
-      KINDS.map(async (kind) => {
+      RUN_KINDS.map(async (kind) => {
         const jobs = await queues[kind].getJobs([...types], 0, -1, true)
         return jobs.map((job) => listed(job, kind, state)).toSorted(byTime)
       }),
@@ -53,7 +54,7 @@ const STATES = [
 function listed(job: Job<Payload, Counts>, kind: RunKind, state: ListedJob['state']): ListedJob {
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
-    ...{ kind, state, trigger: job.name, wait: waitOf(job, state) },
+    ...{ kind: KINDS[kind].name, state, trigger: job.name, wait: waitOf(job, state) },
     sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
     worker: state === 'running' ? job.processedBy : undefined,
     failures: job.attemptsMade,

@@ -9,7 +9,8 @@ import { readPauses } from '../pauses.ts'
 import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
 import { within } from '../queue/deadline.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
-import { findJob, jobStateOf, progressOf, type Counts, type Queues, type RunKind } from '../queue/queues.ts'
+import { KINDS, type RunKind } from '../queue/kinds.ts'
+import { findJob, jobStateOf, progressOf, type Counts, type Queues } from '../queue/queues.ts'
 import { deleteCancellation, listCancellations } from '../run/cancellations.ts'
 import { failedWith, reasonOf } from '../run/run-job.ts'
 
@@ -18,7 +19,7 @@ export type RequestedRun = {
   organization: string
   added: boolean
   /**
-   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a quick run needless,
+   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a partial one needless,
    * `told-to-wait` where the service has said when to ask again, and `paused` where the organization is paused, so that nothing was
    * requested.
    */
@@ -39,7 +40,7 @@ export type RequestOptions = {
 
 /**
  * Requests a run of each of these organizations, and does `then` with what came of it while the queue is open. A job that waits for its moment
- * of the schedule starts at once. With `now`, so does a job that waits for its next attempt, unless its service named a time. A quick run is
+ * of the schedule starts at once. With `now`, so does a job that waits for its next attempt, unless its service named a time. A partial run is
  * not added to a full one: the state is then `full-run`.
  */
 export async function requestRuns<Result>(
@@ -70,12 +71,12 @@ async function request(
   options: RequestOptions,
 ): Promise<Omit<RequestedRun, 'organization'>> {
   const { kind } = options
-  const fullRun = kind === 'sync' ? null : await queues.sync.getDeduplicationJobId(organization)
+  const fullRun = !KINDS[kind].isPartial ? null : await queues.sync.getDeduplicationJobId(organization)
   if (fullRun !== null && (await jobStateOf(queues.sync, organization)) !== undefined)
     return { added: false, state: 'full-run', job: { queue: 'sync', id: fullRun } }
   const { id, added, state } = await queues.request(kind, organization, 'manual')
   // What was cancelled before is wanted again.
-  if (added && kind === 'sync') await deleteCancellation(backend.values, organization)
+  if (added && !KINDS[kind].isPartial) await deleteCancellation(backend.values, organization)
   const hastened = !added && state === 'delayed' ? await hasten(queues[kind], organization, options) : { state }
   return { added, ...hastened, job: id === undefined ? undefined : { queue: kind, id } }
 }
@@ -104,9 +105,9 @@ const NO_SHARED_QUEUE =
 /**
  * The outcome of a job that another process ran. `from` says where its report comes from: the `mirror` on this machine, or only the
  * numbers or the reason that the `queue` keeps. `none-needed`: the job ended without a run, because the list was read since it
- * was due. `no-quick-run`: none could be made.
+ * was due. `none-possible`: none could be made.
  */
-export type WaitedOutcome = { outcome: Outcome; from: 'mirror' | 'queue' | 'none-needed' | 'no-quick-run' }
+export type WaitedOutcome = { outcome: Outcome; from: 'mirror' | 'queue' | 'none-needed' | 'none-possible' }
 
 /** The outcome of one organization; undefined if the wait was ended before its job. */
 export type Waited = { organization: string; waited: WaitedOutcome | undefined }
@@ -183,7 +184,7 @@ async function endOf(
   const report = emptyReport({ organization, trigger: 'manual', startedAtMs: waiting.now() })
   const outcome: Outcome = { report: { ...report, ...end.counts, status: 'complete' }, error: undefined }
   if (Object.keys(end.counts).length > 0) return { outcome, from: 'queue' }
-  return { outcome, from: job?.queue === 'quick' ? 'no-quick-run' : 'none-needed' }
+  return { outcome, from: job && KINDS[job.queue].isPartial ? 'none-possible' : 'none-needed' }
 }
 
 /** Whether a run of the mirror is that of the job. For a lost job that is one which has ended since it was asked for. */

@@ -1,3 +1,4 @@
+import { KINDS } from '../queue/kinds.ts'
 import { factsOf, isOurs } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { hasChangedCustomers } from '../../src/model/report.ts'
@@ -32,9 +33,9 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
     },
     onRun: (run) => {
       metrics.countRun(run)
-      if (run.kind === 'quick') {
+      if (KINDS[run.kind].isPartial) {
         if (hasChangedCustomers(run.outcome.report)) publisher.compareSoon()
-        return logQuickRun(log, run)
+        return logPartialRun(log, run)
       }
       mirrorFailures.note(run)
       publisher.runEnded(run.organization)
@@ -42,7 +43,7 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       void held.then((open) => logRun(log, run, open))
     },
     onNoRun: (noRun) => {
-      if (noRun.kind === 'quick') metrics.countSkipped()
+      if (KINDS[noRun.kind].isPartial) metrics.countSkipped()
       else publisher.runEnded(noRun.organization)
       logNoRun(log, noRun)
     },
@@ -84,17 +85,19 @@ export function logRun(
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')
 }
 
-/** No failure of a quick run is an error: the next one comes soon, and the night reads everything. */
-function logQuickRun(log: Logger, { outcome: { report, error }, verdict }: RunOfJob): void {
+/** No failure of a partial run is an error: the next one comes soon, and the night reads everything. */
+function logPartialRun(log: Logger, { kind, outcome: { report, error }, verdict }: RunOfJob): void {
   const facts = { report, verdict }
-  if (verdict.kind === 'complete') log.info(facts, 'quick run complete')
-  else if (verdict.kind !== 'give-up') log.info(facts, 'quick run stopped')
-  else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, 'quick run failed')
+  const { title } = KINDS[kind]
+  if (verdict.kind === 'complete') log.info(facts, `${title} complete`)
+  else if (verdict.kind !== 'give-up') log.info(facts, `${title} stopped`)
+  else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, `${title} failed`)
 }
 
 function logNoRun(log: Logger, { organization, kind, why, untilMs }: NoRunOfJob): void {
   const facts = { organization, why }
-  if (kind === 'quick') log.debug(facts, 'quick run left out')
+  const { isPartial, title } = KINDS[kind]
+  if (isPartial) log.debug(facts, `${title} left out`)
   else if (why === 'paused') log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
   else if (why === 'newer-version' || why === 'another-configuration') log.warn(facts, 'job left to other workers')
   else log.info(facts, 'run not needed')

@@ -7,7 +7,8 @@ import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { commit, version } from '../../src/machine/version.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../queue/deadline.ts'
-import { KINDS, type Queues } from '../queue/queues.ts'
+import { KINDS, RUN_KINDS, type RunKind } from '../queue/kinds.ts'
+import { type Queues } from '../queue/queues.ts'
 import type { RunOfJob } from '../run/run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 import { checkSchedules } from '../schedule/due-times.ts'
@@ -32,7 +33,7 @@ export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
   /** The organizations configured now. */
   organizations: () => readonly Scheduled[]
-  queues: Pick<Queues, 'sync' | 'quick'>
+  queues: Pick<Queues, RunKind>
   /** Never rejects. */
   moment: () => Promise<Moment>
 }
@@ -51,7 +52,7 @@ export function createMetrics({ mirror, queues, organizations, moment }: Measure
   measureStandings(registry, () => standings)
   gauge(registry, 'jobs', 'Jobs in the queue', ['queue', 'state'], async () => {
     if (!health.queueUp) return []
-    const counting = KINDS.map(async (queue): Promise<Value[]> => {
+    const counting = RUN_KINDS.map(async (queue): Promise<Value[]> => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       return Object.entries(counts).map(([state, count]) => [count, { queue, state }])
     })
@@ -111,7 +112,7 @@ function countersIn(registry: Registry) {
       }
     },
     countRun({ organization, kind, outcome: { report }, verdict }: RunOfJob) {
-      if (kind === 'quick') quickRuns.inc({ outcome: QUICK_ENDS[verdict.kind] ?? 'stopped' })
+      if (KINDS[kind].isPartial) quickRuns.inc({ outcome: QUICK_ENDS[verdict.kind] ?? 'stopped' })
       else {
         runs.inc({ organization, outcome: verdict.kind })
         took.observe(seconds(report.durationMs))

@@ -96,11 +96,8 @@ export function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`
 }
 
-export const QUEUE_NAMES = ['sync', 'quick', 'notify'] as const
-export type QueueName = (typeof QUEUE_NAMES)[number]
-
 /** The name of a queue in the database. */
-export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {
+export function nameInDatabase({ prefix }: { prefix: string }, queue: string): string {
   return `${prefix}-${queue}`
 }
 

@@ -6,7 +6,8 @@ import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { version } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
-import { nameInDatabase, type Backend, type QueueName } from './port.ts'
+import { KINDS, ofEachKind, type QueueName, type RunKind } from './kinds.ts'
+import { nameInDatabase, type Backend } from './port.ts'
 
 /**
  * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
@@ -25,41 +26,15 @@ export type Counts = Record<string, number>
 /** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
 export type Requested = { added: boolean; state: string; id: string | undefined }
 
-/**
- * The kinds of runs, each with a queue and a worker of its own, so that the jobs of one never take the place of the other's. The mirror
- * records runs; the queue keeps recent jobs only for inspection.
- */
-export const KINDS = ['sync', 'quick'] as const
-export type RunKind = (typeof KINDS)[number]
-
-const DAY_S = 86_400
-
-const JOBS: Readonly<Record<RunKind, JobsOptions>> = {
-  sync: {
-    // With their waits, about an hour.
-    attempts: 12,
-    backoff: { type: 'custom' },
-    removeOnComplete: { age: 2 * DAY_S, count: 1000 },
-    removeOnFail: { age: 14 * DAY_S, count: 1000 },
-  },
-  // It is not retried: the next one finds the same.
-  quick: {
-    attempts: 1,
-    removeOnComplete: { age: DAY_S, count: 1000 },
-    removeOnFail: { age: 2 * DAY_S, count: 1000 },
-  },
-}
-
 export type Queues = ReturnType<typeof openQueues>
 
 /** The queues: of each kind of run, every organization has one job at a time. A notify job reports a night. */
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const ofRuns = (kind: RunKind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options)
-  const runs = { sync: ofRuns('sync'), quick: ofRuns('quick') }
+  const runs = ofEachKind((kind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options))
   const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
-  const all = [runs.sync, runs.quick, notify] as const
+  const all = [...Object.values(runs), notify] as const
   return {
     ...runs,
     notify,
@@ -71,7 +46,7 @@ export function openQueues(backend: Backend) {
       trigger: Trigger,
       { askedAtMs, dueMs }: RequestOptions = {},
     ): Promise<Requested> => {
-      const asked = { ...JOBS[kind], ...(askedAtMs !== undefined && { timestamp: askedAtMs }) }
+      const asked = { ...KINDS[kind].job, ...(askedAtMs !== undefined && { timestamp: askedAtMs }) }
       return request(runs[kind], { organization, dueMs }, trigger, asked)
     },
     close: async () => {

@@ -2,7 +2,8 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { z } from 'zod'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
-import { farthestMs, nameInDatabase, QUEUE_NAMES, type Opening, type ServerStore, type SharedLimits } from './port.ts'
+import { QUEUE_NAMES } from './kinds.ts'
+import { farthestMs, nameInDatabase, type Opening, type ServerStore, type SharedLimits } from './port.ts'
 import type { SharedValues } from './port.ts'
 
 /** How long to wait for the first answer. A server that hangs is not one that refuses. */

@@ -13,11 +13,12 @@ import type { PauseWatch } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
 import type { Backend, SharedValues } from '../queue/port.ts'
 import { createQueueWorker, payload, progressOf, type Counts, type Payload } from '../queue/queues.ts'
-import type { JobProgress, Queues, RunKind } from '../queue/queues.ts'
+import { KINDS, type RunKind } from '../queue/kinds.ts'
+import type { JobProgress, Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 import { cancellable } from './cancellations.ts'
 import { isWaiting, verdictOf, waitAfter, type JobVerdict } from './verdict.ts'
-import { isNewer, whyNoFullRun, whyNoQuickRun, whyPaused, type WhyNone } from './why-no-run.ts'
+import { isNewer, whyNoFullRun, whyNoPartialRun, whyPaused, type WhyNone } from './why-no-run.ts'
 
 export type RunJob = Job<Payload, Counts, Trigger>
 
@@ -71,14 +72,13 @@ const MOST_UNKNOWN = 20
 const LOOK_AGAIN_MS = 86_400_000
 
 /**
- * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. A job is given up after
- * its workers died `mostStalls` times.
+ * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs.
  */
 export function startRunWorker(
   kind: RunKind,
   backend: Backend,
   processing: Processing,
-  { concurrency, mostStalls }: { concurrency: number; mostStalls: number },
+  { concurrency }: { concurrency: number },
 ) {
   const { timings, values } = processing
   return createQueueWorker<Payload, Trigger>(
@@ -90,7 +90,7 @@ export function startRunWorker(
         runForJob(kind, job, token, { lost, cancelled }, processing),
       ),
     {
-      ...{ concurrency, timings, maxStalledCount: mostStalls, maxStartedAttempts: MOST_STARTS },
+      ...{ concurrency, timings, maxStalledCount: KINDS[kind].mostStalls, maxStartedAttempts: MOST_STARTS },
       settings: {
         // Any other error is that of a job which the queue did not let end.
         backoffStrategy: (attempts, _type, error) =>
@@ -122,7 +122,7 @@ const MOST_WAITS = 20
 type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
 /**
- * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. A quick run is left out where a full
+ * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. A partial run is left out where a full
  * run puts the job off, and never retried: the next one finds the same.
  */
 export async function runForJob(
@@ -153,7 +153,7 @@ export async function runForJob(
       report: () => none('another-configuration'),
     })
   }
-  const why = await (kind === 'sync' ? whyNoFullRun(job, processing) : whyNoQuickRun(organization, job, processing))
+  const why = await (kind === 'sync' ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
   if (why !== undefined) {
     none(why)
     return {}
@@ -244,7 +244,7 @@ async function run(
   const note = (wait: Wait | undefined) => void job.updateProgress({ ...progressOf(job), wait }).catch(() => {})
   const running = runOrganization(organization, {
     ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random, signal, comesBack },
-    ...{ trigger: job.name, quick: kind === 'quick', longestWaitMs: timings.longestWaitMs },
+    ...{ trigger: job.name, isPartial: KINDS[kind].isPartial, longestWaitMs: timings.longestWaitMs },
     onEvent: (event) => {
       listener.onEvent?.(organization.id, event)
       const wait = waitOfEvent(event)

@@ -2,7 +2,7 @@ import type { Origin } from '../../src/errors/error-facts.ts'
 import { factsOf, namedWaitMs } from '../../src/errors/errors.ts'
 import { statusOf } from '../../src/source/retry.ts'
 import type { Wait } from '../../src/status/standing.ts'
-import type { RunKind } from '../queue/queues.ts'
+import { KINDS, type RunKind } from '../queue/kinds.ts'
 
 /** The decision about a job after its run. */
 export type JobVerdict =
@@ -13,7 +13,7 @@ export type JobVerdict =
   | { kind: 'retry'; leastMs: number }
   /** A retry would end the same way: a person has to act, or the next night has to come. */
   | { kind: 'give-up' }
-  /** The quick run gave way to another run, to its limit or to a person: no failure, and the next one comes soon. */
+  /** The partial run gave way to another run, to its limit or to a person: no failure, and the next one comes soon. */
   | { kind: 'drop' }
   /** Back into the queue, for the worker that starts after this one, or for one of a newer version. Uses no attempt. */
   | { kind: 'hand-back' }
@@ -45,7 +45,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   const { again, from } = factsOf(error)
   if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
   if (from === 'other-version') return { kind: 'hand-back' }
-  if (circumstances.kind === 'quick') return GIVES_WAY.has(from) ? { kind: 'drop' } : GIVE_UP
+  if (KINDS[circumstances.kind].isPartial) return GIVES_WAY.has(from) ? { kind: 'drop' } : GIVE_UP
   if (again === 'never') return GIVE_UP
   // It took as long as a run may: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }

@@ -9,16 +9,17 @@ import { isFarAhead } from '../../src/time/moments.ts'
 import type { PauseWatch } from '../pauses.ts'
 import { jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { isDue, wasReadSince } from '../schedule/due-runs.ts'
+import { betweenNights } from '../schedule/due-times.ts'
 
 /**
  * Why a job makes no run now. It is left to other workers: `newer-version` asked for it, or its organization is in `another-configuration`. It
  * is not needed: the list was read since it was due, that failed for good, or an earlier start of the job read it. Its organization is
- * `paused`. And for a quick run: there is no line for one; the organization has the job of a full run, such a run is due, or is to be
- * continued; or the last quick run was refused.
+ * `paused`. And for a partial run: there is no line for one; the organization has the job of a full run, such a run is due, or is to be
+ * continued; or the last one was refused.
  */
-export type WhyNone = 'newer-version' | 'another-configuration' | WhyNotNeeded | 'paused' | WhyNotQuick
+export type WhyNone = 'newer-version' | 'another-configuration' | WhyNotNeeded | 'paused' | WhyNotPartial
 type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
-type WhyNotQuick = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused'
+type WhyNotPartial = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused'
 
 type Looking = {
   mirror: Pick<Mirror, 'listLastRuns'>
@@ -80,14 +81,18 @@ export async function whyNoFullRun(
   return whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
 }
 
-/** Why no quick run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */
-export async function whyNoQuickRun(
+/** Why no partial run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */
+export async function whyNoPartialRun(
   configured: Pick<Organization, 'id' | 'schedule' | 'resumeWithinMs'> | undefined,
   { name: trigger }: { name: string },
   looking: Looking,
 ): Promise<WhyNone | undefined> {
   const isWanted = trigger === 'manual'
-  if (configured === undefined || (!isWanted && configured.schedule?.quick === undefined)) return 'not-scheduled'
+  if (
+    configured === undefined ||
+    (!isWanted && (configured.schedule && betweenNights(configured.schedule)) === undefined)
+  )
+    return 'not-scheduled'
   const { id: organization, schedule, resumeWithinMs } = configured
   const { mirror, queues, now } = looking
   if ((await whyPaused(organization, looking)) !== undefined) return 'paused'
@@ -99,5 +104,5 @@ export async function whyNoQuickRun(
   if (waits && Math.abs(nowMs - lastRun.startedAtMs) <= resumeWithinMs) return 'unfinished'
   if (isWanted) return undefined
   if (schedule !== undefined && isDue({ organization, schedule }, lastRun, nowMs)) return 'due'
-  return isForGood(lastRun?.quickErrorCode ?? '') ? 'refused' : undefined
+  return isForGood(lastRun?.partialErrorCode ?? '') ? 'refused' : undefined
 }

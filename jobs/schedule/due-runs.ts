@@ -6,9 +6,10 @@ import type { LastRun, Mirror } from '../../src/model/mirror.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import { oneAtATime } from '../queue/deadline.ts'
 import type { SharedValues } from '../queue/port.ts'
-import type { Queues } from '../queue/queues.ts'
+import { KINDS } from '../queue/kinds.ts'
+import { type Queues } from '../queue/queues.ts'
 import { listCancellations } from '../run/cancellations.ts'
-import { type Schedule, localTime, nextDueMs, previousDueMs, quickSchedule } from './due-times.ts'
+import { betweenNights, type Schedule, localTime, nextDueMs, previousDueMs, schedulesOf } from './due-times.ts'
 
 type Watching = {
   config: { readonly current: Config }
@@ -19,9 +20,6 @@ type Watching = {
 
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000
-
-/** A quick run that is later than this is left out: the next one finds the same. */
-const LATEST_QUICK_MS = 60_000
 
 /**
  * Puts jobs into the queue when their moments come: those since the last look, and where the machine slept over several, the latest. Every
@@ -36,12 +34,11 @@ export function watchDueTimes({ config, queues, now }: Watching): { stop(): void
     lookedMs = Math.min(lookedMs, nowMs)
     for (const { id, schedule } of config.current.organizations) {
       if (schedule === undefined) continue
-      const dueMs = previousDueMs(id, schedule, nowMs)
-      if (dueMs > lookedMs) await queues.request('sync', id, 'schedule', { dueMs })
-      const quick = quickSchedule(schedule)
-      const quickMs = quick === undefined ? 0 : previousDueMs(id, quick, nowMs)
-      if (quickMs > lookedMs && nowMs - quickMs < LATEST_QUICK_MS)
-        await queues.request('quick', id, 'schedule', { dueMs: quickMs })
+      for (const [kind, line] of schedulesOf(schedule)) {
+        const dueMs = previousDueMs(id, line, nowMs)
+        const isTooLate = nowMs - dueMs >= KINDS[kind].latestMs
+        if (dueMs > lookedMs && !isTooLate) await queues.request(kind, id, 'schedule', { dueMs })
+      }
     }
     lookedMs = nowMs
   })
@@ -75,7 +72,7 @@ export type LookingForMissed = {
 
 /**
  * Requests missed runs: one for each organization, however many nights were missed. Returns those that were requested: an organization
- * that has a job already is not among them. A quick run is not made up for: the next one finds what it would have found.
+ * that has a job already is not among them. A partial run is not made up for: the next one finds what it would have found.
  */
 export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
   const { queues, mirror, values, organizations, occasion, nowMs, askedAtMs } = looking
@@ -168,12 +165,12 @@ export function dueOutlook(organization: Scheduled, known: Known | undefined, no
   if (schedule === undefined) return undefined
   const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
   const nextMs = nextDueMs(id, schedule, nowMs)
-  const quick = quickSchedule(schedule)
+  const between = betweenNights(schedule)
   return {
     lastMs,
     nextMs,
     nextLocal: localTime(nextMs, schedule.timezone),
-    nextQuickMs: quick && nextDueMs(id, quick, nowMs),
+    nextPartialMs: between && nextDueMs(id, between, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
     isLate: lateSinceMs(organization, known, nowMs) !== undefined,
   }

@@ -1,3 +1,4 @@
+import type { RunKind } from '../queue/kinds.ts'
 import { CronExpressionParser } from 'cron-parser'
 import { createHash } from 'node:crypto'
 import type { Config } from '../../src/config/read-config.ts'
@@ -132,9 +133,15 @@ const DAY_MS = 86_400_000
 /** The schedule of an organization, with the cron line of its quick runs if it has one. */
 type WithQuick = Schedule & { quick?: string }
 
-/** When an organization has quick runs: its own cron line in the same time zone. Undefined where it has none. */
-export function quickSchedule({ quick, ...night }: WithQuick): Schedule | undefined {
+/** When an organization has runs between its nights: their own cron line in the same time zone. Undefined where it has none. */
+export function betweenNights({ quick, ...night }: WithQuick): Schedule | undefined {
   return quick === undefined ? undefined : { ...night, cron: quick }
+}
+
+/** The schedule of each kind of run that an organization has. */
+export function schedulesOf(schedule: WithQuick): [kind: RunKind, schedule: Schedule][] {
+  const between = betweenNights(schedule)
+  return [['sync', schedule], ...(between === undefined ? [] : [['quick', between] satisfies [RunKind, Schedule]])]
 }
 
 /** Throws one ConfigError for all mistakes in the schedules. */

@@ -34,7 +34,7 @@ export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
 }
 
 /**
- * The exit code for runs: that of their errors, of quick runs that knew no order or stopped at their limit, and of organizations that wait for
+ * The exit code for runs: that of their errors, of partial runs that knew no order or stopped at their limit, and of organizations that wait for
  * a person. `held`: the removals that wait for a decision.
  */
 export function exitCodeOfRuns(outcomes: readonly Outcome[], held: readonly HeldRemovals[] = []): ExitCode {
@@ -43,7 +43,7 @@ export function exitCodeOfRuns(outcomes: readonly Outcome[], held: readonly Held
       if (error !== undefined) return exitCodeOf(error)
       if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
       if (status !== 'partial') return 0
-      return reasons.includes('no-order') ? 3 : reasons.includes('quick-budget') ? 5 : 0
+      return reasons.includes('no-order') ? 3 : reasons.includes('request-limit') ? 5 : 0
     }),
   )
 }

@@ -25,7 +25,7 @@ export function queueCommand(io: Io) {
       const { place, jobs, pauses } = await listJobs(config)
       const underway = new Map((await listUnderway(config)).map((run) => [run.organization, run]))
       const lines = jobs.map((job) => {
-        const run = job.state === 'running' && job.kind === 'sync' ? underway.get(job.organization) : undefined
+        const run = job.state === 'running' && job.kind === 'full' ? underway.get(job.organization) : undefined
         return { ...job, percent: run && progressOf(run, nowMs).percent }
       })
       const paused = pausedIn(pauses, config.organizations, nowMs)
@@ -65,12 +65,10 @@ function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs:
   )
 }
 
-const KINDS = { sync: 'full', quick: 'quick' } as const
-
 function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind, worker, percent }: Line) {
   const [machine = '', id = ''] = worker?.split('#') ?? []
   return {
-    ...{ organization, kind: KINDS[kind], state, trigger, since: isoTime(sinceMs), until: isoTime(wait?.untilMs) },
+    ...{ organization, kind, state, trigger, since: isoTime(sinceMs), until: isoTime(wait?.untilMs) },
     ...{ why: wait?.why ?? null, status: wait?.status ?? null, attempt: wait?.attempt ?? null, failures },
     ...{
       percent: percent ?? null,
@@ -86,7 +84,7 @@ export function queueText(
 ): string {
   const rows = lines.map((line) => [
     plainText(line.organization),
-    KINDS[line.kind],
+    line.kind,
     line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
     whenWords(line, nowMs),
     noteWords(line, nowMs),

@@ -88,7 +88,7 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
     say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file }))
   }
   const codes = waited.map(({ organization, waited: end }) => {
-    if (end !== undefined) return end.from === 'no-quick-run' ? 6 : exitCodeOfRuns([end.outcome], held)
+    if (end !== undefined) return end.from === 'none-possible' ? 6 : exitCodeOfRuns([end.outcome], held)
     const shown = (verb: string) => `'customer-mirror ${verb} ${organization}${configOption(file)}'`
     const goesOn = 'no longer waiting; its job goes on without this command'
     say(io.stderr, `${organization}: ${goesOn}. ${shown('runs')} shows it, and ${shown('cancel')} ends it\n`)
@@ -169,7 +169,7 @@ function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
   const { organization, inserted, updated, rejected, removed, held, requests, durationMs } = report
   if (from === 'none-needed')
     return `${organization}: no run was made, because its list had been read since it was due.\n`
-  if (from === 'no-quick-run')
+  if (from === 'none-possible')
     return `${organization}: no quick run was made, because a full run is under way, unfinished, or held by another process.\n`
   const changes = `${inserted} new, ${updated} changed, ${rejected} rejected, ${removed} removed, ${held} held`
   const cost = `${count(requests, 'request')} in ${duration(durationMs)}`

@@ -23,11 +23,11 @@ export function scheduleCommand(io: Io) {
 
 type Line = import('../../jobs/commands/list-schedule.ts').ScheduleLine
 
-function asJson({ cron, timezone, paused, runs, quick, ...same }: Line) {
+function asJson({ cron, timezone, paused, runs, between, ...same }: Line) {
   return {
     ...{ ...same, cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) },
     runs: runs.map(momentAsJson),
-    quick: quick === undefined ? null : { cron: quick.cron, runs: quick.runs.map(momentAsJson) },
+    quick: between === undefined ? null : { cron: between.cron, runs: between.runs.map(momentAsJson) },
   }
 }
 
@@ -47,7 +47,7 @@ function asTable(lines: readonly Line[], screen: Screen | undefined): string {
     if (runs.length === 0) return [[organization, due, '–', '–', timezone ?? '–', '']]
     return rowsOf(runs, timezone, [organization, due])
   })
-  const quick = lines.flatMap(({ organization, timezone, quick: between }) =>
+  const quick = lines.flatMap(({ organization, timezone, between }) =>
     rowsOf(between?.runs ?? [], timezone, [organization]),
   )
   const table = renderTable(['organization', 'due now', 'next runs', 'UTC', 'time zone', ''], nights, screen)

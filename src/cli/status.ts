@@ -163,7 +163,7 @@ function lineOf(
 type StatusLine = ReturnType<typeof lineOf> & { paused: Pause | undefined }
 
 /**
- * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
+ * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial run
  * alone begins none.
  */
 function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
@@ -206,14 +206,14 @@ function whyNot(
 const FUTURE_DATE = 'future-date'
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
-  const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastQuick } = freshness ?? {}
+  const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastPartial } = freshness ?? {}
   return {
     ...{ organization, readAsOf: isoTime(readAsOfMs), readAgeSeconds: wholeSeconds(readAgeMs) },
     ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: wholeSeconds(provenAgeMs) },
     ...{ proof: proof ?? null, lastRun: lastRunId ?? null, lastStatus: lastStatus ?? null },
     ...countsOf(freshness),
     ...{ tooOld, why, paused: pauseAsJson(paused) },
-    lastQuick: lastQuick === undefined ? null : quickAsJson(lastQuick),
+    lastQuick: lastPartial === undefined ? null : partialAsJson(lastPartial),
   }
 }
 
@@ -222,7 +222,7 @@ function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects 
   return { active, missing, removed, held, openRejects }
 }
 
-function quickAsJson({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastQuick']>) {
+function partialAsJson({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastPartial']>) {
   return { run: runId, startedAt: isoTime(startedAtMs), ...same, errorCode: errorCode ?? null }
 }
 

@@ -20,7 +20,7 @@ export type SyncOptions = {
   config?: string | undefined
   dryRun?: true | undefined
   limitPages?: number | undefined
-  quick?: true | undefined
+  isPartial?: true | undefined
   /** Takes all that is said beside the results. */
   log?: Logger | undefined
 }
@@ -41,12 +41,12 @@ const AT_ONCE = 8
 /** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
   ids: readonly string[],
-  { config: file, dryRun, limitPages, quick, log }: SyncOptions,
+  { config: file, dryRun, limitPages, isPartial, log }: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<Synced> {
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
-  const mirror = await openInTime(config.mirror, { organizations, dryRun, quick, signal, stderr, log })
+  const mirror = await openInTime(config.mirror, { organizations, dryRun, isPartial, signal, stderr, log })
   const rateLimits = new Map()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
   try {
@@ -55,7 +55,7 @@ export async function syncOrganizations(
     const reporter = log === undefined ? await reporterFor(organizations, stderr, signal) : loggedEvents(log)
     const outcomes = await runAll(organizations, reporter, (organization, talk) =>
       runOrganization(organization, {
-        ...{ mirror, rateLimits, quick, signal, trigger: 'sync', pageLimit: limitPages },
+        ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync', pageLimit: limitPages },
         ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
         ...talk,
       }),
@@ -63,8 +63,8 @@ export async function syncOrganizations(
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
     const plans = configuredPlans(config)
-    // A copy after each quick run that found nothing would be in vain.
-    const isNew = !quick || outcomes.some(({ report }) => hasChangedCustomers(report))
+    // A copy after each partial run that found nothing would be in vain.
+    const isNew = !isPartial || outcomes.some(({ report }) => hasChangedCustomers(report))
     const isPublished = plans.length > 0 && !dryRun && !signal.aborted && isNew
     const published = isPublished ? await publish(plans, signal, log) : undefined
     return { outcomes, organizations, held, mirrorFile: shownMirror(config.mirror), published }
@@ -74,10 +74,13 @@ export async function syncOrganizations(
 }
 
 /** The mirror, or for a dry run a private copy. While its server is away, it waits as long as a run. */
-function openInTime(address: string, { organizations, dryRun, quick, signal, stderr, log }: Opening): Promise<Mirror> {
+function openInTime(
+  address: string,
+  { organizations, dryRun, isPartial, signal, stderr, log }: Opening,
+): Promise<Mirror> {
   const ids = organizations.map(({ id }) => id)
   const open = () =>
-    dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address, { signal })
+    dryRun ? rehearseMirror(address, ids, { withLists: isPartial === true }) : openMirror(address, { signal })
   const onAway = (error: unknown, longestWaitMs: number) =>
     log === undefined
       ? say(
@@ -88,7 +91,7 @@ function openInTime(address: string, { organizations, dryRun, quick, signal, std
   return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }
 
-type Opening = Pick<SyncOptions, 'dryRun' | 'quick' | 'log'> &
+type Opening = Pick<SyncOptions, 'dryRun' | 'isPartial' | 'log'> &
   Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[] }
 
 /** Runs every organization and reports what becomes of each. A failure does not stop the others. */

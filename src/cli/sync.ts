@@ -21,7 +21,8 @@ export function syncCommand(io: Io) {
       ),
     )
     .addOption(logLevelOption('log JSON lines to stderr, and nothing else'))
-    .action(async (ids, { logLevel, ...options }) => {
+    .action(async (ids, { logLevel, quick, ...asked }) => {
+      const options = { ...asked, isPartial: quick }
       if (logLevel === undefined) return mirror(ids, options)
       // Loaded only by those who ask for a log. An error before the sync starts is logged as well.
       const { createLog } = await import('../machine/log.ts')

@@ -41,7 +41,7 @@ function merged(own: ConfigFile['organizations'][number], file: ConfigFile, fold
     signing: recipe(own.signing ?? {}, shared.signing ?? {}),
     /** Undefined where every field is stored as sent. */
     privacy: privacySettings(own.privacy, shared.privacy, folder),
-    /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
+    /** The cron lines of nights, and of runs between them where there are any. */
     schedule: mergeSchedule(file.schedule, own.schedule),
   }
 }

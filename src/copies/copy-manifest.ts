@@ -25,7 +25,7 @@ export const MANIFEST = publicTable(
     proof: orNull.text('what that run proved: proven, settled or unproven; NULL if none'),
     read_as_of: orNull.time('start of that run, UTC; NULL if none'),
     proven_as_of: orNull.time('start of the last run whose scan is proven or settled, UTC; NULL if none'),
-    last_run_id: orNull.number('latest run, but for quick runs that found nothing, as runs.id; NULL if none'),
+    last_run_id: orNull.number('latest run, but for partial runs that found nothing, as runs.id; NULL if none'),
     last_status: orNull.text('status of that run, running if it was under way; NULL if none'),
     customers: orNull.number('rows of customers; NULL when left out'),
     active_customers: orNull.number('rows of active_customers; NULL when left out'),
@@ -140,7 +140,7 @@ function readCopy(file: string): Copy | undefined {
 
 /**
  * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
- * there is no copy yet, where it is kept already, and where it is replaced without being kept: quick runs alone would push the copies of nights
+ * there is no copy yet, where it is kept already, and where it is replaced without being kept: partial runs alone would push the copies of nights
  * out, and a customer or an organization that the mirror has forgotten since is kept under no other name.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {

@@ -9,7 +9,7 @@ import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
-import { IS_QUICK, READ_TO_END } from '../store/schema/views.ts'
+import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasTable, inMirrorFile, openToRead } from './open-to-read.ts'
 
@@ -179,5 +179,5 @@ function recordedRows({ isCopy = false } = {}): string {
     ORDER BY latest.organization`
 }
 
-/** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
-const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
+/** A partial run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
+const FOUND_NOTHING = `${IS_PARTIAL} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`

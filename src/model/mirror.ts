@@ -56,7 +56,7 @@ export type Mirror = {
     run: Run,
     ending: { rule: RemovalRule; proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
   ): Promise<Candidate[]>
-  /** Those of the rows that were listed until now and that a quick run did not receive; the caller searches for them. */
+  /** Those of the rows that were listed until now and that a partial run did not receive; the caller searches for them. */
   findGone(run: Run, rowIds: readonly number[]): Promise<Candidate[]>
   /** Customers that the run has received, at most `most`, for testing whether searches work. */
   findListed(run: Run, most: number): Promise<Listed[]>
@@ -151,12 +151,12 @@ export type Freshness = {
   proof: Proof | undefined
   lastRunId: number
   lastStatus: RunStatus
-  /** The status of the latest run that was no quick run; undefined if there is none. */
+  /** The status of the latest run that was not partial; undefined if there is none. */
   lastFullStatus: RunStatus | undefined
   /** The start of its very first run. */
   firstRunAtMs?: number | undefined
-  /** The last quick run, where no full one began after it. */
-  lastQuick?: LastQuickRun | undefined
+  /** The last partial run, where no full one began after it. */
+  lastPartial?: LastPartialRun | undefined
   active: number
   missing: number
   removed: number
@@ -172,8 +172,8 @@ export type Freshness = {
 /** Freshness without the counts of customers, which take longer the more customers there are. */
 export type UncountedFreshness = Omit<Freshness, 'active' | 'missing' | 'removed'>
 
-/** What an organization's latest quick run did. */
-export type LastQuickRun = {
+/** What an organization's latest partial run did. */
+export type LastPartialRun = {
   runId: number
   /** Unix milliseconds. */
   startedAtMs: number
@@ -189,7 +189,7 @@ export type LastQuickRun = {
   held: number
 }
 
-/** How an organization's latest run ended, quick runs apart, and its last complete reading. Times in Unix milliseconds. */
+/** How an organization's latest run ended, partial ones apart, and its last complete reading. Times in Unix milliseconds. */
 export type LastRun = {
   organization: string
   startedAtMs: number
@@ -201,8 +201,8 @@ export type LastRun = {
   readAsOfMs: number | undefined
   /** The start of its very first run. */
   firstRunAtMs?: number | undefined
-  /** The error of a quick run since then; undefined if the latest one had none, or there is none. */
-  quickErrorCode?: string | undefined
+  /** The error of a partial run since then; undefined if the latest one had none, or there is none. */
+  partialErrorCode?: string | undefined
 }
 
 /** A run with its certificate, the evidence of its proof. */

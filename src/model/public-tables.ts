@@ -125,7 +125,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     read_before: number(
       'customers read by the interrupted runs that this run continues, without those it received with other values',
     ),
-    trusted_pages: orNull.number('pages that a quick run trusted without reading them; NULL for other runs'),
+    trusted_pages: orNull.number('pages that a partial run trusted without reading them; NULL for other runs'),
     requests: number('requests sent to the service'),
     pages: number('pages saved'),
     received: number('records received = inserted + updated + unchanged + duplicates + rejected + suppressed'),
@@ -141,7 +141,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     removed: number('customers taken as no longer active'),
     returned: number('removed customers that are listed again'),
     held: number(
-      'removals held back because they were too many; in a quick run, customers not marked as missing for that reason',
+      'removals held back because they were too many; in a partial run, customers not marked as missing for that reason',
     ),
     searches_refused: number(
       'searches for absent customers that the service refused, or left without an answer although it answered others',

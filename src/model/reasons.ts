@@ -33,10 +33,10 @@ const EXPLANATIONS = {
   'shape-changed':
     'Many records have lost a field, or are rejected, that were good before. What is stored is kept until a person accepts it (customer-mirror accept), or the service is repaired.',
   quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
-  'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
+  'request-limit': 'The run reached its limit of requests before it had found every change.',
   'not-confirmed':
     'Customers left their places, and it is open whether they left the list: they are not marked as missing, and a later run decides.',
-  'no-order': 'The order of the list is not remembered, so a quick run could not know where to look.',
+  'no-order': 'The order of the list is not remembered, so the run could not know where to look.',
 } as const
 
 export type Reason = keyof typeof EXPLANATIONS

@@ -3,7 +3,7 @@ import { isoTime } from '../time/moments.ts'
 
 /**
  * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
- * continues by itself after the wait. `partial`: a quick run, which reads only a part of the list.
+ * continues by itself after the wait. `partial`: a run between two nights, which reads only a part of the list.
  */
 export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
 
@@ -85,7 +85,7 @@ export type Report = RecordCounts &
     durationMs: number
     /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
     readAsOfMs: number | undefined
-    /** Pages that a quick run trusted without reading them; undefined for other runs. */
+    /** Pages that a partial run trusted without reading them; undefined for other runs. */
     trustedPages: number | undefined
     error: { code: string; message: string } | undefined
     /** What retention deleted afterwards; absent where that was nothing. */
@@ -115,7 +115,7 @@ export type Underway = {
   runId: number
   /** Unix milliseconds. */
   startedAtMs: number
-  isQuick: boolean
+  isPartial: boolean
   /** Customers read by the run that it continues, and customers read since. */
   readBefore: number
   read: number

@@ -24,8 +24,8 @@ export type Run = Tally & {
   readonly resumedFrom: number | undefined
   /** How many customers that run had read, without those that this one has received with other values. */
   readBefore: number
-  /** Whether it is a quick run, between two nights: it reads a part of the list, and leaves alone what the next full run goes on from. */
-  readonly isQuick: boolean
+  /** Whether it is a run between two nights: it reads a part of the list, and leaves alone what the next full run goes on from. */
+  readonly isPartial: boolean
   /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
   readonly isBaseline: boolean
   /** Those of `seen` that it has received since it began: the others were read before by the interrupted run that it continues. */
@@ -39,7 +39,7 @@ export type Run = Tally & {
   readonly fingerprint: Fingerprint
   /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
-  /** Those of them that quick runs found changed in the service, and that were not edited by hand. */
+  /** Those of them that partial runs found changed in the service, and that were not edited by hand. */
   readonly changedSince: RowSet
   /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
   readonly lastEdit: number
@@ -91,8 +91,8 @@ export type Start = {
   organization: string
   trigger: Trigger
   nowMs: number
-  /** Whether to start a quick run: it continues no interrupted run, and takes nothing from it. */
-  isQuick?: boolean | undefined
+  /** Whether to start a partial run: it continues no interrupted run, and takes nothing from it. */
+  isPartial?: boolean | undefined
   /** The clock of the run's duration and lease; without it, the wall clock. */
   monotonicMs?: (() => number) | undefined
   /** How old an interrupted scan may be and still be continued; undefined means never. */
@@ -113,13 +113,13 @@ export type Ending = {
   isWhole?: boolean | undefined
   /** The list as this run read it, for the next one; without it, the list before is kept. */
   list?: ListAsRead | undefined
-  /** Pages that a quick run trusted without reading them; undefined for other runs. */
+  /** Pages that a partial run trusted without reading them; undefined for other runs. */
   trustedPages?: number | undefined
-  /** Rows of customers that a quick run found absent: they become missing, and no absence is counted. For `partial` only. */
+  /** Rows of customers that a partial run found absent: they become missing, and no absence is counted. For `partial` only. */
   absentRows?: readonly number[] | undefined
-  /** How many more customers seem absent to a quick run, but not for certain: they count where too many are absent at once. */
+  /** How many more customers seem absent to a partial run, but not for certain: they count where too many are absent at once. */
   openAbsences?: number | undefined
-  /** The order of the list as a quick run found it, for the next one. For `partial` only. */
+  /** The order of the list as a partial run found it, for the next one. For `partial` only. */
   later?: LaterOrder | undefined
   /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined

@@ -100,7 +100,7 @@ export class QuickScan implements Scan {
       const { value, done } = this.#rounds.next()
       this.#isOver = done === true || this.#options.budget.left < 1
       this.#round = this.#isOver || done === true ? [] : value.filter((window) => !this.#asked.has(windowKey(window)))
-      if (done !== true && this.#isOver) this.#reasons.add('quick-budget')
+      if (done !== true && this.#isOver) this.#reasons.add('request-limit')
       for (const window of this.#round) this.#asked.add(windowKey(window))
     }
   }

@@ -26,7 +26,7 @@ export function usualQuickLimit(customers: number, pageSize: number): number {
  * left. Reads nothing where the order of the list is not known.
  */
 export async function readQuickly(
-  settings: ListSettings & { quick: QuickLimit; removals: RemovalRule; random: () => number },
+  settings: ListSettings & { requestLimit: QuickLimit; removals: RemovalRule; random: () => number },
   run: Run,
   limits: ReadingLimits,
 ): Promise<Omit<Ending, 'source'>> {
@@ -35,8 +35,10 @@ export async function readQuickly(
   if (run.list === EMPTY_LIST) return { ...ending, reasons: ['quick', 'no-order'], trustedPages: 0 }
   const { rowIds, pending: open } = run.list.later ?? { rowIds: run.list.columns.rowIds, pending: [] }
   const index = PlaceIndex.over(rowIds)
-  const { pageSize, quick, source } = settings
-  const budget = new RequestBudget(quick === 'usual' ? usualQuickLimit(rowIds.length, pageSize) : quick.requests)
+  const { pageSize, requestLimit, source } = settings
+  const budget = new RequestBudget(
+    requestLimit === 'usual' ? usualQuickLimit(rowIds.length, pageSize) : requestLimit.requests,
+  )
   const expected = { rowIds, placeOf: (rowId: number) => index.find(rowId) }
   const scan = new QuickScan({ expected, budget, pageSize, turn: run.id, pending: open })
   const limited = { readPage: budget.limited(source.readPage), search: budget.limited(source.search) }
@@ -47,7 +49,7 @@ export async function readQuickly(
   const searching = { ...settings, source: limited, budget, signal }
   const { gone, pending } = await searchForGone(searching, run, found, certificate.pageSize)
   // A run that reached its limit leaves customers open anyway.
-  const isAnyOpen = (found.isAnyUnmet || pending.length > 0) && !certificate.reasons.includes('quick-budget')
+  const isAnyOpen = (found.isAnyUnmet || pending.length > 0) && !certificate.reasons.includes('request-limit')
   return {
     ...ending,
     reasons: isAnyOpen ? [...certificate.reasons, 'not-confirmed'] : certificate.reasons,

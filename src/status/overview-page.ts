@@ -99,7 +99,7 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
     due === undefined
       ? undefined
       : html`in ${duration(span(nowMs, due.nextMs))} <span class="soft">(${due.nextLocal})</span>`
-  const quick = due?.nextQuickMs === undefined ? undefined : `in ${duration(span(nowMs, due.nextQuickMs))}`
+  const quick = due?.nextPartialMs === undefined ? undefined : `in ${duration(span(nowMs, due.nextPartialMs))}`
   const facts: [name: string, value: Html | string | undefined][] = [
     ['Next run', next ?? 'no schedule'],
     ['Next quick run', quick],

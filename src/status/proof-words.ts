@@ -47,7 +47,7 @@ export function proofLines(run: StoredRun): string[] {
     return ['Running: what it proves is known when it ends. Until then it marks no customer as missing or removed.']
   }
   if (run.status === 'partial') {
-    return [`Partial: this quick run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
+    return [`Partial: this run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   }
   if (run.proof === 'unproven') return ['Unproven: this scan does not show that a customer has left the list, because']
   if (run.proof === 'settled') {

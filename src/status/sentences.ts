@@ -14,7 +14,7 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
   const { organization, standing, freshness, paused } = view
   const { states, lastEnded } = standing
   const until = paused?.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-  const { runId: quickRunId, errorCode: quickCode } = freshness?.lastQuick ?? {}
+  const { runId: partialRunId, errorCode: partialCode } = freshness?.lastPartial ?? {}
   const rejects = freshness?.openRejects ?? 0
   const sentences: (Sentence | false | undefined)[] = [
     failureSentence(view, nowMs),
@@ -37,9 +37,9 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
     },
     { text: freshnessWords(view, nowMs) },
     ...proofSentences(view, nowMs),
-    quickCode !== undefined && {
-      text: `Quick run #${quickRunId} failed: ${factsOfCode(quickCode).title} (${quickCode}).`,
-      command: `customer-mirror runs show ${quickRunId}`,
+    partialCode !== undefined && {
+      text: `Run #${partialRunId}, between two nights, failed: ${factsOfCode(partialCode).title} (${partialCode}).`,
+      command: `customer-mirror runs show ${partialRunId}`,
     },
     rejects > 0 && {
       text: `${count(rejects, 'record')} could not be kept as ${rejects === 1 ? 'a customer' : 'customers'}.`,
@@ -51,8 +51,8 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
 }
 
 /** How far a run is: `Run #13 has read 3,400 of 10,000 customers, about 2 min left.` */
-export function progressWords({ runId, isQuick, readInAll, total, leftMs }: Progress): string {
-  if (isQuick) return `Quick run #${runId} is looking for changes.`
+export function progressWords({ runId, isPartial, readInAll, total, leftMs }: Progress): string {
+  if (isPartial) return `Run #${runId} is looking for changes.`
   const of = total === undefined ? '' : ` of ${grouped(total)}`
   const left = leftMs === undefined ? '' : `, about ${duration(Math.max(1000, leftMs))} left`
   return `Run #${runId} has read ${grouped(readInAll)}${of} customers${left}.`

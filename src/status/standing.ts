@@ -76,8 +76,8 @@ export type Due = {
   lastMs: number
   nextMs: number
   nextLocal: string
-  /** Undefined where it has no quick runs. */
-  nextQuickMs: number | undefined
+  /** Its next run between two nights; undefined where it has none. */
+  nextPartialMs: number | undefined
   /** Whether it was not read since it was due; late: for longer than a night may take. */
   isDue: boolean
   isLate: boolean
@@ -162,10 +162,10 @@ export type Progress = Underway & {
 /** A pace is known after this time. */
 const LEAST_MS = 2000
 
-/** How far a run is. A quick run reads a small part of the list, so nothing is said about its end. */
+/** How far a run is. A partial run reads a small part of the list, so nothing is said about its end. */
 export function progressOf(run: Underway, nowMs: number): Progress {
   const readInAll = run.readBefore + run.read
-  const total = run.isQuick ? undefined : run.total
+  const total = run.isPartial ? undefined : run.total
   if (total === undefined || total === 0) return { ...run, readInAll, percent: undefined, leftMs: undefined }
   const percent = Math.min(99, Math.floor((readInAll / total) * 100))
   const tookMs = nowMs - run.startedAtMs

@@ -1,7 +1,7 @@
 import type {
   Freshness,
   KnownElsewhere,
-  LastQuickRun,
+  LastPartialRun,
   LastRun,
   StoredReject,
   StoredRun,
@@ -23,7 +23,7 @@ import {
 import { records, type Session, together } from './port/store.ts'
 import { type Clocks, heldLeases } from './runs/lease.ts'
 import { TIMES } from './schema/schema.ts'
-import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from './schema/views.ts'
+import { firstRunOf, IS_FULL, IS_PARTIAL, READ_TO_END } from './schema/views.ts'
 
 /** One run; undefined if there is no run with that number. */
 export async function findRun(session: Session, id: number): Promise<StoredRun | undefined> {
@@ -89,7 +89,7 @@ export function listUncountedFreshness(session: Session): Promise<UncountedFresh
 }
 
 async function freshnessWith(session: Session, counts: string): Promise<Freshness[]> {
-  const [rows, quickRuns] = await together(
+  const [rows, partialRuns] = await together(
     records<Freshness & Unproven>(
       session,
       sql`
@@ -104,18 +104,18 @@ async function freshnessWith(session: Session, counts: string): Promise<Freshnes
       LEFT JOIN runs AS whole ON whole.id = ${last('freshness.organization', READ_TO_END)}
       ORDER BY freshness.organization`,
     ),
-    records<LastQuickRun & { organization: string }>(
+    records<LastPartialRun & { organization: string }>(
       session,
       sql`
       SELECT runs.organization, id AS run_id, started_at, status, reasons, error_code, requests, trusted_pages, inserted, updated,
         runs.missing, runs.held
-      FROM freshness JOIN runs ON id = last_run_id WHERE ${text(IS_QUICK)}`,
+      FROM freshness JOIN runs ON id = last_run_id WHERE ${text(IS_PARTIAL)}`,
     ),
   )
-  const quickOf = new Map(quickRuns.map(({ organization, ...run }) => [organization, run]))
+  const partialOf = new Map(partialRuns.map(({ organization, ...run }) => [organization, run]))
   return rows.map(({ endedError, endedReasons = [], readReasons = [], ...row }) => {
     const ended = endedError === undefined ? endedReasons : [endedError]
-    return { ...row, lastQuick: quickOf.get(row.organization), why: [...new Set([...ended, ...readReasons])] }
+    return { ...row, lastPartial: partialOf.get(row.organization), why: [...new Set([...ended, ...readReasons])] }
   })
 }
 
@@ -136,7 +136,7 @@ export function listLastRuns(session: Session, filter?: { organization: string }
     SELECT last.organization, last.started_at, last.finished_at AS ended_at, last.status, last.error_code,
       ${text(firstRunOf('last.organization'))} AS first_run_at,
       (SELECT read_as_of FROM runs WHERE id = ${last('last.organization', READ_TO_END)}) AS read_as_of,
-      (SELECT error_code FROM runs WHERE id = ${last('last.organization', `status <> 'running' AND id > last.id`)}) AS quick_error_code
+      (SELECT error_code FROM runs WHERE id = ${last('last.organization', `status <> 'running' AND id > last.id`)}) AS partial_error_code
     FROM ${known} AS known JOIN runs AS last ON last.id = ${last('known.organization', IS_FULL)}
     ORDER BY last.organization`,
   )
@@ -170,7 +170,7 @@ export async function listUnderway(session: Session, clocks: Clocks): Promise<Le
   return records(
     session,
     sql`
-    SELECT runs.organization, runs.id AS run_id, started_at, ${text(IS_QUICK)} AS is_quick, read_before, received - duplicates AS read,
+    SELECT runs.organization, runs.id AS run_id, started_at, ${text(IS_PARTIAL)} AS is_quick, read_before, received - duplicates AS read,
       (SELECT max(total) FROM windows WHERE run_id = runs.id) AS total, holder
     FROM leases JOIN runs ON runs.id = leases.run_id
     WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`,

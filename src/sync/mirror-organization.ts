@@ -18,7 +18,7 @@ export type Mirroring = ListSettings & {
   /** How old an interrupted scan may be and still be continued. */
   resumeWithinMs: number
   /** The most requests of a quick run; undefined for a run that reads the whole list. */
-  quick?: QuickLimit | undefined
+  requestLimit?: QuickLimit | undefined
   /** How long the run may take; undefined means no limit. */
   maxRunMs?: number | undefined
   /** Which fields are not stored as sent; `unreadable` if its key cannot be read: then the source must not be read either. */
@@ -48,7 +48,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
   const run = await startRun(mirroring).catch((error: unknown) => ({ report: unrecorded(mirroring, error), error }))
   if ('report' in run) return run
   const outcome = await readAndFinish(mirroring, run)
-  if (run.isQuick) return outcome
+  if (run.isPartial) return outcome
   const pruned = await applyRetention(mirroring, run)
   return pruned === undefined ? outcome : { ...outcome, report: { ...outcome.report, pruned } }
 }
@@ -60,10 +60,10 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
   try {
     const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
     await applyPrivacy(mirroring, run, limits)
-    const { quick } = mirroring
-    const ending = await (quick === undefined
+    const { requestLimit } = mirroring
+    const ending = await (requestLimit === undefined
       ? readWhole(mirroring, run, limits)
-      : (await import('../quick/read-quickly.ts')).readQuickly({ ...mirroring, quick }, run, limits))
+      : (await import('../quick/read-quickly.ts')).readQuickly({ ...mirroring, requestLimit }, run, limits))
     return { report: await finish(mirroring, run, ending), error: undefined }
   } catch (failure) {
     return await endEarly(mirroring, run, lease.lost.aborted ? lease.lost.reason : failure)
@@ -95,13 +95,13 @@ function refuseRejects({ organization, records, seen, rejectedIds }: Run): void 
 }
 
 function startRun(mirroring: Mirroring): Promise<Run> {
-  const { mirror, organization, trigger, quick, privacy, now, monotonicMs, scan, resumeWithinMs } = mirroring
+  const { mirror, organization, trigger, requestLimit, privacy, now, monotonicMs, scan, resumeWithinMs } = mirroring
   return mirror.startRun({
     organization,
     trigger,
     // A plain scan records no windows, and those of a chain scan are not its own.
     resumeWithinMs: scan === 'chain' ? resumeWithinMs : undefined,
-    isQuick: quick !== undefined,
+    isPartial: requestLimit !== undefined,
     privacy,
     nowMs: now(),
     monotonicMs,

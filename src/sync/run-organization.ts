@@ -15,8 +15,8 @@ export type RunSettings = Pick<
   Mirroring,
   'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
-  /** Whether to make a quick run. */
-  quick?: boolean | undefined
+  /** Whether to make a partial run, between two nights. */
+  isPartial?: boolean | undefined
   /** The rate limits of all organizations run so far: some organizations share one. */
   rateLimits: RateLimits
   /** Opens a rate limit that other processes share; without it, `rateLimit.shared` holds in this process. */
@@ -105,11 +105,11 @@ type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close
 function mirroringOf(
   { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
   source: ConfiguredSource,
-  { mirror, trigger, quick: isQuick, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
+  { mirror, trigger, isPartial, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
-    quick: isQuick === true ? 'usual' : undefined,
+    requestLimit: isPartial === true ? 'usual' : undefined,
     concurrency,
     ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },

@@ -85,7 +85,7 @@ const withFirst = (changes: Record<string, string | null>) =>
 const aRun = (id: number, startedMs: number, finishedMs: number, changes: Partial<StoredRun> = {}): StoredRun => ({
   ...{ id, organization: 'acme', trigger: 'schedule', startedMs, finishedMs, asOfMs: startedMs },
   ...{ status: 'complete', proof: 'proven', certificate: '{}', error_code: null, error: null },
-  ...{ held: 0, unaccounted: 0, isQuick: false, ...changes },
+  ...{ held: 0, unaccounted: 0, isPartial: false, ...changes },
 })
 const ended = (changes: Partial<StoredRun>) => badlyEnded([aRun(1, 0, 1), aRun(2, 2, 3, changes)])
 const asked = (life: string, ...times: number[]) => times.map((atMs) => ({ organization: 'acme', life, atMs }))

@@ -171,7 +171,7 @@ if (!isEmbedded) {
 test('the table says who runs, until when and why what waits, and fits into eighty columns', () => {
   const nowMs = Date.UTC(2026, 10, 22, 12)
   const job = {
-    kind: 'sync',
+    kind: 'full',
     trigger: 'schedule',
     ...{ sinceMs: nowMs, failures: 0, percent: undefined, wait: undefined, worker: undefined },
   } as const

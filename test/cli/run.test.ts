@@ -125,7 +125,7 @@ test.each<[from: WaitedOutcome['from'], changes: Partial<Report>, said: RegExp]>
   ['queue', DONE, /^acme: complete: 7 customers: 7 new, 0 changed, .*Its mirror is not on this machine: look there/],
   ['queue', FAILED, /^acme +failed: network (?![^]*Mirror:)/m],
   ['none-needed', {}, /^acme: no run was made, because its list had been read since it was due\.\n$/],
-  ['no-quick-run', {}, /^acme: no quick run was made, because a full run is under way/],
+  ['none-possible', {}, /^acme: no quick run was made, because a full run is under way/],
 ])('what is shown of a job that ended, known from %s: %j', (from, changes, said) => {
   const report = { ...emptyReport({ organization: 'acme', trigger: 'manual', startedAtMs: 0 }), ...changes }
   const outcome = { report, error: report.error && new Error('unreachable') }

@@ -213,10 +213,10 @@ describe('runs show', () => {
 
   test('a quick run says how many pages it trusted, and that it marked too many absent customers as nothing', async () => {
     await ended({ proof: 'proven', reasons: [] })
-    const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isQuick: true, nowMs: START_MS })
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isPartial: true, nowMs: START_MS })
     const quick = {
       status: 'partial',
-      reasons: ['quick', 'quick-budget'],
+      reasons: ['quick', 'request-limit'],
       readToEnd: false,
       trustedPages: 988,
     } as const
@@ -225,8 +225,8 @@ describe('runs show', () => {
 
     for (const said of [
       /^run #2 of acme, partial, started/,
-      /3 absent at once and not marked · .*· partial \(quick, quick-budget\), 988 pages trusted without reading\n/,
-      /Partial: this quick run trusted 988 pages without reading them\.\n {2}quick: .*\n {2}quick-budget: /,
+      /3 absent at once and not marked · .*· partial \(quick, request-limit\), 988 pages trusted without reading\n/,
+      /Partial: this run trusted 988 pages without reading them\.\n {2}quick: .*\n {2}request-limit: /,
       /3 customers absent at once, too many to be marked as missing: the next full run decides\./,
     ])
       expect(text).toMatch(said)

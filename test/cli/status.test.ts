@@ -127,7 +127,7 @@ test.each<[string, () => Promise<unknown>, object]>([
     'a quick run alone',
     () =>
       mirrorPages(mirror, [], {
-        ...{ atMs: Date.now(), isQuick: true },
+        ...{ atMs: Date.now(), isPartial: true },
         ending: { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 },
       }),
     { code: 3, tooOld: true, why: ['never-mirrored'] },

@@ -302,7 +302,7 @@ test('at its limit of requests, --quick ends with 5, and says that the next one 
   const { code, stderr } = await inPlace(place)('--quick')
 
   expect(code).toBe(5)
-  expect(stderr).toContain('acme: the quick run stopped at its limit, after 40 requests.')
+  expect(stderr).toContain('acme: the run stopped at its limit, after 40 requests.')
 })
 
 test('the current page is finished and kept when a stop comes, no other is requested, and the next sync continues', async () => {

@@ -19,10 +19,10 @@ const aNight: fc.Arbitrary<Night> = fc.record({
   ),
   proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'unproven'),
   /** Whether it is a quick run, which receives only the customers that changed; the first run of an organization is none. */
-  isQuick: fc.constantFrom(false, false, false, true),
+  isPartial: fc.constantFrom(false, false, false, true),
 })
 
-type Night = { organization: string; hoursLater: number; finds: Found[]; proof: Proof; isQuick: boolean }
+type Night = { organization: string; hoursLater: number; finds: Found[]; proof: Proof; isPartial: boolean }
 
 type Found = 'same' | 'renamed' | 'nameless' | 'moved' | 'absent' | 'rejected'
 
@@ -46,8 +46,8 @@ export async function playNights(mirror: Mirror, nights: readonly Night[]): Prom
   let turn = 0
   const sent = new Map<string, Record<string, unknown>>()
   for (const { organization, hoursLater, finds, ...night } of nights) {
-    const isQuick = night.isQuick && snapshots.some((snapshot) => snapshot.organization === organization)
-    const proof = isQuick ? 'unproven' : night.proof
+    const isPartial = night.isPartial && snapshots.some((snapshot) => snapshot.organization === organization)
+    const proof = isPartial ? 'unproven' : night.proof
     const list: unknown[] = []
     for (const n of [...KNOWN, KNOWN.length + 1]) {
       const found = finds[n - 1] ?? 'same'
@@ -55,15 +55,15 @@ export async function playNights(mirror: Mirror, nights: readonly Night[]): Prom
       const record = { ...(sent.get(key) ?? aCustomer(n)), ...OTHERWISE[found]((turn += 1)) }
       if (found === 'rejected') list.push({ id: customerId(n), name: {} })
       if (found === 'absent' || found === 'rejected') continue
-      if (isQuick && found === 'same') continue
+      if (isPartial && found === 'same') continue
       sent.set(key, record)
       list.push(record)
     }
     const gone = KNOWN.filter((n) => finds[n - 1] === 'absent')
-    const ending = isQuick
+    const ending = isPartial
       ? quickEnding(rowIdsOf(mirror, gone, organization))
       : scanEnding({ proof, rule: { after: 2, maxShare: 0 }, confirmed: KNOWN.map(customerId) })
-    await mirrorPages(mirror, list.length > 0 ? [list] : [], { organization, atMs, isQuick, ending })
+    await mirrorPages(mirror, list.length > 0 ? [list] : [], { organization, atMs, isPartial, ending })
     snapshots.push({ organization, time: timeOf(atMs), proof, ...readers(mirror, organization) })
     atMs += hoursLater * HOUR_MS
   }

@@ -51,7 +51,7 @@ async function play(seed: number, leftOut: 'quick' | undefined): Promise<{ mirro
     hours += 1
     if (run === leftOut) continue
     const settings: Partial<Mirroring> = { scan: 'chain', pageSize: 25, now: clockAt(hours) }
-    const quick = run === 'quick' ? { quick: { requests: 4 + (seed % 30) } } : {}
+    const quick = run === 'quick' ? { requestLimit: { requests: 4 + (seed % 30) } } : {}
     const { report } = await mirrorOrganization(
       mirroring(mirror, searchedSource({ shown: list }).source, { ...settings, ...quick }),
     )

@@ -32,7 +32,7 @@ async function aMirrored(list: readonly SentRecord[], overrides: Partial<Mirrori
   }
   const night = (shown: readonly SentRecord[]) => run(listedSource(shown))
   const quickly = (shown: readonly SentRecord[], settings: Partial<Mirroring> = {}) =>
-    run(searchedSource({ shown }).source, { quick: USUAL, ...settings })
+    run(searchedSource({ shown }).source, { requestLimit: USUAL, ...settings })
   await night(list)
   return { mirror, run, night, quickly }
 }
@@ -73,7 +73,7 @@ test('without a list that was read before, a quick run asks for nothing', async 
   const mirror = await aMirror()
   const source = listedSource(LISTED)
 
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { quick: USUAL }))
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { requestLimit: USUAL }))
 
   expect({ status: report.status, reasons: report.reasons, error }).toEqual({
     status: 'partial',
@@ -128,14 +128,14 @@ test('a quick run stops at its limit and says so; the next one goes on', async (
   const { mirror, quickly } = await aMirrored(LISTED)
   const list = without(LISTED, 100, 300, 500, 700, 900)
 
-  const first = await quickly(list, { quick: { requests: 15 } })
-  expect(first.reasons).toEqual(['quick', 'quick-budget'])
+  const first = await quickly(list, { requestLimit: { requests: 15 } })
+  expect(first.reasons).toEqual(['quick', 'request-limit'])
   expect(first.requests).toBeLessThanOrEqual(15)
   expect(missingIn(mirror)).toEqual([])
 
   // Those whom it missed at their places are searched for, as many as the limit allows.
   const later = []
-  for (let time = 0; time < 3; time += 1) later.push(await quickly(list, { quick: { requests: 30 } }))
+  for (let time = 0; time < 3; time += 1) later.push(await quickly(list, { requestLimit: { requests: 30 } }))
   expect(later.every(({ requests }) => requests <= 30)).toBe(true)
   expect(later.at(-1)?.reasons).toEqual(['quick'])
   expect(missingIn(mirror)).toHaveLength(5)
@@ -202,9 +202,9 @@ test('where exactly the newest customers are gone, the list may be an older one:
 test('a list in another order altogether marks no customer, and ends at the limit', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)
 
-  const report = await quickly(shuffled(LISTED), { quick: { requests: 40 } })
+  const report = await quickly(shuffled(LISTED), { requestLimit: { requests: 40 } })
 
-  expect(report).toMatchObject({ missing: 0, requests: 40, reasons: ['quick', 'quick-budget'] })
+  expect(report).toMatchObject({ missing: 0, requests: 40, reasons: ['quick', 'request-limit'] })
   expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
 })
 
@@ -233,7 +233,7 @@ test('a customer that moved to where another one left is found by a search, and 
     const shown = rest.toSpliced(rest.indexOf(before[to + 2] ?? {}), 0, moved)
     const { source, texts } = searchedSource({ shown })
 
-    const report = await run(source, { quick: USUAL })
+    const report = await run(source, { requestLimit: USUAL })
 
     expect(report.reasons).toEqual(['quick'])
     expect(missingIn(mirror)).not.toContain(moved['id'])
@@ -258,7 +258,7 @@ test.each<[string, SearchKind]>([
   const { mirror, run } = await aMirrored(before)
   const { source } = searchedSource({ shown: without(before, 400, 800), search })
 
-  const reports = [await run(source, { quick: USUAL }), await run(source, { quick: USUAL })]
+  const reports = [await run(source, { requestLimit: USUAL }), await run(source, { requestLimit: USUAL })]
 
   expect(reports).toMatchObject([
     { missing: 0, reasons: ['quick', 'not-confirmed'] },
@@ -271,13 +271,13 @@ test('in order of creation, customers who left are missing whatever the search, 
   const { mirror, run } = await aMirrored(LISTED)
   const search = BROKEN['with 422']
   const quickly = (shown: SentRecord[], requests = 200) =>
-    run(searchedSource({ shown, search }).source, { quick: { requests } })
+    run(searchedSource({ shown, search }).source, { requestLimit: { requests } })
 
   const first = await quickly(without(LISTED, 60, 300, 500, 700, 900), 15)
   const second = await quickly(without(LISTED, 60, 300, 500, 700, 900))
 
   expect([first, second].map(({ reasons }) => reasons)).toEqual([
-    ['quick', 'quick-budget'],
+    ['quick', 'request-limit'],
     ['quick', 'not-confirmed'],
   ])
   expect(second.missing).toBeGreaterThan(0)
@@ -315,8 +315,8 @@ test.each([
   const list = without(LISTED, 500).map((record) => (record['id'] === customerId(499) ? spoiled(record) : record))
   const { source } = searchedSource({ shown: list, search: BROKEN['with 422'] })
 
-  const first = await run(source, { quick: USUAL })
-  const second = await run(source, { quick: USUAL })
+  const first = await run(source, { requestLimit: USUAL })
+  const second = await run(source, { requestLimit: USUAL })
 
   expect([first, second]).toMatchObject([{ status: 'partial' }, { status: 'partial', missing: 0 }])
   expect(missingIn(mirror)).toEqual([])
@@ -424,7 +424,7 @@ test('a page from a cache leaves its part of the list unread', async () => {
     },
   }
 
-  const report = await run(cached, { quick: USUAL })
+  const report = await run(cached, { requestLimit: USUAL })
 
   expect(report).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
   expect(report.reasons).toContain('cached-answer')
@@ -447,7 +447,7 @@ test('a service that asks to wait for long, or fails, ends the quick run, and wh
     },
   }
 
-  const report = await run(failing, { quick: USUAL, concurrency: 1 })
+  const report = await run(failing, { requestLimit: USUAL, concurrency: 1 })
 
   expect(report).toMatchObject({ status: 'failed', error: { code: 'rate-limited' }, inserted: 1, missing: 0 })
   expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 0, missing: 1 })

@@ -78,7 +78,7 @@ describe('by name', () => {
     const first = readQuickly(list, before, { maxRequests: 20 })
     const second = readQuickly(list, first.laterOrder ?? [], { pending: first.pending })
 
-    expect(first.reasons).toEqual(['quick', 'quick-budget'])
+    expect(first.reasons).toEqual(['quick', 'request-limit'])
     expect(first.gone).toEqual([])
     expect(first.pending).not.toEqual([])
     expect(second.reasons).toEqual(['quick'])
@@ -114,7 +114,7 @@ describe('in other orders', () => {
 
     const found = readQuickly(list, before, { maxRequests: 40, service })
 
-    expect(found).toMatchObject({ requests: 40, gone: [], reasons: ['quick', 'quick-budget'], laterOrder: undefined })
+    expect(found).toMatchObject({ requests: 40, gone: [], reasons: ['quick', 'request-limit'], laterOrder: undefined })
   })
 
   test('where two customers of one time change places between two pages, both are listed, and none is gone', () => {

@@ -11,7 +11,15 @@ import { customers } from '../support/builders.ts'
 import { cardsOf, LOOKED_AT_MS, overviewOf, overviewOfAll } from '../support/full-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
 
-const UNDERWAY = { organization: 'acme', runId: 7, startedAtMs: 0, isQuick: false, readBefore: 0, read: 0, total: 100 }
+const UNDERWAY = {
+  organization: 'acme',
+  runId: 7,
+  startedAtMs: 0,
+  isPartial: false,
+  readBefore: 0,
+  read: 0,
+  total: 100,
+}
 
 test('every organization is shown in its states, and those that need attention come first', async () => {
   const overview = await overviewOfAll()
@@ -97,7 +105,7 @@ test.each([
   ['continuing another', { readBefore: 50, read: 25 }, 75, 10_000],
   ['reading its list again', { read: 180 }, 99, undefined],
   ['of a list whose length is not known', { read: 50, total: undefined }, undefined, undefined],
-  ['that looks for changes', { read: 50, isQuick: true }, undefined, undefined],
+  ['that looks for changes', { read: 50, isPartial: true }, undefined, undefined],
 ])('how far a run is, %s', (_what, run, percent, leftMs) => {
   expect(progressOf({ ...UNDERWAY, ...run }, 10_000)).toMatchObject({ percent, leftMs })
 })

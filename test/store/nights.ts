@@ -16,14 +16,14 @@ export type Night = {
   /** How the run ends, if the proof does not show it. */
   ending?: Partial<Ending>
   organization?: string
-  isQuick?: boolean
+  isPartial?: boolean
 }
 
 /** One run of night `n` that received this list; proven by default. */
 export async function night(mirror: Mirror, n: number, list: readonly unknown[], told: Night = {}): Promise<Report> {
-  const { organization = 'acme', ending = {}, isQuick } = told
+  const { organization = 'acme', ending = {}, isPartial } = told
   const atMs = START_MS + n * DAY_MS
-  return mirrorPages(mirror, [list], { organization, atMs, isQuick, ending: { ...scanEnding(told), ...ending } })
+  return mirrorPages(mirror, [list], { organization, atMs, isPartial, ending: { ...scanEnding(told), ...ending } })
 }
 
 /** The end of a run that read a whole list. */
@@ -47,7 +47,7 @@ export async function quickRun(
   const absentRows = rowIdsOf(mirror, gone)
   return mirrorPages(mirror, records.length > 0 ? [records] : [], {
     atMs,
-    isQuick: true,
+    isPartial: true,
     ending: { ...quickEnding(absentRows), ...ending },
   })
 }

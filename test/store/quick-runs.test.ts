@@ -22,7 +22,7 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
   expect(report).toMatchObject({ inserted: 1, updated: 1, missing: 2, removed: 0, held: 0 })
   expect([fateOf(mirror, 3), fateOf(mirror, 4), fateOf(mirror, 5)]).toEqual(['missing', 'missing', 'listed'])
   const after = { ...before[0], active: 51, missing: 2, lastRunId: 2, lastStatus: 'partial' }
-  expect(await mirror.listFreshness()).toEqual([{ ...after, lastQuick: expect.objectContaining({ runId: 2 }) }])
+  expect(await mirror.listFreshness()).toEqual([{ ...after, lastPartial: expect.objectContaining({ runId: 2 }) }])
   expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ status: 'partial', trustedPages: 12 }])
   expect(rowsOf(mirror.file, 'SELECT id, trusted_pages FROM runs ORDER BY id')).toEqual([
     { id: 1, trusted_pages: null },
@@ -38,7 +38,7 @@ test('a quick run is not the last run that decides what is due, and none of its 
   await quickRun(mirror, 0, [])
   await quickRun(mirror, 0, [], { ending: FAILED })
 
-  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'network' }])
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, partialErrorCode: 'network' }])
   expect(await mirror.listFreshness()).toMatchObject([
     { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
   ])
@@ -133,7 +133,7 @@ async function pendingOf(mirror: Mirror) {
 }
 
 function startQuickRun(mirror: Mirror, nowMs = NOON_MS): Promise<Run> {
-  return mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
+  return mirror.startRun({ organization: 'acme', trigger: 'sync', isPartial: true, nowMs })
 }
 
 function recorded(page: number) {

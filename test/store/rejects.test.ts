@@ -86,7 +86,7 @@ test.each([
   ['a quick run', { status: 'partial', readToEnd: false, reasons: ['quick'], trustedPages: 0 }, true],
 ] as const)(
   '%s resolves the reject of a customer whose record is valid again, and no other',
-  async (_, ending, isQuick) => {
+  async (_, ending, isPartial) => {
     const mirror = await aMirror()
     const other = aCustomer(3, { email: [] })
     await mirrorPages(mirror, [[aCustomer(2), aCustomer(3), aCustomer(4)]])
@@ -95,7 +95,7 @@ test.each([
     await mirrorPages(mirror, [[aCustomer(2), aCustomer(4)], [aCustomer(4, { email: [] })]], {
       ...at(2),
       ending,
-      isQuick,
+      isPartial,
     })
 
     const open = await mirror.listRejects({ limit: 10 })

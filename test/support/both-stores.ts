@@ -120,8 +120,10 @@ function aTime(random: Dice): string {
 }
 
 function aRun(random: Dice, id: number, organization: string) {
-  const isQuick = random.chance(0.3)
-  const status = random.pick(isQuick ? ['partial', 'failed', 'running'] : ['complete', 'complete', 'failed', 'waiting'])
+  const isPartial = random.chance(0.3)
+  const status = random.pick(
+    isPartial ? ['partial', 'failed', 'running'] : ['complete', 'complete', 'failed', 'waiting'],
+  )
   const reasons = [[], ['plain-scan'], ['page-limit'], ['cached-answer', 'moved'], ['moved']]
   return {
     ...{ id, organization, trigger: 'sync', started_at: aTime(random), status, read_as_of: aTime(random) },
@@ -132,7 +134,7 @@ function aRun(random: Dice, id: number, organization: string) {
     error: status === 'failed' ? 'It said no.' : null,
     certificate: random.chance(0.3) ? '{"passes": 1}' : null,
     duration_ms: random.chance(0.5) ? random.below(9_000_000_000) : null,
-    trusted_pages: isQuick ? random.below(9) : null,
+    trusted_pages: isPartial ? random.below(9) : null,
     ...{ inserted: random.below(5), updated: random.below(5), requests: random.below(50), missing: random.below(3) },
   }
 }

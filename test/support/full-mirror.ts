@@ -179,7 +179,7 @@ function dueEveryNight(
     lastMs,
     nextMs: lastMs + DAY_MS,
     nextLocal: '2026-02-04 02:00 GMT',
-    nextQuickMs: undefined,
+    nextPartialMs: undefined,
     isDue: readAsOfMs < lastMs,
     isLate: readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS,
   }

@@ -111,14 +111,14 @@ export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): R
 export async function mirrorPages(
   mirror: Mirror,
   pages: readonly (readonly unknown[])[],
-  { organization = 'acme', atMs = START_MS, ending = {}, isQuick }: RunOptions = {},
+  { organization = 'acme', atMs = START_MS, ending = {}, isPartial }: RunOptions = {},
 ): Promise<Report> {
-  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs, isQuick })
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: atMs, isPartial })
   for (const [index, records] of pages.entries()) await mirror.savePages(run, [aPage(index + 1, records)], atMs)
   return mirror.finishRun(run, anEnding(ending), atMs)
 }
 
-type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isQuick?: boolean | undefined }
+type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isPartial?: boolean | undefined }
 
 /** What `read` finds in the file, over one connection. */
 export function withReader<Result>(file: string, read: (reader: Reader) => Result): Result {

@@ -72,7 +72,7 @@ async function playDays(mirror: Mirror, seed: number) {
   const statuses: string[] = []
 
   for (let turn = 1, turns = 3 + dice.below(hasQuickRuns ? 10 : 4); turn <= turns; turn++) {
-    const isQuick = hasQuickRuns && turn > 1 && dice.chance(0.65)
+    const isPartial = hasQuickRuns && turn > 1 && dice.chance(0.65)
     list.second += 5000
     if (turn > 1) passHours(list, dice, { mayComeBack: !isReplicated })
     const churn = isReplicated ? {} : randomChurn(dice)
@@ -104,19 +104,19 @@ async function playDays(mirror: Mirror, seed: number) {
       ...time.clocks,
       ...{ organization, source, concurrency, removals, pageSize, privacy, trigger: 'sync', signal: stop.signal },
       mirror: isKilled ? killedAfter(mirror, 1 + dice.below(4)) : mirror,
-      quick: isQuick ? { requests: maxRequests } : undefined,
+      requestLimit: isPartial ? { requests: maxRequests } : undefined,
       scan: dice.chance(0.05) ? 'plain' : 'chain',
       resumeWithinMs: 6 * HOUR_MS,
-      maxRunMs: !isQuick && dice.chance(0.05) ? 500 + dice.below(5000) : undefined,
-      pageLimit: !isQuick && dice.chance(0.03) ? 1 + dice.below(5) : undefined,
+      maxRunMs: !isPartial && dice.chance(0.05) ? 500 + dice.below(5000) : undefined,
+      pageLimit: !isPartial && dice.chance(0.03) ? 1 + dice.below(5) : undefined,
     }).finally(putBack)
     source.close()
     const { report } = outcome
     const run = { outcome, list, before, after: readStored(db, organization), startTick, endTick: list.tick }
     const isStill = Object.keys(churn).length === 0
-    statuses.push(`${isQuick ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
+    statuses.push(`${isPartial ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
     const found: string[] = []
-    if (isQuick) {
+    if (isPartial) {
       const keeps = { pageSize, kept, keptNow: readKept(db, organization), maxRequests, sent }
       const trust = { isHonest: service.used.size === 0, isStatic: list.tick === startTick + service.answers }
       found.push(...untruthsOfQuickRun({ ...run, ...keeps, ...trust, isKilled }))

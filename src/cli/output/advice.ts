@@ -125,15 +125,15 @@ ${commands([...looks, ...decisions(organization)], option)}`
 
 /** What to do about a run that did not fail and could not do all of its work. */
 function reportAdvice({ organization, status, reasons, runId, requests, pruned }: Report, option: string): string {
-  const isQuick = status === 'partial'
+  const isPartial = status === 'partial'
   const texts = [
-    isQuick &&
+    isPartial &&
       reasons.includes('no-order') &&
-      `\n${organization}: a quick run goes by the order in which a full run last read the list. Make a full run first:\n` +
+      `\n${organization}: such a run goes by the order in which a full run last read the list. Make a full run first:\n` +
         `  customer-mirror sync ${organization}${option}\n`,
-    isQuick &&
-      reasons.includes('quick-budget') &&
-      `\n${organization}: the quick run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
+    isPartial &&
+      reasons.includes('request-limit') &&
+      `\n${organization}: the run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
         'goes on from there, and a full run finds everything.\n',
     reasons.includes('shape-changed') &&
       `\n${organization}: fields of many customers have changed, and what is stored is kept.\n` +
@@ -150,15 +150,15 @@ function reportAdvice({ organization, status, reasons, runId, requests, pruned }
   return texts.filter((text) => text !== false).join('')
 }
 
-/** What each quick run found, and what retention deleted after a run, a line for each. */
+/** What each partial run found, and what retention deleted after a run, a line for each. */
 export function foundText(reports: readonly Report[]): string {
   return reports
-    .flatMap((report) => [...(report.status === 'partial' ? [quickWords(report)] : []), ...prunedWords(report)])
+    .flatMap((report) => [...(report.status === 'partial' ? [partialWords(report)] : []), ...prunedWords(report)])
     .join('')
 }
 
 /** `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
-function quickWords({ organization, reasons, trustedPages = 0, pages, ...report }: Report): string {
+function partialWords({ organization, reasons, trustedPages = 0, pages, ...report }: Report): string {
   if (reasons.includes('no-order')) return `${organization}: nothing was read: the order of its list is not known yet\n`
   const counts = countsOf([
     [report.inserted, 'new'],

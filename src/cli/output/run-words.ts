@@ -73,7 +73,7 @@ export function differentCustomers({ received, duplicates }: Pick<Report, 'recei
   return received - duplicates
 }
 
-/** What a run proved, or which part of the list a quick run read: `partial (quick), 988 pages trusted without reading`. */
+/** What a run proved, or how many pages a partial run trusted without reading them. */
 function endWords(report: Report): string {
   const { status, reasons, trustedPages } = report
   if (status !== 'partial') return proofWords(report)

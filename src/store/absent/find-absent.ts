@@ -4,7 +4,7 @@ import { isIn, moment, rowsOf, secondOf, sql, type Sql, sqlTime, text } from '..
 import { countOf, type Session } from '../port/store.ts'
 import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
-import { IS_QUICK } from '../schema/views.ts'
+import { IS_PARTIAL } from '../schema/views.ts'
 
 /** The customers that are not removed and that the run did not receive, not even in a reject. Undefined if received ones are not there. */
 export async function findAbsent(
@@ -100,7 +100,7 @@ async function countArrived(session: Session, { organization, id, readAsOfMs }: 
     sql`
     SELECT coalesce(sum(inserted + returned), 0) FROM runs, (SELECT ${isHeld} AS is_held) AS waiting
     WHERE organization = ${organization} AND (read_as_of = ${moment(sqlTime(readAsOfMs))}
-      OR ((is_held OR ${text(IS_QUICK)}) AND id > (SELECT coalesce(max(id), 0) FROM runs
+      OR ((is_held OR ${text(IS_PARTIAL)}) AND id > (SELECT coalesce(max(id), 0) FROM runs
         WHERE organization = ${organization} AND status = 'complete' AND id < ${id}
           AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
   )
@@ -112,7 +112,7 @@ type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 async function listedMeanwhile(session: Session, { organization, resumedFrom }: Continuing): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
-    SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_QUICK)} AND inserted + updated + rejected > 0
+    SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_PARTIAL)} AND inserted + updated + rejected > 0
       AND id > ${firstOfScan(resumedFrom)}`)
   // Without one, no customer is read.
   if (runs.length === 0) return new Set()

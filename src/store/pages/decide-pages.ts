@@ -107,7 +107,7 @@ class Decision {
     addWarnings(this.saved.warnings, tallies.warnings)
     this.saved.pages.push(result)
     const { window } = page
-    if (window === undefined || run.isQuick) return
+    if (window === undefined || run.isPartial) return
     this.windows.set(`${window.page} ${window.size}`, { window, rows: windowRows(page, result) })
   }
 

@@ -219,7 +219,7 @@ const CACHE_WITHOUT_INDEX_KB = 2000
 /** Has a run that begins read without the index of ids where it is alone in a mirror without customers. The caller holds the transaction. */
 function beginIds(db: Connection, run: Run): void {
   const other = statement(db, 'SELECT 1 FROM customers UNION ALL SELECT 1 FROM leases WHERE organization <> ? LIMIT 1')
-  if (!run.isBaseline || run.isQuick || other.get(run.organization) !== undefined) return createIdIndex(db)
+  if (!run.isBaseline || run.isPartial || other.get(run.organization) !== undefined) return createIdIndex(db)
   db.exec(`DROP INDEX IF EXISTS ${ID_INDEX}`)
   db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
   idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: dataVersion(db) })

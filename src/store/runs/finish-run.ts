@@ -143,6 +143,6 @@ function reportOf(run: Run, ending: Ending, { missing, removed, held }: Absences
     // The wall clock may have been set back since.
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
-    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
+    trustedPages: run.isPartial ? (ending.trustedPages ?? 0) : undefined,
   }
 }

@@ -15,7 +15,7 @@ import type { RecordedRow, RecordedWindow, Run } from '../../model/run.ts'
 import type { WindowRows } from '../pages/decide-pages.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
-import { IS_QUICK } from '../schema/views.ts'
+import { IS_PARTIAL } from '../schema/views.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
@@ -118,7 +118,7 @@ export async function findDoubts(session: Session, organization: string): Promis
     session.numbers(sql`
       SELECT row_id FROM customers WHERE ${own} AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`),
     session.all<{ id: number; is_partial: boolean | number }>(sql`
-      SELECT id, ${text(IS_QUICK)} AND updated > 0 AS is_partial FROM runs
+      SELECT id, ${text(IS_PARTIAL)} AND updated > 0 AS is_partial FROM runs
       WHERE ${own} AND id > ${stored} AND inserted + updated > 0`),
   )
   const partial = since.filter(({ is_partial }) => Boolean(is_partial)).map(({ id }) => id)

@@ -28,8 +28,8 @@ export async function startRun(session: Session, start: Start, place: string): P
   if (lease !== undefined) throw leasedBy(lease, organization)
   // First of all: it may forget the windows to continue from, and the list.
   const privacy = await startPrivacy(session, start, policy)
-  const isQuick = start.isQuick === true
-  const resumable = isQuick ? undefined : await findResumable(session, start)
+  const isPartial = start.isPartial === true
+  const resumable = isPartial ? undefined : await findResumable(session, start)
   const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
   const id = await insertRun(session, start, { readAsOfMs, from: resumable?.id })
   const [list, doubts, forgotten, heldRows, key] = await together(
@@ -40,15 +40,15 @@ export async function startRun(session: Session, start: Start, place: string): P
     fingerprintKey(session),
     giveLease(session, { id, organization }, clocks),
     closeAbandoned(session, { organization, but: id }, nowMs),
-    isQuick ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
-    isQuick ? LEFT_OUT : takeWindows(session, { id, organization }, resumable),
+    isPartial ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
+    isPartial ? LEFT_OUT : takeWindows(session, { id, organization }, resumable),
   )
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id }))
   const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
   if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
   const { trigger, monotonicMs } = start
   return {
-    ...{ id, organization, trigger, isQuick, privacy, list, forgotten },
+    ...{ id, organization, trigger, isPartial, privacy, list, forgotten },
     ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
     ...received,
     ...doubts,
@@ -59,7 +59,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     tookMs: startStopwatch(nowMs, monotonicMs),
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
     // A partial run compares every row that partial runs found changed.
-    changedSince: isQuick ? new RowSet() : doubts.changedSince,
+    changedSince: isPartial ? new RowSet() : doubts.changedSince,
     written: new RowSet(),
     emptied: new Map(),
     unwritten: new RowSet(),
@@ -82,12 +82,12 @@ function takeWindows(
 
 async function insertRun(
   session: Session,
-  { organization, trigger, nowMs, isQuick }: Start,
+  { organization, trigger, nowMs, isPartial }: Start,
   { readAsOfMs, from }: { readAsOfMs: number; from: number | undefined },
 ): Promise<number> {
   const run = await session.first<{ id: number }>(sql`
     INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
-    VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${from}, ${isQuick === true ? 0 : null}, 'running')
+    VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${from}, ${isPartial === true ? 0 : null}, 'running')
     RETURNING id`)
   if (run === undefined) throw new Error('the run was not recorded')
   return run.id

@@ -24,7 +24,7 @@ CREATE TABLE runs (
   shape_accepted_at ${w.time},                   -- when a person accepted the shape of the data that this run found changed
   resumed_from  ${w.number},                     -- the interrupted run whose windows it went on from
   read_before   ${w.number} NOT NULL DEFAULT 0,  -- customers read by the interrupted runs that it went on from
-  trusted_pages ${w.number},                     -- pages that a quick run trusted without reading them; NULL in other runs
+  trusted_pages ${w.number},                     -- pages that a partial run trusted without reading them; NULL in other runs
   requests      ${w.number} NOT NULL DEFAULT 0,
   pages         ${w.number} NOT NULL DEFAULT 0,
   received      ${w.number} NOT NULL DEFAULT 0,  -- inserted + updated + unchanged + duplicates + rejected + suppressed
@@ -44,7 +44,7 @@ CREATE TABLE runs (
   warnings      ${w.json} NOT NULL DEFAULT '{}'  -- JSON object: kind of oddity -> how often it was kept
 );
 CREATE INDEX runs_by_organization ON runs (organization, id);
--- Between two nights there may be a hundred quick runs. Freshness and history look for the last complete run, and pages and metrics for
+-- Between two nights there may be a hundred partial runs. Freshness and history look for the last complete run, and pages and metrics for
 -- the last full one.
 CREATE INDEX complete_runs ON runs (organization, id) WHERE status = 'complete';
 CREATE INDEX full_runs ON runs (organization, id) WHERE trusted_pages IS NULL;
@@ -200,7 +200,7 @@ CREATE TABLE lists (
                                                    -- be read again; uint32, that of its id; a byte, how it compares with the next one, 0 where
                                                    -- unknown; a byte, which of the warnings
   facts        TEXT NOT NULL,                    -- JSON: warnings, whose first kind is none; total, cappedAt
-  later_rows   ${w.bytes},                       -- as row_ids: the order since then, as far as quick runs know it; 0 for a record without a customer
+  later_rows   ${w.bytes},                       -- as row_ids: the order since then, as far as partial runs know it; 0 for a record without a customer
   pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
 );
 

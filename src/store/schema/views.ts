@@ -162,7 +162,7 @@ export function hasReadToEnd({
 
 /** Whether a run is no partial run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'
-export const IS_QUICK = 'trusted_pages IS NOT NULL'
+export const IS_PARTIAL = 'trusted_pages IS NOT NULL'
 
 /** The runs that freshness, history and removals rest on, as a list of ids: the first that read the list, and the latest of each kind. */
 export function runsToKeep(from: string): string {

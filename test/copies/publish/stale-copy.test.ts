@@ -124,5 +124,5 @@ function quickRun(mirror: Mirror, day: number, list: readonly unknown[], organiz
     trustedPages: 0,
     removals: undefined,
   } as const
-  return night(mirror, day, list, { organization, isQuick: true, proof: 'unproven', ending })
+  return night(mirror, day, list, { organization, isPartial: true, proof: 'unproven', ending })
 }

@@ -54,7 +54,7 @@ describe('a night ends at the latest', () => {
 
 const LAST_RUN: LastRun = {
   ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' },
-  ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
+  ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, partialErrorCode: undefined },
 }
 const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: DUE_MS, untilMs: DUE_MS })]])
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { runForJob, type NoRunOfJob, type RunOfJob } from '../../../jobs/run/run-job.ts'
-import { whyNoQuickRun } from '../../../jobs/run/why-no-run.ts'
+import { whyNoPartialRun } from '../../../jobs/run/why-no-run.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { isForGood } from '../../../src/errors/error-facts.ts'
 import { Cancelled } from '../../../src/errors/errors.ts'
@@ -106,7 +106,7 @@ const read: LastRun = {
   ...{ organization: 'acme', startedAtMs: DUE_MS, status: 'complete', errorCode: undefined, readAsOfMs: DUE_MS },
 }
 const late: LastRun = { ...read, readAsOfMs: DUE_MS - 1 }
-const refused: LastRun = { ...read, quickErrorCode: 'unauthorized' }
+const refused: LastRun = { ...read, partialErrorCode: 'unauthorized' }
 
 test.each<[string, string | undefined, Around]>([
   ['the list was read since it was due', undefined, {}],
@@ -127,7 +127,7 @@ test.each<[string, string | undefined, Around]>([
   ['it was interrupted by a clock an hour ahead', 'unfinished', { lastRun: cut('interrupted', -HOUR_MS) }],
   ['the last quick run was refused', 'refused', { lastRun: refused }],
   ['it was refused, and a person asks', undefined, { lastRun: refused, trigger: 'manual' }],
-  ['the last quick run failed by an outage', undefined, { lastRun: { ...read, quickErrorCode: 'server-error' } }],
+  ['the last quick run failed by an outage', undefined, { lastRun: { ...read, partialErrorCode: 'server-error' } }],
 ])('why no quick run is made where %s: %s', async (_where, expected, around) => {
   expect(await whyNone(around)).toBe(expected)
 })
@@ -149,7 +149,7 @@ function whyNone({ trigger = 'schedule', isConfigured = true, isPaused = false, 
     getJobState: async () => fullRun,
   }
   const pause = { sinceMs: 0, untilMs: undefined, resumedMs: undefined }
-  return whyNoQuickRun(
+  return whyNoPartialRun(
     isConfigured ? organization : undefined,
     { name: trigger },
     {
