@@ -24,8 +24,9 @@ export function rejectKey(recordId: string | null, payload: string): string {
 export const CUT_MARK = 'customer_mirror_cut'
 export const CUT_BEGINNING = 'beginning'
 
-/** The records of one page. Each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
-export type Sorted = {
+/** One page with its records sorted: each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
+export type SortedPage = {
+  readonly page: number
   /** Row numbers of the records that are stored unchanged. */
   readonly known: ArrayLike<number>
   readonly customers: readonly Customer[]
@@ -34,16 +35,12 @@ export type Sorted = {
   readonly rejects: readonly Reject[]
   readonly suppressed: readonly Suppressed[]
   readonly warnings: Warnings
+  /** Those of `customers`, by their places. */
+  readonly oddities: ReadonlyMap<number, Warnings>
   /** The row number of each record that is known; 0 of the others. */
   readonly rowIds: ArrayLike<number>
   /** Every record in order, without those that are known, unless there are rejects too; empty if the whole page is known. */
   readonly rows: readonly (Row | undefined)[]
-}
-
-/** One page whose records were sorted. */
-export type SortedPage = Sorted & {
-  readonly page: number
-  readonly received: number
   /** Its window, if the mirror must record it so that a later run can continue. */
   readonly window?: AnsweredWindow | undefined
 }

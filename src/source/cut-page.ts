@@ -1,22 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { parsedJson } from '../text/parsed-json.ts'
 
-/** The body of a page, split so that records received before need not be parsed again. */
-export type CutPage = {
-  /** The bytes between these brackets. */
-  records: Buffer
-  /** The body as parsed, with an empty `data`. */
-  envelope: object
-}
-
 /**
- * Cuts a body around the bytes of its `data` without parsing them. Undefined when the cut is not certain, or when there are no
- * records.
+ * Cuts a body around the bytes of its `data` without parsing them, so that records received before need not be parsed again. Returns those
+ * bytes, and the rest as parsed, with an empty `data`; undefined when the cut is not certain, or when there are no records.
  *
  * The cut is right when the body parses with a mark in their place, and `data` then holds just that mark. The same bytes between
  * the brackets of an array are the same elements, whatever is around them.
  */
-export function cutPage(body: Buffer): CutPage | undefined {
+export function cutPage(body: Buffer): { records: Buffer; envelope: object } | undefined {
   const from = afterOpening(body)
   if (from === undefined) return undefined
   for (const to of closings(body, from)) {

@@ -187,7 +187,7 @@ async function saveArrivals(
   { foreign, onWaiting, ...followers }: Saving,
   arrivals: readonly Arrival<ReadPage>[],
 ): Promise<void> {
-  const arrived = arrivals.map(({ page }) => page.sorted)
+  const arrived = arrivals.map(({ page }) => page)
   if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
   const refused = (await foreign?.among(arrived)) ?? new Set()
   const saving = arrived.filter((page) => !refused.has(page))
@@ -195,7 +195,7 @@ async function saveArrivals(
   const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
   for (const arrival of arrivals) {
     arrival.page.release?.()
-    const saved = savedOf.get(arrival.page.sorted)
+    const saved = savedOf.get(arrival.page)
     if (saved === undefined) followers.scan.failed(arrival.window, 'page-mismatch')
     else follow(followers, arrival, saved)
   }
@@ -205,14 +205,14 @@ async function saveArrivals(
 }
 
 function follow({ scan, recorder }: Followers, { window, page }: Arrival<ReadPage>, saved: SavedPage): void {
-  const { size, total, beyondEnd, order, sorted } = page
+  const { size, total, beyondEnd, order } = page
   scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
-  recorder?.add({ start: size * (sorted.page - 1), size }, listedRows(page, saved), page)
+  recorder?.add({ start: size * (page.page - 1), size }, listedRows(page, saved), page)
 }
 
 /** The rows that the next run may know again: a forgotten customer has none. */
-function listedRows({ sorted }: ReadPage, { rowIds }: SavedPage): SavedPage['rowIds'] {
-  return sorted.suppressed.length === 0 ? rowIds : Array.from(rowIds, (rowId) => Math.max(0, rowId))
+function listedRows({ suppressed }: ReadPage, { rowIds }: SavedPage): SavedPage['rowIds'] {
+  return suppressed.length === 0 ? rowIds : Array.from(rowIds, (rowId) => Math.max(0, rowId))
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
@@ -265,10 +265,10 @@ export function judgeSurplus(
 }
 
 /** The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page. */
-function rowsForScan({ sorted, ends }: Pick<ReadPage, 'sorted' | 'ends'>, { rowIds }: SavedPage): Row[] {
+function rowsForScan({ rows, ends }: Pick<ReadPage, 'rows' | 'ends'>, { rowIds }: SavedPage): Row[] {
   const [first, last] = ends ?? []
   return Array.from(rowIds, (rowId, place) => {
-    const row = sorted.rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
+    const row = rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
     return { id: row?.id, createdAt: row?.createdAt, rowId: rowId === 0 ? undefined : rowId }
   })
 }

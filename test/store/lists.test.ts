@@ -148,7 +148,7 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
   for (let start = 0; start < size; start += 100) {
     const part = records.slice(start, start + 100)
     const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { known, fingerprint })
-    const { pages } = await mirror.savePages(run, [page.sorted], atMs)
+    const { pages } = await mirror.savePages(run, [page], atMs)
     recorder.add({ start, size: 100 }, pages[0]?.rowIds ?? [], page)
   }
   beforeItEnds?.()

@@ -80,7 +80,7 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
     ...mirror,
     savePages(run, pages, nowMs) {
       for (const page of pages) {
-        if (page.known.length > 0 && page.known.length === page.received) known += 1
+        if (page.known.length > 0 && page.known.length === page.rowIds.length) known += 1
         recognized += page.known.length
       }
       return mirror.savePages(run, pages, nowMs)

@@ -62,7 +62,7 @@ export function aSourcePage(number: number, records: unknown[], overrides: Parti
 
 /** A page sorted for the mirror to save. */
 export function aPage(page: number, records: readonly unknown[]): SortedPage {
-  return { ...sortRecords(records, { pageBytes: JSON.stringify(records).length }), page, received: records.length }
+  return { ...sortRecords(records, { pageBytes: JSON.stringify(records).length }), page }
 }
 
 /** The end of a run that read the whole list. */

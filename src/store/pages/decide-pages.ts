@@ -97,7 +97,10 @@ class Decision {
 
   addPage(page: SortedPage): void {
     const run = this.#run
-    const tallies: Tallies = { counts: { ...noRecords(), received: page.received }, warnings: { ...page.warnings } }
+    const tallies: Tallies = {
+      counts: { ...noRecords(), received: page.rowIds.length },
+      warnings: { ...page.warnings },
+    }
     for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
     for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
     this.#addUnchanged(page.known, tallies)

@@ -1,22 +1,24 @@
 import { rowOf, type Row } from '../../model/customer.ts'
 import type { Fingerprint } from '../../model/fingerprint.ts'
 import { UNKNOWN } from '../../model/list-as-read.ts'
-import type { Sorted, SortedPage } from '../../model/page.ts'
+import type { SortedPage } from '../../model/page.ts'
 import type { RunPrivacy } from '../../model/run.ts'
 import type { Forgotten } from '../../privacy/forgotten.ts'
 import { compareEach, orderOf, orderOfRows, type RowOrder } from '../../scan/row-order.ts'
 import type { Window } from '../../scan/window.ts'
 import type { CustomersPage, CutRecords } from '../../source/customers.ts'
 import type { KnownList, Marks } from '../list-as-read.ts'
-import { sortRecords, type Sorting, type SortOptions } from './sort-records.ts'
+import { sortRecords, type SortOptions } from './sort-records.ts'
 
-/** A page that was read and sorted, ready to be saved. Its records are dropped to save memory. */
-export type ReadPage = Pick<CustomersPage, 'size' | 'total' | 'beyondEnd' | 'refusal' | 'release'> & {
-  readonly sorted: SortedPage
+/** A page that was read and sorted, ready to be saved. Its bytes are dropped to save memory. */
+export type ReadPage = SortedPage & Pick<CustomersPage, 'size' | 'total' | 'beyondEnd' | 'refusal' | 'release'> & Look
+
+/** What is seen of the records of a page beside what is saved. */
+type Look = {
   /** What identifies its records next time; undefined if all must be read again. */
-  readonly marks: Marks | undefined
+  readonly marks?: Marks
   /** The place of its first customer in the list as last read, if all of them are known and stand together there. */
-  readonly listedAt: number | undefined
+  readonly listedAt?: number
   /** Its first and its last row; undefined in a page without rows. */
   readonly ends: readonly [Row, Row] | undefined
   /** How each row compares with the next; undefined if one of them has no readable id. */
@@ -38,41 +40,31 @@ export type Recognition = {
  */
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
   const { size, total, lastPage, beyondEnd, refusal, release } = page
-  const { sorted, rowAt, comparisons, marks, listedAt } = recognize(page, recognition) ?? parse(page, recognition)
-  const { rejects, rowIds } = sorted
-  const order = comparisons === undefined ? orderOfRows(sorted.rows.map((_, at) => rowAt(at))) : orderOf(comparisons)
   return {
-    ...{ size, total, beyondEnd, refusal, release, marks, listedAt },
-    sorted: {
-      ...sorted,
-      ...{ page: page.page, received: rowIds.length },
-      window: window && { ...window, perPage: size, total, lastPage, beyondEnd },
-    },
-    ends: rowIds.length === 0 ? undefined : [endOf(rowAt(0)), endOf(rowAt(rowIds.length - 1))],
-    order: rejects.length > 0 ? undefined : order,
+    ...(recognize(page, recognition) ?? parse(page, recognition)),
+    ...{ page: page.page, size, total, beyondEnd, refusal, release },
+    window: window && { ...window, perPage: size, total, lastPage, beyondEnd },
   }
 }
 
-function endOf({ id, createdAt }: Row): Row {
-  return { id, createdAt }
-}
+/** The records of a page, sorted and looked at. */
+type Records = Omit<SortedPage, 'page' | 'window'> & Look
 
-/** The records of a page that were sorted, what it takes to know them again, and any of them as a row. */
-type Recognized = Partial<Pick<ReadPage, 'marks' | 'listedAt'>> & {
-  sorted: Sorted
-  rowAt: (place: number) => Row
-  comparisons?: Uint8Array | undefined
-}
-
-function parse(page: CustomersPage, { privacy, forgotten }: Recognition): Recognized {
+function parse(page: CustomersPage, { privacy, forgotten }: Recognition): Records {
   const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: privacy?.hidden, forgotten })
-  return { sorted, rowAt: (at) => sorted.rows[at] ?? NO_ROW }
+  const { rows, rejects } = sorted
+  const order = rejects.length > 0 ? undefined : orderOfRows(rows.map((row) => row ?? NO_ROW))
+  return { ...sorted, order, ends: endsOf(rows.length, (at) => rows[at] ?? NO_ROW) }
 }
 
 const NO_ROW: Row = { id: undefined, createdAt: undefined }
 
+function endsOf(size: number, rowAt: (at: number) => Row): Look['ends'] {
+  return size === 0 ? undefined : [rowAt(0), rowAt(size - 1)]
+}
+
 /** Undefined where the page cannot be cut into records. */
-function recognize(page: CustomersPage, recognition: Recognition): Recognized | undefined {
+function recognize(page: CustomersPage, recognition: Recognition): Records | undefined {
   for (const cutting of ['quickly', 'exactly'] as const) {
     const cut = page.cut?.(cutting)
     const recognized = cut && recognizeRecords(cut, page, recognition)
@@ -86,7 +78,7 @@ function recognizeRecords(
   cut: CutRecords,
   { page, size, bytes: pageBytes }: Pick<CustomersPage, 'page' | 'size' | 'bytes'>,
   { known, fingerprint, privacy, forgotten }: Recognition,
-): Recognized | undefined {
+): Records | undefined {
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, known, size * (page - 1))
   const [first = NOWHERE] = places
@@ -102,21 +94,19 @@ function recognizeRecords(
 }
 
 /** A page as it stands in the list as last read, from a place on: the most usual one at rest. */
-function asListed(cut: CutRecords, from: number, known: KnownList): Recognized {
+function asListed(cut: CutRecords, from: number, known: KnownList): Records {
   const to = from + cut.starts.length
   const rowIds = known.columns.rowIds.subarray(from, to)
   const rowAt = (at: number) => rowOf(cut.record(at))
   const comparisons = known.columns.comparisons.slice(from, to)
   compareEach(comparisons, rowAt)
   return {
-    sorted: { ...NOTHING_NEW, known: rowIds, rowIds, warnings: known.warningsOf(from, to) },
-    rowAt,
-    comparisons,
-    listedAt: from,
+    ...{ ...NOTHING_NEW, known: rowIds, rowIds, warnings: known.warningsOf(from, to) },
+    ...{ listedAt: from, ends: endsOf(rowIds.length, rowAt), order: orderOf(comparisons) },
   }
 }
 
-const NOTHING_NEW = { customers: [], places: [], rejects: [], suppressed: [], rows: [] }
+const NOTHING_NEW = { customers: [], places: [], rejects: [], suppressed: [], oddities: new Map(), rows: [] }
 
 /** The place of a record that is not known. */
 const NOWHERE = -1
@@ -147,10 +137,12 @@ function placesOf({ fingerprints, idFingerprints }: Prints, known: KnownList, st
   return places
 }
 
+type Sorted = ReturnType<typeof sortRecords>
+
 /** The places of the records of a page in the list as last read. */
 type Places = { known: KnownList; places: Int32Array }
 
-function sortCut(cut: CutRecords, { known, places }: Places, options: SortOptions): Sorting | undefined {
+function sortCut(cut: CutRecords, { known, places }: Places, options: SortOptions): Sorted | undefined {
   const rowIds = pick(new Uint32Array(places.length), known.columns.rowIds, places)
   const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
   const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
@@ -177,7 +169,7 @@ function parseUnknown(cut: CutRecords, rowIds: Uint32Array): unknown[] | undefin
 }
 
 /** Whether a parsed customer may be one of the known ones. */
-function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorting, { idFingerprints }: Prints): boolean {
+function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorted, { idFingerprints }: Prints): boolean {
   if (customers.length === 0) return false
   const parsed = new Set(places.map((at) => idFingerprints[at]))
   if (customers.some(({ id }, index) => !cut.hasId(places[index] ?? 0, id))) return true
@@ -185,11 +177,7 @@ function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorting, { i
   return rowIds.some((rowId, at) => rowId !== 0 && parsed.has(idFingerprints[at]))
 }
 
-function withMarks(
-  cut: CutRecords,
-  sorted: Sorting,
-  { known, places, prints }: Places & { prints: Prints },
-): Recognized {
+function withMarks(cut: CutRecords, sorted: Sorted, { known, places, prints }: Places & { prints: Prints }): Records {
   const { customers, rejects, suppressed, rows } = sorted
   // Rejects and forgotten customers have no row, and an id that was not found in the bytes could not be compared.
   for (const { position } of [...rejects, ...suppressed]) {
@@ -210,7 +198,10 @@ function withMarks(
   const comparisons = new Uint8Array(rows.length)
   if (rejects.length > 0) rows.forEach((_, at) => rowAt(at))
   else compareAll(comparisons, rowAt, { known, places })
-  return { sorted, rowAt, comparisons, marks: { ...prints, comparisons, oddities } }
+  return {
+    ...{ ...sorted, marks: { ...prints, comparisons, oddities } },
+    ...{ ends: endsOf(rows.length, rowAt), order: rejects.length > 0 ? undefined : orderOf(comparisons) },
+  }
 }
 
 /** Compares neighbours; two that were neighbours in the list as last read compare as before. */

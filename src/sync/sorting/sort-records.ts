@@ -43,59 +43,47 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
  */
 export const MAX_NESTING = 60
 
-/** A page while it is sorted: see Sorted. */
-export type Sorting = {
-  known: number[]
-  customers: Customer[]
-  places: number[]
-  rejects: Reject[]
-  suppressed: Suppressed[]
-  warnings: Warnings
-  /** The warnings of parsed customers, by their places. */
-  oddities: Map<number, Warnings>
-  rowIds: Uint32Array
-  rows: (Row | undefined)[]
-}
-
 /** Sorts the records of one page, in order. */
-export function sortRecords(
-  records: readonly unknown[],
-  { pageBytes, known, hidden, forgotten }: SortOptions,
-): Sorting {
-  const sorted: Sorting = {
-    ...{ known: [], customers: [], places: [], rejects: [], suppressed: [], warnings: {}, oddities: new Map() },
-    ...{ rowIds: new Uint32Array(records.length), rows: [] },
-  }
+export function sortRecords(records: readonly unknown[], { pageBytes, known, hidden, forgotten }: SortOptions) {
+  const stored: number[] = []
+  const customers: Customer[] = []
+  const places: number[] = []
+  const rejects: Reject[] = []
+  const suppressed: Suppressed[] = []
+  const warnings: Warnings = {}
+  const oddities = new Map<number, Warnings>()
+  const rowIds = new Uint32Array(records.length)
+  const rows: (Row | undefined)[] = []
   const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
   for (const [position, record] of records.entries()) {
     const rowId = known?.rowIds[position] ?? 0
     const id = rowId === 0 && forgotten !== undefined ? namedId(record) : undefined
     const number = id === undefined ? undefined : forgotten?.numberOf(id)
     if (rowId !== 0) {
-      sorted.known.push(rowId)
-      sorted.rowIds[position] = rowId
-      sorted.rows.push(undefined)
-      addWarnings(sorted.warnings, known?.warningsAt(position) ?? {})
+      stored.push(rowId)
+      rowIds[position] = rowId
+      rows.push(undefined)
+      addWarnings(warnings, known?.warningsAt(position) ?? {})
     } else if (number !== undefined) {
       // Its id and creation time show the scan where it stands; they are dropped with the page.
-      sorted.suppressed.push({ position, number })
-      sorted.rows.push({ ...rowOf(record), id })
+      suppressed.push({ position, number })
+      rows.push({ ...rowOf(record), id })
     } else {
-      const warnings: Warnings = {}
-      const { customer, reject } = sortRecord(record, { position, mayBeTooLong, hidden, warnings })
-      addWarnings(sorted.warnings, warnings)
+      const odd: Warnings = {}
+      const { customer, reject } = sortRecord(record, { position, mayBeTooLong, hidden, warnings: odd })
+      addWarnings(warnings, odd)
       if (reject !== undefined) {
-        sorted.rejects.push(reject)
-        sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+        rejects.push(reject)
+        rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
       } else {
-        if (Object.keys(warnings).length > 0) sorted.oddities.set(position, warnings)
-        sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
-        sorted.places.push(position)
-        sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
+        if (Object.keys(odd).length > 0) oddities.set(position, odd)
+        customers.push(hidden === undefined ? customer : hidden.customer(customer))
+        places.push(position)
+        rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
       }
     }
   }
-  return sorted
+  return { known: stored, customers, places, rejects, suppressed, warnings, oddities, rowIds, rows }
 }
 
 type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }

@@ -9,19 +9,19 @@ const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 const LIST = customers(1, 20)
 
 test('a page that has shifted is known without its records being parsed, except the first and the last', () => {
-  const { sorted, parsed, order, ends } = readAgain(LIST, LIST.slice(3, 17))
+  const { rowIds, customers: read, parsed, order, ends } = readAgain(LIST, LIST.slice(3, 17))
 
-  expect(Array.from(sorted.rowIds)).toEqual(Array.from({ length: 14 }, (_, place) => 4 + place))
-  expect(sorted.customers).toEqual([])
+  expect(Array.from(rowIds)).toEqual(Array.from({ length: 14 }, (_, place) => 4 + place))
+  expect(read).toEqual([])
   expect(parsed.toSorted((a, b) => a - b)).toEqual([0, 13])
   expect({ order, ends }).toMatchObject(asNew(LIST.slice(3, 17)))
 })
 
 test('around a new record only its neighbours are parsed', () => {
   const sent = [...LIST.slice(0, 9), aCustomer(99), ...LIST.slice(9)]
-  const { sorted, parsed, order, ends } = readAgain(LIST, sent)
+  const { customers: read, parsed, order, ends } = readAgain(LIST, sent)
 
-  expect(sorted.customers.map(({ id }) => id)).toEqual([aCustomer(99)['id']])
+  expect(read.map(({ id }) => id)).toEqual([aCustomer(99)['id']])
   expect(new Set(parsed)).toEqual(new Set([0, 8, 9, 10, 20]))
   expect({ order, ends }).toMatchObject(asNew(sent))
 })
@@ -31,7 +31,7 @@ test.each<[string, (sent: SentRecord) => SentRecord]>([
   ['a new value', (sent) => ({ ...sent, name: 'Renamed' })],
   ['an id in upper case', (sent) => ({ ...sent, id: String(sent['id']).toUpperCase() })],
 ])('a record with %s is read in full, and its neighbours are known', (_, edit) => {
-  const { sorted } = readAgain(
+  const sorted = readAgain(
     LIST,
     LIST.map((sent, place) => (place === 9 ? edit(sent) : sent)),
   )
@@ -43,25 +43,29 @@ test.each<[string, (sent: SentRecord) => SentRecord]>([
 
 test('records that hold lists of objects are known too', () => {
   const nested = LIST.map((sent) => ({ ...sent, orders: [{ n: 1 }, { n: 2 }] }))
-  const { sorted } = readAgain(nested, nested.slice(2))
+  const sorted = readAgain(nested, nested.slice(2))
 
   expect(sorted.known).toHaveLength(18)
   expect(sorted.warnings).toEqual({ unknown_field: 18 })
 })
 
 test('a record that follows a customer of the same page, with the same id, is not known: the first one counts', () => {
-  const { sorted } = readAgain(LIST, [aCustomer(3, { name: 'Renamed' }), ...LIST])
+  const sorted = readAgain(LIST, [aCustomer(3, { name: 'Renamed' }), ...LIST])
 
   expect(sorted.known).toEqual([])
   expect(sorted.customers).toHaveLength(21)
 })
 
 test('a reject leaves the others known, with their ids for the scan', () => {
-  const { sorted, order } = readAgain(LIST, [...LIST.slice(0, 5), { ...aCustomer(6), name: {} }, ...LIST.slice(6)])
+  const { known, rejects, rows, order } = readAgain(LIST, [
+    ...LIST.slice(0, 5),
+    { ...aCustomer(6), name: {} },
+    ...LIST.slice(6),
+  ])
 
-  expect(sorted.known).toHaveLength(19)
-  expect(sorted.rejects).toMatchObject([{ recordId: aCustomer(6)['id'], position: 5 }])
-  expect(sorted.rows.map((row) => row?.id)).toEqual(LIST.map(({ id }) => id))
+  expect(known).toHaveLength(19)
+  expect(rejects).toMatchObject([{ recordId: aCustomer(6)['id'], position: 5 }])
+  expect(rows.map((row) => row?.id)).toEqual(LIST.map(({ id }) => id))
   expect(order).toBeUndefined()
 })
 
