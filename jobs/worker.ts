@@ -201,12 +201,12 @@ const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
 function startParts({ config, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
-  const { values, limits } = backend
+  const { values } = backend
   const now = Date.now
   const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
   const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
-  // An embedded queue has one worker.
-  const others = backend.kind === 'embedded' ? ALONE : compareConfigurations(comparing)
+  const isAlone = backend.kind === 'embedded'
+  const others = isAlone ? ALONE : compareConfigurations(comparing)
   const mirrorFailures = new MirrorFailures(now)
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
@@ -226,7 +226,7 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
     organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
-    sharedTurns: limits && sharedTurnsIn({ limits, workers: others.workers, monotonicMs, onEvent }),
+    sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, onEvent }),
     listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
     onOutdated: (error) => {
       if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')

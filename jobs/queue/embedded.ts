@@ -25,7 +25,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     }
     const loadFactory = () => factoryIn(pool)
     const values = postgresValues(pool, prefix)
-    return { values, loadFactory, limits: undefined, close: () => (closed ??= close()) }
+    return { values, loadFactory, close: () => (closed ??= close()) }
   } catch (error) {
     taken.release()
     throw new QueueUnavailable(

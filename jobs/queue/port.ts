@@ -23,8 +23,6 @@ export type Store = {
   loadFactory: () => Promise<Factory>
   /** What its workers share beside the jobs. */
   values: SharedValues
-  /** Rate limits that its workers share; none where one process is the only worker. */
-  limits: SharedLimits | undefined
   /** Ends every connection at once. */
   close: () => Promise<void>
 }
@@ -64,20 +62,8 @@ export type SharedValues = {
    * writers with the same `before` succeeds.
    */
   replace(name: string, before: string | undefined, value: string): Promise<boolean>
-}
-
-/** Rate limits that all workers of a queue share, by name, kept in its database and in the time of its clock. */
-export type SharedLimits = {
-  /**
-   * Takes the next turn of a limit, `spacingMs` after the one before, whichever worker had that. During a pause none is taken, and with a
-   * spacing of 0 there are only pauses. `pauseMs` begins a pause, or lengthens one. Rejects, or never settles, while the queue cannot be reached.
-   */
-  take(name: string, asked: { spacingMs: number; pauseMs: number }): Promise<{ turnInMs: number; pausedMs: number }>
-}
-
-/** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
-export function farthestMs(spacingMs: number): number {
-  return 600_000 + 100 * spacingMs
+  /** The clock of that database, in Unix milliseconds: one for all workers. */
+  nowMs(): Promise<number>
 }
 
 /** The beginning of the names of our queues, where the address says none. */

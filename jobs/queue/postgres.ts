@@ -9,10 +9,8 @@ import {
 } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
-import { parsedJson } from '../../src/text/parsed-json.ts'
 import { within } from './deadline.ts'
-import { farthestMs, type Factory, type Opening, type ServerStore, type SharedLimits } from './port.ts'
-import type { SharedValues } from './port.ts'
+import type { Factory, Opening, ServerStore, SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -51,7 +49,6 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
       await inSession(settings, connectMs, requireUsable)
       return { dropsKeysBy: undefined }
     },
-    limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
 }
@@ -229,6 +226,7 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
         : pool.query(UPDATE, [queue, name, value, before]))
       return written.length > 0
     },
+    nowMs: async () => clock.parse((await pool.query(NOW, [])).rows)[0].now,
   }
 }
 
@@ -237,34 +235,7 @@ const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
 const UPDATE = `UPDATE ${TABLE} SET value = $3 WHERE queue = $1 AND field = $2 AND value = $4 RETURNING field`
 
+const NOW = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
+
+const clock = z.tuple([z.object({ now: z.number() })])
 const rows = z.array(z.object({ field: z.string(), value: z.string() }))
-
-/** Rate limits beside the other shared values. One statement locks the row, reads the clock of PostgreSQL, and takes the turn. */
-export function postgresLimits(pool: Queryable, prefix: string): SharedLimits {
-  return {
-    async take(name, { spacingMs, pauseMs }) {
-      const asked = [`${prefix}-limits`, name, FIRST, spacingMs, pauseMs, farthestMs(spacingMs)]
-      // A limit that is used for the first time has its row from the first of two statements.
-      const taken = async () => rows.parse((await pool.query(TAKE, asked)).rows)[0]?.value ?? FIRST
-      const value = await taken()
-      return turn.parse(parsedJson(value === FIRST ? await taken() : value))
-    },
-  }
-}
-
-const FIRST = '{}'
-const turn = z.object({ turnInMs: z.number(), pausedMs: z.number() })
-
-const TAKE = `
-  INSERT INTO ${TABLE} AS kept (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field) DO UPDATE SET value = (
-    SELECT json_build_object('turnInMs', turn - now, 'pausedMs', greatest(0, paused - now), 'pausedUntilMs', paused,
-      'nextMs', turn + CASE WHEN paused > now THEN 0 ELSE $4::float8 END)::text
-    FROM (
-      SELECT now, greatest(paused, CASE WHEN $5::float8 > 0 THEN now + $5::float8 END) AS paused,
-        CASE WHEN next BETWEEN now AND now + $6::float8 THEN next ELSE now END AS turn
-      FROM (
-        SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, (kept.value::json ->> 'nextMs')::float8 AS next,
-          coalesce((kept.value::json ->> 'pausedUntilMs')::float8, 0) AS paused
-      ) AS before
-    ) AS given
-  ) RETURNING field, value`

@@ -1,10 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { z } from 'zod'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { QUEUE_NAMES } from './kinds.ts'
-import { farthestMs, nameInDatabase, type Opening, type ServerStore, type SharedLimits } from './port.ts'
-import type { SharedValues } from './port.ts'
+import { nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** How long to wait for the first answer. A server that hangs is not one that refuses. */
 const PROBE_MS = 2000
@@ -37,7 +35,6 @@ export async function openRedis(address: string, opening: Opening): Promise<Serv
     },
     ask: () => probe(client, prefix),
     values: redisValues(client, prefix),
-    limits: redisLimits(client, prefix),
     close: async () => client.disconnectAll(),
   }
 }
@@ -153,6 +150,10 @@ function redisValues(client: Client, prefix: string): SharedValues {
       if (before === undefined) return (await client.hsetnx(key, name, value)) === 1
       return (await client.eval(REPLACE, 1, key, name, before, value)) === 1
     },
+    nowMs: async () => {
+      const [seconds, microseconds] = await client.time()
+      return Number(seconds) * 1000 + Number(microseconds) / 1000
+    },
   }
 }
 
@@ -164,30 +165,3 @@ const REPLACE = `
   if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
   return 1`
-
-/** Rate limits in a hash of their own: the moments of the next turn, and of the end of a pause. */
-function redisLimits(client: Client, prefix: string): SharedLimits {
-  const key = `bull:${prefix}-limits`
-  return {
-    async take(name, { spacingMs, pauseMs }) {
-      const taken = await client.eval(TAKE, 1, key, name, spacingMs, pauseMs, farthestMs(spacingMs))
-      const [turnInMs, pausedMs] = answered.parse(taken)
-      return { turnInMs, pausedMs }
-    },
-  }
-}
-
-/** Redis cuts the fraction off a number, so numbers come as texts. */
-const answered = z.tuple([z.coerce.number(), z.coerce.number()])
-
-const TAKE = `
-  local spacing, pause, farthest = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + time[2] / 1000
-  local turn = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':turn')) or now
-  if turn < now or turn > now + farthest then turn = now end
-  local paused = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':pause')) or 0
-  if pause > 0 then paused = math.max(paused, now + pause) end
-  local next = paused > now and turn or turn + spacing
-  redis.call('HSET', KEYS[1], ARGV[1] .. ':turn', string.format('%.1f', next), ARGV[1] .. ':pause', string.format('%.1f', paused))
-  return { string.format('%.1f', turn - now), string.format('%.1f', math.max(0, paused - now)) }`

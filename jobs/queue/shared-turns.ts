@@ -1,8 +1,10 @@
+import pLimit from 'p-limit'
+import { z } from 'zod'
 import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
 import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
 import { within } from './deadline.ts'
-import type { SharedLimits } from './port.ts'
+import { parseValue, type SharedValues } from './port.ts'
 
 /** A shared limit could not be reached, so each worker keeps to its share of it; or it is reached again. */
 export type LimitEvent =
@@ -10,7 +12,7 @@ export type LimitEvent =
   | { kind: 'limit-back'; limit: string }
 
 type Sharing = {
-  limits: SharedLimits
+  values: Pick<SharedValues, 'read' | 'replace' | 'nowMs'>
   /** The workers of the queue, with this one. */
   workers: () => number
   monotonicMs: () => number
@@ -21,6 +23,35 @@ type Sharing = {
 /** The rate limits that this worker shares with all others of its queue, by name. */
 export function sharedTurnsIn(sharing: Sharing): OpenSharedTurns {
   return (name, requestsPerMinute) => new QueueTurns(name, spacingMs(requestsPerMinute), sharing)
+}
+
+/** A limit as it stands in the queue, in the time of its clock: the moment of the next turn, and the end of the last pause. */
+const stored = z.object({ nextMs: z.number(), pausedUntilMs: z.number() })
+
+/** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
+const FARTHEST = { ms: 600_000, turns: 100 }
+
+/**
+ * Takes the next turn of a limit, `spacingMs` after the one before, whichever worker had that. During a pause none is taken, and with a
+ * spacing of 0 there are only pauses. `pauseMs` begins a pause, or lengthens one.
+ */
+export async function takeTurn(
+  values: Sharing['values'],
+  name: string,
+  { spacingMs: spacing, pauseMs }: { spacingMs: number; pauseMs: number },
+): Promise<{ turnInMs: number; pausedMs: number }> {
+  for (;;) {
+    const [text, nowMs] = await Promise.all([values.read(`limit:${name}`), values.nowMs()])
+    const before = (text === undefined ? undefined : parseValue(stored, text)) ?? { nextMs: 0, pausedUntilMs: 0 }
+    const isBelieved = before.nextMs <= nowMs + FARTHEST.ms + FARTHEST.turns * spacing
+    const turnMs = isBelieved ? Math.max(nowMs, before.nextMs) : nowMs
+    const pausedUntilMs = pauseMs > 0 ? Math.max(before.pausedUntilMs, nowMs + pauseMs) : before.pausedUntilMs
+    const taken = { turnInMs: turnMs - nowMs, pausedMs: Math.max(0, pausedUntilMs - nowMs) }
+    const after = JSON.stringify({ nextMs: turnMs + (pausedUntilMs > nowMs ? 0 : spacing), pausedUntilMs })
+    const isOnlyAsked = spacing === 0 && pauseMs === 0
+    // Another worker may have been faster.
+    if (isOnlyAsked || (await values.replace(`limit:${name}`, text, after))) return taken
+  }
 }
 
 /** How long an answer may take before the limit counts as away. */
@@ -47,6 +78,8 @@ class QueueTurns implements SharedTurns {
   readonly #spacingMs: number
   readonly #sharing: Sharing
   readonly #sleep: Sleep
+  /** The requests of one worker do not take each other's turns. */
+  readonly #oneAfterAnother = pLimit(1)
   #isScarce = false
   #askedMs = -Infinity
   #pausedUntilMs = 0
@@ -122,11 +155,13 @@ class QueueTurns implements SharedTurns {
   }
 
   async #ask(spacing: number): Promise<number> {
-    const { limits, monotonicMs } = this.#sharing
-    const sentMs = monotonicMs()
+    const { values, monotonicMs } = this.#sharing
     const untoldUntilMs = this.#untoldUntilMs
-    const pauseMs = Math.max(0, untoldUntilMs - sentMs)
-    const { turnInMs, pausedMs } = await limits.take(this.#name, { spacingMs: spacing, pauseMs })
+    const [sentMs, { turnInMs, pausedMs }] = await this.#oneAfterAnother(async () => {
+      const atMs = monotonicMs()
+      const pauseMs = Math.max(0, untoldUntilMs - atMs)
+      return [atMs, await takeTurn(values, this.#name, { spacingMs: spacing, pauseMs })] as const
+    })
     if (untoldUntilMs === this.#untoldUntilMs) this.#untoldUntilMs = 0
     // The clock of the database was read about half way between the question and the answer.
     const readMs = (sentMs + monotonicMs()) / 2

@@ -4,11 +4,11 @@ import { expect, test, afterEach, vi } from 'vitest'
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
-import { openEmbedded, EmbeddedPool } from '../../../../jobs/queue/embedded.ts'
-import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
-import { temporaryFolder } from '../../../support/temp-folder.ts'
-import { withoutPrivileges } from '../../../support/unprivileged.ts'
-import { nameInDatabase } from '../../../../jobs/queue/port.ts'
+import { openEmbedded, EmbeddedPool } from '../../../jobs/queue/embedded.ts'
+import { prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { withoutPrivileges } from '../../support/unprivileged.ts'
+import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
 test('the folder of an embedded queue that this user may not enter is not called a server with a wrong password', async () => {
   const folder = temporaryFolder()

@@ -1,14 +1,14 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openBackend } from '../../../../jobs/queue/backend.ts'
-import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
-import { aGate } from '../../../support/gate.ts'
-import { aJobsWorkplace, prepareQueue } from '../../../support/jobs-workplace.ts'
-import { rowsOf } from '../../../support/mirror-file.ts'
-import { temporaryFolder } from '../../../support/temp-folder.ts'
-import { expectWhole, startWorker, startWorkerProcess } from '../../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../../support/workplace.ts'
+import { openBackend } from '../../../jobs/queue/backend.ts'
+import { openEmbedded } from '../../../jobs/queue/embedded.ts'
+import { aGate } from '../../support/gate.ts'
+import { aJobsWorkplace, prepareQueue } from '../../support/jobs-workplace.ts'
+import { rowsOf } from '../../support/mirror-file.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { expectWhole, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('every file of an embedded queue is private, also those of one from before', async () => {
   const queue = join(temporaryFolder(), 'queue')

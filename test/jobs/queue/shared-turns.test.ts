@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { SharedLimits } from '../../../jobs/queue/port.ts'
 import { type LimitEvent, sharedTurnsIn } from '../../../jobs/queue/shared-turns.ts'
 import { RateLimited } from '../../../src/errors/errors.ts'
 import type { Sleep } from '../../../src/machine/timers.ts'
@@ -43,10 +42,10 @@ describe('while the database is away', () => {
     const world = aWorld({ requests: 120, windowMs: 60_000 })
     await world.play({ workers: 3, organizations: 2, requestsPerMinute: 120, forMs: 10_000 })
     const before = world.answered.length
-    world.limits.isAway = true
+    world.values.isAway = true
     await world.play({ forMs: 60_000 })
     const away = world.answered.length - before
-    world.limits.isAway = false
+    world.values.isAway = false
     await world.play({ forMs: 10_000 })
 
     expect(away).toBeGreaterThan(105)
@@ -59,14 +58,14 @@ describe('while the database is away', () => {
   })
 
   test('a pause is passed on when it is back', async () => {
-    const { clock, limits, openTurns } = aWorld({ requests: 120, windowMs: 60_000 })
+    const { clock, values, openTurns } = aWorld({ requests: 120, windowMs: 60_000 })
     const one = openTurns(120)
     const two = openTurns(120)
     await clock.play(one.next(PATIENT))
-    limits.isAway = true
+    values.isAway = true
     await clock.play(one.next(PATIENT))
     one.pauseUntil(clock.now() + 60_000)
-    limits.isAway = false
+    values.isAway = false
     await clock.play(clock.sleep(2500, PATIENT))
     await clock.play(one.next(PATIENT))
     await clock.play(clock.sleep(100, PATIENT))
@@ -80,7 +79,7 @@ describe('while the database is away', () => {
 function aWorld(limit: ServiceLimit) {
   const clock = eventClock()
   const random = dice(7)
-  const limits = sharedLimitsHere(clock.now)
+  const values = valuesHere(clock.now)
   const take = rateLimiter(limit)
   const events: LimitEvent[] = []
   const answered: number[] = []
@@ -99,7 +98,7 @@ function aWorld(limit: ServiceLimit) {
 
   function openTurns(requestsPerMinute: number | undefined, aheadMs = 0) {
     const open = sharedTurnsIn({
-      ...{ limits, workers: () => Math.max(1, workersSoFar), monotonicMs: () => clock.now() + aheadMs },
+      ...{ values, workers: () => Math.max(1, workersSoFar), monotonicMs: () => clock.now() + aheadMs },
       ...{ sleep: clock.sleep, onEvent: (event: LimitEvent) => events.push(event) },
     })
     return open('vendor', requestsPerMinute)
@@ -143,7 +142,7 @@ function aWorld(limit: ServiceLimit) {
     await clock.play(Promise.race([clock.sleep(forMs, PATIENT), Promise.all(reading)]))
   }
 
-  const world = { clock, limits, events, answered, refused: 0, openTurns, play }
+  const world = { clock, values, events, answered, refused: 0, openTurns, play }
   return world
 }
 
@@ -179,8 +178,7 @@ function eventClock(): EventClock {
     const end = () => ended.abort()
     work.then(end, end)
     for (;;) {
-      await nextTurn()
-      await nextTurn()
+      for (let turns = 0; turns < 3; turns += 1) await nextTurn()
       if (ended.signal.aborted) return work
       const atMs = Math.min(...sleepers.map((sleeper) => sleeper.atMs))
       if (atMs === Infinity) throw new Error('No sleeper is left, and the work has not ended.')
@@ -194,19 +192,18 @@ function eventClock(): EventClock {
   return { now: () => nowMs, sleep, play }
 }
 
-/** Rate limits as a database keeps them, in this process, by the clock of that database. */
-function sharedLimitsHere(nowMs: () => number): SharedLimits & { isAway: boolean } {
-  const limits = new Map<string, { nextMs: number; pausedUntilMs: number }>()
-  return {
-    isAway: false,
-    async take(name, { spacingMs, pauseMs }) {
-      if (this.isAway) throw new Error('the database is away')
-      const at = nowMs()
-      const before = limits.get(name) ?? { nextMs: at, pausedUntilMs: 0 }
-      const pausedUntilMs = Math.max(before.pausedUntilMs, pauseMs > 0 ? at + pauseMs : 0)
-      const turnMs = Math.max(at, before.nextMs)
-      limits.set(name, { nextMs: turnMs + (pausedUntilMs > at ? 0 : spacingMs), pausedUntilMs })
-      return { turnInMs: turnMs - at, pausedMs: Math.max(0, pausedUntilMs - at) }
-    },
+/** Values as a database keeps them, in this process, and its clock. */
+function valuesHere(nowMs: () => number) {
+  const kept = new Map<string, string>()
+  const database = { isAway: false }
+  const answer = async <Answer>(give: () => Answer): Promise<Answer> => {
+    if (database.isAway) throw new Error('the database is away')
+    return give()
   }
+  return Object.assign(database, {
+    read: (name: string) => answer(() => kept.get(name)),
+    replace: (name: string, before: string | undefined, value: string) =>
+      answer(() => kept.get(name) === before && kept.set(name, value).has(name)),
+    nowMs: () => answer(nowMs),
+  })
 }

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { oneStatement, postgresPrograms, type PostgresServer } from '../../../../bench/postgres-server.ts'
-import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
-import type { Backend } from '../../../../jobs/queue/port.ts'
-import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres.ts'
-import { openQueues } from '../../../../jobs/queue/queues.ts'
-import { startQuickPostgres } from '../../../support/postgres/server.ts'
-import { temporaryFolder } from '../../../support/temp-folder.ts'
+import { oneStatement, postgresPrograms, type PostgresServer } from '../../../bench/postgres-server.ts'
+import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
+import { parseAddress, type Backend } from '../../../jobs/queue/port.ts'
+import { QueueClient, queueSettings } from '../../../jobs/queue/postgres.ts'
+import { openQueues } from '../../../jobs/queue/queues.ts'
+import { startQuickPostgres } from '../../support/postgres/server.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 /** More at once than most of them would get through in a stricter isolation. */
 const ORGANIZATIONS = Array.from({ length: 12 }, (_, at) => `organization-${at}`)
@@ -121,6 +121,18 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
 
     await oneStatement(server.url, `DO $$ BEGIN ASSERT EXISTS (${kept}); END $$`)
   })
+})
+
+test.each([
+  ['127.0.0.1', '', false],
+  ['127.0.0.1', '?sslmode=require', true],
+  ['127.0.0.1', '?sslmode=verify-full&prefix=other', true],
+  ['db.example', '', true],
+  ['db.example', '?sslmode=disable', false],
+])('the address of a queue decides about TLS as that of a mirror does: %s%s', (host, query, isAsked) => {
+  const { url } = parseAddress(`postgres://mirror@${host}/queue${query}`)
+
+  expect(queueSettings(url.href).ssl !== false).toBe(isAsked)
 })
 
 async function opened(address: string): Promise<Backend> {

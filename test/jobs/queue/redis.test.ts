@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
+import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
 
-import { checked } from '../../../support/commands.ts'
-import { redisProgram, type RedisServer } from '../../../../bench/redis-server.ts'
-import { aRedis } from '../../../support/worker-log.ts'
+import { checked } from '../../support/commands.ts'
+import { redisProgram, type RedisServer } from '../../../bench/redis-server.ts'
+import { aRedis } from '../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() })
 
