@@ -6,7 +6,7 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { expectedNow } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
-import { isRefusal, reasonOf } from '../queue/queue-faults.ts'
+import { reasonOf } from '../queue/queue-faults.ts'
 import { lateSinceMs, type Scheduled } from '../schedule/due-runs.ts'
 
 /**
@@ -74,7 +74,7 @@ const NONE: Pauses = new Map()
 async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   const written = write().then(
     () => [],
-    (error: unknown) => [isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED],
+    (error: unknown) => [`the queue cannot be written: ${reasonOf(error)}`],
   )
   return within(written, ASK_MS, [UNREACHED])
 }

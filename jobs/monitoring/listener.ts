@@ -6,7 +6,7 @@ import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Listener, NoRunOfJob, RunOfJob } from '../run/run-job.ts'
-import { createSparseLog } from '../queue/queue-faults.ts'
+import { onceAMinute } from '../queue/queue-faults.ts'
 import type { MirrorFailures } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -55,10 +55,9 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
  * logged in a minute, with the number of those left out.
  */
 export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => number): NonNullable<Listener['onEvent']> {
-  const write = ({ reason: _reason, ...facts }: { reason?: string }) => log.info(facts, 'run slowed down')
-  const away = createSparseLog(write, monotonicMs)
+  const away = onceAMinute((facts) => log.info(facts, 'run slowed down'), monotonicMs)
   return (organization, event) => {
-    if (event.kind === 'waiting' && event.reason === 'mirror-gone') away.report(event.reason, { organization, event })
+    if (event.kind === 'waiting' && event.reason === 'mirror-gone') away({ organization, event })
     else log.info({ organization, event }, 'run slowed down')
   }
 }

@@ -7,7 +7,7 @@ import { isMissing } from '../../src/machine/folders.ts'
 import { version } from '../../src/machine/version.ts'
 import { within } from './deadline.ts'
 import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Opening, type ServerStore } from './port.ts'
-import { neverOpened, queueUnavailable } from './queue-faults.ts'
+import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
 
 const CONNECT_MS = 2_500
@@ -44,7 +44,7 @@ export async function openBackend(
     return { ...store, kind, place, prefix, factory, write, telemetry: await findTelemetry() }
   } catch (error) {
     await close()
-    throw neverOpened(error, place)
+    throw queueUnavailable(error, place)
   }
 }
 
@@ -90,7 +90,7 @@ export async function probeQueue(address: string): Promise<ProbedQueue> {
     if (answered === undefined) throw new Error(`no answer within ${PROBE_MS / 1000} s`)
     return { place, dropsKeysBy: answered.dropsKeysBy }
   } catch (error) {
-    throw neverOpened(error, place)
+    throw queueUnavailable(error, place)
   }
 }
 

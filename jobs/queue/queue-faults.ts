@@ -11,12 +11,7 @@ import type { Timings } from '../timings.ts'
  * are returned unchanged. The cause is dropped, because drivers keep commands and passwords in it.
  */
 export function queueUnavailable(error: unknown, place: string): unknown {
-  return DEFECTS.some((kind) => error instanceof kind) ? error : neverOpened(error, place)
-}
-
-/** An error from opening the queue, whatever its kind: drivers throw any error for an address they cannot parse. */
-export function neverOpened(error: unknown, place: string): unknown {
-  if (isOurs(error)) return error
+  if (isOurs(error) || DEFECTS.some((kind) => error instanceof kind)) return error
   const what = reasonOf(error)
   const { what: reason, fix } = untrusted(error) ?? { what, fix: `${REMEDY} ${connectionsTaken(what, 10)}`.trimEnd() }
   return new QueueUnavailable(
@@ -41,13 +36,6 @@ export function reasonOf(error: unknown): string {
 /** Node names every address that it tried in one error. */
 function firstOf(error: unknown): unknown {
   return error instanceof AggregateError ? error.errors[0] : error
-}
-
-/** Whether an error says that the queue answered and refused, rather than that it could not be reached. */
-export function isRefusal(error: unknown): boolean {
-  return !/ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0|Connection (is closed|terminated)|LOADING|timeout exceeded|Query read timeout|Socket timeout|starting up|shutting down/i.test(
-    codeAndReason(error),
-  )
 }
 
 /** `code: reason`, for a log. */
@@ -105,86 +93,64 @@ const LEAST_SHARE = 0.5
  *
  *     working ── error ──▶ failing ── written ──▶ trying ── quiet for a while ──▶ working
  *                           ▲  │ not: waits longer  │
- *                           │  ▼ where it refuses   │
+ *                           │  ▼                    │
  *                           └──────── error ────────┘
  *
- * Each reason is logged at most once a minute, although clients report every attempt to reconnect, and the end once. Only the code and the
- * first line of an error are logged, because errors contain commands with passwords.
+ * Clients report every attempt to reconnect: one line a minute has the code and the first line of an error, and another one its end.
  */
 export function watchQueue({ queues, workers, write, log, timings, ...watching }: Watching): { stop: () => void } {
   const { monotonicMs, random, onBack } = watching
   const { lookMs, settleMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
-  const lost = createSparseLog((fields) => log.warn(fields, 'queue lost'), monotonicMs)
-  const refused = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
+  const logFailure = onceAMinute((facts) => log.warn(facts, 'queue fails'), monotonicMs)
   let state: 'working' | 'failing' | 'trying' | 'stopped' = 'working'
-  // A loss is reported by each client in its own words, and logged once until it is over.
-  let [isLost, isLossLogged, tries] = [false, false, 1]
+  let [tries, isLogged] = [1, false]
   let timer: NodeJS.Timeout | undefined
   const after = (ms: number, work: () => void) => {
     clearTimeout(timer)
     timer = setTimeout(work, ms)
   }
 
-  function report(error: unknown): void {
-    isLost = !isRefusal(error)
-    const reason = codeAndReason(error)
-    if (isLost) isLossLogged = lost.report('lost', { reason }) || isLossLogged
-    else refused.report(reason)
-  }
-
   function failed(error: unknown): void {
     if (state === 'stopped') return
-    report(error)
+    isLogged = logFailure({ reason: codeAndReason(error) }) || isLogged
     if (state === 'failing') return
-    if (state === 'trying' && !isLost) tries += 1
+    if (state === 'trying') tries += 1
     state = 'failing'
-    for (const worker of workers) worker.pause(true).catch(report)
+    for (const worker of workers) worker.pause(true).catch(failed)
     lookLater()
   }
 
   function lookLater(): void {
-    after(isLost ? lookMs : backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }), () => void look())
+    after(backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }), () => void look())
   }
 
   // A client keeps what it could not send until the queue is back: it is not given more.
-  const ask = oneAtATime(() =>
-    write().then(resume, (error: unknown) => {
-      if (state === 'failing') report(error)
-    }),
-  )
+  const ask = oneAtATime(() => write().then(resume, failed))
 
   async function look(): Promise<void> {
-    await within(ask(), isLost ? lookMs : longestMs, undefined)
+    await within(ask(), lookMs, undefined)
     if (state !== 'failing') return
-    if (!isLost) tries += 1
+    tries += 1
     lookLater()
   }
 
   function resume(): void {
     if (state !== 'failing') return
-    if (isLossLogged) log.info('queue back')
-    isLossLogged = false
-    if (isLost) onBack()
     state = 'trying'
     after(settleMs, settle)
-    // One that fails at once pauses them again.
-    for (const worker of workers) if (!isFailing()) worker.resume()
-  }
-
-  function isFailing(): boolean {
-    return state === 'failing'
+    for (const worker of workers) worker.resume()
   }
 
   function settle(): void {
     state = 'working'
     tries = 1
-    if (isLost) return
-    log.info({ leftOut: refused.forget() }, 'queue works again')
+    if (isLogged) log.info('queue back')
+    isLogged = false
     onBack()
   }
 
   for (const queue of queues) queue.on('error', failed)
-  for (const worker of workers) worker.on('error', (error: unknown) => !isOfOneJob(error) && failed(error))
+  for (const worker of workers) worker.on('error', (error: unknown) => !isNoFailure(error) && failed(error))
   return {
     stop: () => {
       state = 'stopped'
@@ -193,46 +159,25 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
   }
 }
 
-/** Whether the queue refused what a worker said of a job that it has lost: the line about its run says so, or that of the one who has it. */
-function isOfOneJob(error: unknown): boolean {
-  return (
-    error instanceof Error && /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ )/i.test(error.message)
-  )
+/**
+ * Whether an error says nothing of the queue: it refused what a worker said of a job that it has lost, and the line about its run says so; or
+ * it ended the wait for a job since it became a replica, and refuses the next command.
+ */
+function isNoFailure(error: unknown): boolean {
+  const said = /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ |UNBLOCKED)/i
+  return error instanceof Error && said.test(error.message)
 }
 
-/** How long a repeated reason is omitted. */
-const QUIET_MS = 60_000
-/** The most reasons to remember. */
-const MOST_REASONS = 100
+const MINUTE_MS = 60_000
 
-export type SparseLog = {
-  /** Writes a reason, unless that was written less than a minute ago; returns whether it did. */
-  report(reason: string, facts?: object): boolean
-  /** Returns the number of omitted reports, and forgets all reasons, so that each is written again. */
-  forget(): number
-}
-
-/** Writes each reason once, then at most once a minute, with the number of omitted reports. */
-export function createSparseLog(write: (fields: object) => void, monotonicMs: () => number): SparseLog {
-  const reported = new Map<string, { atMs: number; leftOut: number }>()
-  return {
-    report: (reason, facts = {}) => {
-      // Reasons of several jobs are equal.
-      const key = reason.replace(/\bjob \S+/i, 'job')
-      const last = reported.get(key)
-      if (last !== undefined && monotonicMs() - last.atMs < QUIET_MS) {
-        last.leftOut += 1
-        return false
-      }
-      if (reported.size >= MOST_REASONS) reported.clear()
-      reported.set(key, { atMs: monotonicMs(), leftOut: 0 })
-      write({ reason, ...facts, ...(last !== undefined && last.leftOut > 0 && { leftOut: last.leftOut }) })
-      return true
-    },
-    forget: () => {
-      const leftOut = [...reported.values()].reduce((sum, each) => sum + each.leftOut, 0)
-      reported.clear()
-      return leftOut
-    },
+/** Writes at most one line a minute, with the number of those left out since the one before. Returns whether it wrote. */
+export function onceAMinute(write: (facts: object) => void, monotonicMs: () => number): (facts: object) => boolean {
+  let [writtenMs, leftOut] = [-Infinity, 0]
+  return (facts) => {
+    const isWritten = monotonicMs() - writtenMs >= MINUTE_MS
+    if (isWritten) write({ ...facts, ...(leftOut > 0 && { leftOut }) })
+    leftOut = isWritten ? 0 : leftOut + 1
+    if (isWritten) writtenMs = monotonicMs()
+    return isWritten
   }
 }

@@ -46,6 +46,9 @@ const QUICK: Partial<Timings> = {
   firstRetryMs: 100,
   longestRetryMs: 500,
   lookMs: 150,
+  firstPauseMs: 100,
+  longestPauseMs: 500,
+  settleMs: 500,
 }
 
 /** Reads what a worker writes. */

@@ -83,14 +83,12 @@ test.each([
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
-test.each([
-  ['refuses', 'cannot execute INSERT in a read-only transaction', 'the queue cannot be written: cannot execute INSERT'],
-  ['is gone', 'connect ECONNREFUSED 127.0.0.1:5432', 'the queue cannot be reached'],
-])('a worker whose queue %s is not ready, and says why', async (_how, reason, problem) => {
-  const readiness = await readinessOf({ write: () => Promise.reject(new Error(reason)), nowMs: 0 })
+test('a worker whose queue refuses is not ready, and says why', async () => {
+  const write = () => Promise.reject(new Error('cannot execute INSERT in a read-only transaction'))
+  const readiness = await readinessOf({ write, nowMs: 0 })
 
   expect(readiness.ready).toBe(false)
-  expect(readiness.problems[0]).toContain(problem)
+  expect(readiness.problems[0]).toContain('the queue cannot be written: cannot execute INSERT')
 })
 
 test('a retired organization has no dates and raises no alert', async () => {

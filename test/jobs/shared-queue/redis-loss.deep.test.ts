@@ -28,7 +28,7 @@ describe('a Redis that', () => {
     const worker = startWorkerProcess(await aPlaceOn(redis, { gate }))
     await gate.reached
     await redis.kill()
-    await expectStops(worker, 'queue lost')
+    await expectStops(worker, 'queue fails')
   })
 
   test('stalls when a worker starts does not keep it from stopping', async () => {
@@ -41,7 +41,7 @@ describe('a Redis that', () => {
     const { redis, worker } = await aWorkerOn(await aRedis({ password: PASSWORD }))
     await worker.ran('acme')
     await redis.kill()
-    await worker.said(message('queue lost'))
+    await worker.said(message('queue fails'))
     await redis.start()
     await worker.said(message('queue back'))
     await worker.stop()

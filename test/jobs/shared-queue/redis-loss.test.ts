@@ -21,7 +21,7 @@ describe('a Redis that', () => {
       const { redis, place, worker } = await aWorkerOn(await aRedis({ appendOnly }), gate)
       await gate.reached
       await redis.kill()
-      await worker.said(message('queue lost'))
+      await worker.said(message('queue fails'))
       gate.open()
       await eventually(
         () => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id'),
@@ -37,7 +37,7 @@ describe('a Redis that', () => {
         () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
         (runs) => Number(runs) > 1,
       )
-      expect(worker.lines.filter((line) => line.includes('"queue lost"'))).toHaveLength(1)
+      expect(worker.lines.filter((line) => line.includes('"queue fails"'))).toHaveLength(1)
     },
   )
 })

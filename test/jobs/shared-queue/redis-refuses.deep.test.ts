@@ -20,12 +20,12 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
 
     await command(redis, begin)
     gate.open()
-    await worker.said(message('queue error'))
+    await worker.said(message('queue fails'))
     await eventually(
       () => refusals(redis, reason),
       (count) => count >= 12,
     )
-    const told = worker.lines.filter((line) => line.includes('"queue error"'))
+    const told = worker.lines.filter((line) => line.includes('"queue fails"'))
     expect(told.length).toBeLessThanOrEqual(4)
     expect(told.join('\n')).toContain(reason)
     const refused = await readiness(http)
@@ -33,7 +33,7 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
     expect(refused.problems.join('\n')).toMatch(new RegExp(`the queue cannot be written: ${reason}`))
 
     await command(redis, end)
-    await worker.said(message('queue works again'))
+    await worker.said(message('queue back'))
     await eventually(
       () => readiness(http),
       ({ ready }) => ready,
@@ -42,7 +42,7 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
     expect(rowsOf(place.mirror, `SELECT DISTINCT organization FROM runs WHERE status = 'complete'`)).toHaveLength(
       ORGANIZATIONS,
     )
-    expect(worker.lines.filter((line) => line.includes('"queue works again"'))).toHaveLength(1)
+    expect(worker.lines.filter((line) => line.includes('"queue back"'))).toHaveLength(1)
     await worker.stop()
   })
 })

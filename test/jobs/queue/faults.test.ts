@@ -1,0 +1,96 @@
+import { EventEmitter } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
+import { codeAndReason, queueUnavailable, watchQueue } from '../../../jobs/queue/queue-faults.ts'
+import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const PLACE = 'redis://127.0.0.1:6379'
+const OOM = "OOM command not allowed when used memory > 'maxmemory'."
+const SCRIPT = ' script: 0123456789abcdef0123456789abcdef01234567, on @user_script:83.'
+
+test.each([
+  [`${OOM}${SCRIPT}`, "OOM command not allowed when used memory > 'maxmemory'."],
+  [
+    `READONLY You can't write against a read only replica.${SCRIPT}`,
+    "READONLY You can't write against a read only replica.",
+  ],
+  ["ERR unknown command 'evalsha', with args beginning with: '373dd5' '11' ", "ERR unknown command 'evalsha'."],
+  ['permission denied for table meta', 'permission denied for table meta.'],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'it asks for a password.'],
+  ['sorry, too many clients already', 'sorry, too many clients already.'],
+  ['connect ECONNREFUSED 127.0.0.1:6379', 'connect ECONNREFUSED 127.0.0.1:6379.'],
+])('%s is reported with the queue, the reason and what to do', (said, quoted) => {
+  const error = queueUnavailable(new Error(said), PLACE)
+
+  expect(error).toBeInstanceOf(QueueUnavailable)
+  expect(error).not.toHaveProperty('cause')
+  expect(String(error)).toContain(
+    `The queue at ${PLACE} cannot be used: ${quoted} Start that server, or repair there what`,
+  )
+  expect(String(error)).not.toMatch(/script:|\.\./)
+})
+
+test('a certificate that is not trusted is reported with the fix for it, and not as a queue that is not started', () => {
+  const said = 'unable to verify the first certificate; try running Node.js with --use-system-ca'
+  const untrusted = Object.assign(new Error(said), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+
+  for (const error of [untrusted, new AggregateError([untrusted])]) {
+    expect(String(queueUnavailable(error, PLACE))).toMatch(/no trusted TLS connection came about.*NODE_EXTRA_CA_CERTS/)
+    expect(String(queueUnavailable(error, PLACE))).not.toContain('Start that')
+  }
+})
+
+test.each([
+  ['an address', 'cannot reach redis://user:made-up-password@host:6379/0'],
+  ['a command', "ERR unknown command 'auth', with args beginning with: 'user' 'made-up-password' "],
+  ['another form of it', 'ERR unknown command `AUTH`, with args beginning with: `made-up-password`, '],
+])('a password that a server or a driver repeats in %s is left out', (_what, said) => {
+  const error = new Error(said)
+
+  expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toMatch(/made-up-password|args/)
+})
+
+test.each(['sorry, too many clients already', 'timeout exceeded when trying to connect', 'query_wait_timeout'])(
+  'a server or a pooler without a free connection: %s',
+  (said) => {
+    expect(String(queueUnavailable(new Error(said), PLACE))).toContain(
+      'If all its connections are taken, allow more: max_connections there, the limit of the user or of the database, or pool_size of a pooler; each process takes up to 10.',
+    )
+  },
+)
+
+test('our own errors and defects of this program are reported unchanged', () => {
+  for (const error of [new UsageError('no'), new TypeError('x is not a function')])
+    expect(queueUnavailable(error, PLACE)).toBe(error)
+})
+
+test('a queue that is lost again and again is reported once a minute, and its return as often', async () => {
+  const queue = new EventEmitter()
+  const lines: object[] = []
+  let [nowMs, returned] = [0, 0]
+  const note = (facts: unknown, msg?: string) =>
+    lines.push(typeof facts === 'object' ? { ...facts, msg } : { msg: facts })
+  const watch = watchQueue({
+    ...{ queues: [queue], workers: [], write: () => Promise.resolve(), log: { info: note, warn: note } },
+    timings: { lookMs: 5, firstPauseMs: 1, longestPauseMs: 1, settleMs: 1 },
+    ...{ random: () => 0.5, monotonicMs: () => nowMs, onBack: () => void (returned += 1) },
+  })
+  onTestFinished(() => watch.stop())
+  for (const atMs of [0, 1, 2, 60_000]) {
+    nowMs = atMs
+    const before = returned
+    queue.emit('error', new Error('connect ECONNREFUSED 127.0.0.1:6379'))
+    await eventually(
+      () => returned,
+      (times) => times > before,
+    )
+  }
+
+  const reason = 'Error: connect ECONNREFUSED 127.0.0.1:6379'
+  expect(lines).toEqual([
+    { reason, msg: 'queue fails' },
+    { msg: 'queue back' },
+    { reason, leftOut: 2, msg: 'queue fails' },
+    { msg: 'queue back' },
+  ])
+})
