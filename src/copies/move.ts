@@ -7,7 +7,7 @@ import { writeFor } from './written-file.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { mirrorFault } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
-import { type Copied, copyRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
+import { type Copied, type Copying, copyRows, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
@@ -120,7 +120,7 @@ async function latestAtRest(session: Session, clocks: Clocks, copied?: number): 
 
 /** Copies all of a mirror, and compares it. The caller holds a transaction in each. */
 async function carry(
-  { from, to, fromPlace, toPlace }: { from: Session; to: Session; fromPlace: string; toPlace: string },
+  { from, to, fromPlace, toPlace }: Pick<Copying, 'from' | 'to'> & { fromPlace: string; toPlace: string },
   { signal }: Moving,
 ): Promise<Moved> {
   const held = await heldTable(to)
@@ -129,14 +129,11 @@ async function carry(
       `${toPlace}: holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as ` +
         'another schema.',
     )
-  const copied = await copyRows({ from, to, signal })
-  const difference = await findDifference({ from, to, signal })
-  if (difference !== undefined)
-    throw new MirrorUnusable(
-      `${toPlace}: what was written there differs from ${fromPlace} in ${difference.table} (${difference.key}), ${difference.column}. ` +
-        'Nothing was moved.',
-      { code: 'damaged' },
-    )
+  const differing = (what: string) =>
+    new MirrorUnusable(`${toPlace}: what was written there differs from ${fromPlace} in ${what}. Nothing was moved.`, {
+      code: 'damaged',
+    })
+  const copied = await copyRows({ from, to, signal, differing })
   const known = sql`SELECT count(DISTINCT organization) AS known FROM runs`
   return { rows: copied, organizations: (await from.first<{ known: number }>(known))?.known ?? 0 }
 }

@@ -1,8 +1,10 @@
 import { Interrupted } from '../errors/errors.ts'
-import { either, greatest, joined, type Part, quoted, secondOf, sql, type Sql, text } from './port/sql.ts'
-import type { Session } from './port/store.ts'
+import { type ServerSession, Texts } from './port/postgres-connections.ts'
+import { either, greatest, joined, quoted, sql, type Sql, text } from './port/sql.ts'
+import type { SqliteSession } from './port/sqlite-store.ts'
+import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
-import { COLUMNS, NUMBERED } from './schema/schema.ts'
+import { NUMBERED, SERVER_COLUMNS, type TypedColumn } from './schema/schema.ts'
 
 /*
  * Copies the rows of a mirror to another one, of the other kind or of the same, and compares them. Columns are the same in both databases. A
@@ -35,23 +37,19 @@ export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)
 /** Those that every mirror has one row in from the start. */
 const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'])
 
-/** Columns with numbers of rows of customers: one, many in bytes, or how far a table was worked through. */
-const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'place'>> = {
-  row_id: 'row',
-  row_ids: 'rows',
-  later_rows: 'rows',
-  pending_rows: 'rows',
-  next_row: 'place',
-}
+type Value = string | number | boolean | null | Uint8Array
+type Row = Readonly<Record<string, Value>>
 
-type Row = Readonly<Record<string, Part>>
+type AnySession = SqliteSession | ServerSession
 
 export type Copying = {
-  from: Session
-  to: Session
+  from: AnySession
+  to: AnySession
   /** Only these organizations, and only these tables; undefined for all. */
   organizations?: readonly string[] | undefined
   tables?: readonly string[] | undefined
+  /** Has every row read again where it was written. The error for one that is not the same, which is described. */
+  differing?: (what: string) => Error
   signal?: AbortSignal | undefined
 }
 
@@ -62,42 +60,32 @@ export type Copied = Record<string, number>
  * Interrupted after an abort.
  */
 export async function copyRows(copying: Copying): Promise<Copied> {
-  const { from, to } = copying
+  const { from, to, tables, differing } = copying
   const copied: Copied = {}
-  const baseOf = await basesIn(copying)
-  for (const table of tablesOf(copying)) {
+  const chosen = TABLES.filter(([name]) => tables?.includes(name) ?? true).map(([name, ...key]) => {
+    return { name, key, columns: SERVER_COLUMNS[name] ?? [] }
+  })
+  // Or a server would sort what is left of a table for each page.
+  for (const session of [from, to])
+    if ('query' in session) await session.query('SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off')
+  const bases = to.kind === 'sqlite' ? await basesIn(from, chosen) : undefined
+  for (const table of chosen) {
     const { name } = table
     if (OF_MIRROR.has(name)) await to.run(sql`DELETE FROM ${text(name)}`)
     copied[name] = 0
-    for await (const rows of pagesOf(from, table, copying)) {
-      const carried = rows.map((row) => carriedRow(row, table, baseOf(row)))
-      await insert(to, table, carried)
+    let writing: Promise<unknown> = Promise.resolve()
+    for await (const read of pagesOf(from, table, copying)) {
+      const rows = read.map((row) => renumbered(row, bases?.get(row['organization']) ?? 0))
       copied[name] += rows.length
+      // A server writes one page while the next one is read here.
+      await writing
+      writing = differing === undefined ? insert(to, table, rows) : insertAndCompare(to, table, rows, differing)
+      writing.catch(() => {})
     }
+    await writing
   }
-  if (copying.tables === undefined) await continueNumbers(from, to)
+  if (tables === undefined) await continueNumbers(from, to)
   return copied
-}
-
-export type Difference = { table: string; key: string; column: string }
-
-export async function findDifference(copying: Copying): Promise<Difference | undefined> {
-  const { from, to } = copying
-  const baseOf = await basesIn(copying)
-  for (const table of tablesOf(copying)) {
-    const there = pagesOf(to, table, copying)
-    for await (const rows of pagesOf(from, table, copying)) {
-      const found: readonly Row[] = (await there.next()).value ?? []
-      for (const [at, row] of rows.entries()) {
-        const wanted = carriedRow(row, table, baseOf(row))
-        const column = table.columns.find((name) => !isSame(wanted[name], found[at]?.[name]))
-        if (column !== undefined)
-          return { table: table.name, key: table.key.map((name) => shown(row[name])).join(), column }
-      }
-    }
-    if ((await there.next()).value !== undefined) return { table: table.name, key: '', column: 'more rows than before' }
-  }
-  return undefined
 }
 
 /** A table that holds what a mirror without runs does not; undefined where there is none. */
@@ -107,107 +95,128 @@ export async function heldTable(session: Session): Promise<string | undefined> {
   return undefined
 }
 
-type Table = { name: string; key: readonly string[]; columns: readonly string[] }
+type Table = { name: string; key: readonly string[]; columns: readonly TypedColumn[] }
 
-function tablesOf({ tables }: Copying): Table[] {
-  return TABLES.filter(([name]) => tables?.includes(name) ?? true).map(([name, ...key]) => {
-    return { name, key, columns: COLUMNS[name] ?? [] }
-  })
+/** A reject may have a megabyte, and a list takes 18 bytes a customer. */
+function atOnce({ name }: Table): number {
+  return name === 'rejects' ? 20 : name === 'lists' ? 1 : 4000
 }
 
-/** A statement has 32,766 parameters at most, a reject may have a megabyte, and a list takes 18 bytes a customer. */
-function atOnce({ name, columns }: Table): number {
-  return name === 'rejects' ? 20 : name === 'lists' ? 1 : Math.floor(16_000 / columns.length)
-}
-
-/** The rows of a table in the order of its key, some at a time: each of them is read once. Throws Interrupted after an abort. */
+/** The rows of a table in the order of its key, some at a time. A server finds the next ones meanwhile. */
 async function* pagesOf(session: Session, table: Table, { organizations, signal }: Copying): AsyncGenerator<Row[]> {
-  const { name, key, columns } = table
-  // Or the server would sort what is left of the table for each page.
-  if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_sort = off`)
   const chosen = sql`organization IN (${joined(organizations ?? [])})`
-  const ofRun = name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
-  const within = organizations === undefined || OF_MIRROR.has(name) ? sql`true` : ofRun
+  const ofRun = table.name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
+  const within = organizations === undefined || OF_MIRROR.has(table.name) ? sql`true` : ofRun
   const most = atOnce(table)
-  for (let last: Row | undefined; ;) {
-    const after = last === undefined ? sql`true` : sql`(${named(key)}) > (${joined(valuesOf(last, key))})`
-    const rows = await session.all<Row>(sql`
-      SELECT ${named(columns)} FROM ${text(name)} WHERE ${within} AND ${after} ORDER BY ${named(key)} LIMIT ${most}`)
+  for (let next = select(session, table, within, most), isLast = false; !isLast;) {
+    const rows = await next
+    isLast = rows.length < most
+    if (!isLast) next = select(session, table, sql`${within} AND ${bound(table, '>', rows.at(-1))}`, most)
+    // The error is thrown where it is waited for.
+    next.catch(() => {})
     if (signal?.aborted === true) throw new Interrupted('Stopped as asked. Nothing was copied.')
     if (rows.length > 0) yield rows
-    if (rows.length < most) return
-    last = rows.at(-1)
   }
+}
+
+/** Rows in the order of the key, as a file has them, where truth is 0 or 1, and the time at which a customer was created has no fraction. */
+async function select(session: Session, { name, key, columns }: Table, where: Sql, most: number): Promise<Row[]> {
+  const shown = columns.map((column) => {
+    if (column.name === 'created_at_utc') return either(column.name, 'left(created_at_utc::text, 19) AS created_at_utc')
+    return column.type === 'boolean' ? either(column.name, `${column.name}::int`) : text(quoted(column.name))
+  })
+  const ofRun = name === 'windows' ? [text('(SELECT organization FROM runs WHERE id = run_id) AS organization')] : []
+  return session.all<Row>(sql`
+    SELECT ${joined([...shown, ...ofRun])} FROM ${text(name)} WHERE ${where} ORDER BY ${named(key)} LIMIT ${most}`)
+}
+
+function bound({ key }: Table, compared: string, row: Row | undefined): Sql {
+  return sql`(${named(key)}) ${text(compared)} (${joined(key.map((column) => row?.[column]))})`
 }
 
 function named(columns: readonly string[]): Sql {
-  return text(columns.map((column) => quoted(column)).join(', '))
+  return text(columns.map(quoted).join(', '))
 }
 
-function valuesOf(row: Row, columns: readonly string[]): Part[] {
-  return columns.map((column) => row[column])
-}
-
-function shown(value: Part): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-async function insert(to: Session, { name, columns }: Table, rows: readonly Row[]) {
-  const written = to.kind === 'sqlite' ? columns : columns.filter((column) => column !== GENERATED)
-  const values = rows.map((row) => sql`(${joined(valuesOf(row, written))})`)
-  await to.run(sql`INSERT INTO ${text(name)} (${named(written)}) VALUES ${joined(values)}`)
-}
-
-const GENERATED = 'is_active'
-
-/** A row as the other mirror has it. Numbers of rows grow by `base`; 0 and below mean no row. */
-function carriedRow(row: Row, { columns }: Table, base: number): Row {
-  const of = (number: number) => (number <= 0 ? number : number + base)
-  const carried = (column: string): Part => {
-    const value = row[column]
-    // A server has a fraction of a second there.
-    if (column === 'created_at_utc' && typeof value === 'string') return secondOf(value)
-    const kind = base === 0 ? undefined : ROW_NUMBERS[column]
-    if (kind === 'place' && row['next_table'] !== 'customers') return value
-    if (kind === 'rows' && value instanceof Uint8Array) return rowIdsFrom(rowIdsIn(Buffer.from(value)).map(of))
-    return kind !== undefined && typeof value === 'number' ? of(value) : value
+/** In SQLite by one prepared statement, and in PostgreSQL with an array of texts for each column. */
+async function insert(to: AnySession, { name, columns }: Table, rows: readonly Row[]): Promise<void> {
+  const isFile = 'db' in to
+  // A server generates it.
+  const written = isFile ? columns : columns.filter((column) => column.name !== 'is_active')
+  const names = written.map((column) => quoted(column.name))
+  const into = `INSERT INTO ${name} (${names.join(', ')})`
+  if (isFile) {
+    const put = to.db.prepare(`${into} VALUES (${names.map(() => '?').join(', ')})`)
+    for (const row of rows) put.run(written.map((column) => row[column.name]))
+    return
   }
-  return Object.fromEntries(columns.map((column) => [column, carried(column)]))
+  const typed = written.map(({ type }, at) => `${names[at]}::${type}`)
+  const given = names.map((column, at) => `unnest((SELECT $${at + 1}::text[])) AS ${column}`)
+  await to.query(
+    `${into} SELECT ${typed.join(', ')} FROM (SELECT ${given.join(', ')}) AS given`,
+    ...written.map((column) => new Texts(rows.map((row) => asText(row[column.name])))),
+  )
+}
+
+function asText(value: Value | undefined): string | null {
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
+  return value === null || value === undefined ? null : String(value)
+}
+
+/** Reads what was written again, and throws the error for a row that is not the same. */
+async function insertAndCompare(
+  to: AnySession,
+  table: Table,
+  rows: readonly Row[],
+  differing: (what: string) => Error,
+) {
+  const written = sql`${bound(table, '>=', rows[0])} AND ${bound(table, '<=', rows.at(-1))}`
+  const [, found] = await together(insert(to, table, rows), select(to, table, written, rows.length + 1))
+  if (found.length !== rows.length) throw differing(`${table.name}: ${found.length} rows in place of ${rows.length}`)
+  for (const [at, row] of rows.entries()) {
+    const column = table.columns.find(({ name }) => !isSame(row[name], found[at]?.[name]))
+    const key = table.key.map((name) => String(row[name]))
+    if (column !== undefined) throw differing(`${table.name} (${key.join()}), ${column.name}`)
+  }
+}
+
+function isSame(one: Value | undefined, other: Value | undefined): boolean {
+  if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0
+  return one === other || withoutZeros(one) === withoutZeros(other)
+}
+
+/** A time with milliseconds of 0 is the same as one without. */
+function withoutZeros(value: Value | undefined) {
+  return typeof value === 'string' ? value.replace(/(:\d\d)\.000$/, '$1') : value
+}
+
+/** A row as a mirror has it whose numbers of rows grow by `base`; 0 and below mean no row. */
+function renumbered(row: Row, base: number): Row {
+  if (base === 0) return row
+  const of = (number: number) => (number <= 0 ? number : number + base)
+  const changed: Record<string, Value> = { ...row }
+  for (const column of ['row_id', row['next_table'] === 'customers' ? 'next_row' : 'row_id']) {
+    const number = row[column]
+    if (typeof number === 'number') changed[column] = of(number)
+  }
+  for (const column of ['row_ids', 'later_rows', 'pending_rows']) {
+    const bytes = row[column]
+    if (bytes instanceof Uint8Array) changed[column] = rowIdsFrom(rowIdsIn(Buffer.from(bytes)).map(of))
+  }
+  return changed
 }
 
 /**
  * What is added to the row numbers of each organization: in a file no two organizations share one, and a server counts them for each, from
  * the highest of its customers and of those edited or deleted since its list was stored.
  */
-async function basesIn(copying: Copying): Promise<(row: Row) => number> {
-  const { from, to } = copying
-  if (to.kind === 'postgres') return () => 0
-  const numbered = tablesOf(copying).filter(({ columns }) => columns.includes('row_id'))
-  const highest = numbered.map(({ name }) =>
-    text(`SELECT organization, max(row_id) AS row_id FROM ${name} GROUP BY organization`),
-  )
-  const found = await from.all<{ organization: string; last: number }>(sql`
-    SELECT organization, max(row_id) AS last FROM (${joined(highest, ' UNION ALL ')}) AS highest GROUP BY organization ORDER BY organization`)
-  const bases = new Map<Part, number>()
-  let base = 0
-  for (const { organization, last } of found) {
-    bases.set(organization, base)
-    base += last
-  }
-  const runs = await from.all<{ id: number; organization: string }>(sql`SELECT id, organization FROM runs`)
-  const organizations = new Map<Part, string>(runs.map(({ id, organization }) => [id, organization]))
-  return ({ organization, run_id }) => bases.get(organization ?? organizations.get(run_id)) ?? 0
-}
-
-function isSame(one: Part, other: Part): boolean {
-  if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0
-  return plain(one) === plain(other)
-}
-
-/** A time with milliseconds of 0 is the same as one without, and a truth value is 0 or 1 in a file. */
-function plain(value: Part): Part {
-  if (typeof value === 'boolean') return Number(value)
-  return typeof value === 'string' ? value.replace(/(:\d\d)\.000$/, '$1') : (value ?? null)
+async function basesIn(from: Session, tables: readonly Table[]): Promise<Map<Value | undefined, number>> {
+  const numbered = tables.filter(({ columns }) => columns.some(({ name }) => name === 'row_id'))
+  const rows = numbered.map(({ name }) => text(`SELECT organization, row_id FROM ${name}`))
+  const bases = await from.all<{ organization: string; base: number }>(sql`
+    SELECT organization, sum(last) OVER (ORDER BY organization) - last AS base FROM (
+      SELECT organization, max(row_id) AS last FROM (${joined(rows, ' UNION ALL ')}) AS numbered GROUP BY organization) AS highest`)
+  return new Map(bases.map(({ organization, base }) => [organization, base]))
 }
 
 /** Goes on with the numbers after the highest that was ever given. */

@@ -35,17 +35,28 @@ export function namesIn(schema: string): string[] {
   return Array.from(schema.matchAll(/^CREATE (?:TABLE|VIEW|TRIGGER) (\w+)/gm), ([, name = '']) => name)
 }
 
-/** The columns of each table with their types in a file; the columns are the same in both databases. */
-const TYPED = Array.from(
-  SQLITE_SCHEMA.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms),
-  ([, table = '', body = '']) => ({
-    table,
-    columns: Array.from(body.matchAll(/^ {2}"?([a-z]\w*)"? +(\w+)/gm), ([, name = '', type = '']) => ({ name, type })),
-  }),
-)
+export type TypedColumn = { name: string; type: string }
 
+/** The columns of each table with their types. */
+function columnsIn(schema: string): Readonly<Record<string, readonly TypedColumn[]>> {
+  const found = Array.from(schema.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms), ([, table = '', body = '']) => {
+    const columns = Array.from(body.matchAll(/^ {2}"?([a-z]\w*)"? +(\w+)/gm), ([, name = '', type = '']) => ({
+      name,
+      type,
+    }))
+    return [table, columns] as const
+  })
+  return Object.fromEntries(found)
+}
+
+const IN_FILE = columnsIn(SQLITE_SCHEMA)
+
+/** Those of a server, where a column has a type of its own for truth, times and JSON. */
+export const SERVER_COLUMNS = columnsIn(POSTGRES_SCHEMA)
+
+/** The columns of each table of a file, by name; those of a server are the same. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  TYPED.map(({ table, columns }) => [table, columns.map(({ name }) => name)]),
+  Object.entries(IN_FILE).map(([table, columns]) => [table, columns.map(({ name }) => name)]),
 )
 
 /** The columns that each table and each public view has to have. */
@@ -55,9 +66,9 @@ export const SHAPES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The columns of each table with times. */
-export const TIMES: readonly (readonly [table: string, columns: string[]])[] = TYPED.map(
-  ({ table, columns }) => [table, columns.flatMap(({ name, type }) => (type === 'DATETIME' ? [name] : []))] as const,
-).filter(([, columns]) => columns.length > 0)
+export const TIMES: readonly (readonly [table: string, columns: string[]])[] = Object.entries(IN_FILE)
+  .map(([table, columns]) => [table, columns.flatMap(({ name, type }) => (type === 'DATETIME' ? [name] : []))] as const)
+  .filter(([, columns]) => columns.length > 0)
 
 /** Columns of which no number is given twice. */
 export const NUMBERED = [
