@@ -1,21 +1,22 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { LeftUndone } from './copy-error.ts'
-import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
-import { writeFor } from './written-file.ts'
-import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
 import { mirrorFault } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { type Copied, type Copying, copyRows, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
-import type { Session } from '../store/port/store.ts'
-import { openDatabase as openServer, type Opening, requireAllRows } from '../store/postgres/open-database.ts'
+import { countOf, type Session } from '../store/port/store.ts'
+import { openDatabase as openServer, requireAllRows } from '../store/postgres/open-database.ts'
 import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { type Clocks, heldLeases } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
+import { LeftUndone } from './copy-error.ts'
+import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
+import { refused } from './target-place.ts'
+import { writeFor } from './written-file.ts'
 
 type Move = { from: string; to: string }
 
@@ -28,8 +29,8 @@ export type Moved = { rows: Copied; organizations: number }
  * stays as it is. Throws UsageError where there is a mirror already, OrganizationLeased while a run is under way, MirrorUnusable, and
  * Interrupted after an abort.
  */
-export async function moveMirror(move: Move, moving: Moving, opening: Opening = {}): Promise<Moved> {
-  return isPostgres(move.to) ? moveToPostgres(move, moving, opening) : moveToFile(move, moving)
+export async function moveMirror(move: Move, moving: Moving): Promise<Moved> {
+  return isPostgres(move.to) ? moveToPostgres(move, moving) : moveToFile(move, moving)
 }
 
 /** The file is made under a private name and gets its own at the end: what a killed move left is no mirror, and the next one removes it. */
@@ -39,23 +40,26 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
     requireFree(file)
     makeFolder(dirname(file))
     return await writeFor(file, async ({ path, place }) => {
-      const { moved, copied } = await server.read(async (session) => {
+      const { moved, latest } = await server.read(async (session) => {
         await requireAllRows(session)
-        const runs = await latestAtRest(session, moving)
+        const before = await latestAtRest(session, moving)
         const db = openDatabase(path, 'write')
         try {
           writeWithoutWaiting(db)
           db.exec('BEGIN IMMEDIATE')
-          const sides = { from: session, to: sqliteSession(db), fromPlace: shownMirror(from), toPlace: path }
-          const done = await carry(sides, moving)
+          const done = await copy(
+            { from: session, to: sqliteSession(db) },
+            { from: shownMirror(from), to: path },
+            moving,
+          )
           db.exec('COMMIT')
           await createReadingIndexes(sqliteStore(db, path))
-          return { copied: runs, moved: done }
+          return { moved: done, latest: before }
         } finally {
           db.close()
         }
       })
-      await server.read(async (session) => latestAtRest(session, moving, copied))
+      await server.read((session) => latestAtRest(session, moving, latest))
       requireFree(file)
       place()
       return moved
@@ -70,27 +74,27 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
 function requireFree(file: string): void {
   const taken = ['', ...JOURNALS].find((ending) => lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
   if (taken !== undefined)
-    throw new UsageError(`${file}${taken}: is there already. It was left as it is; name a file that is not there yet.`)
+    throw refused(file + taken, 'is there already. It was left as it is; name a file that is not there yet')
 }
 
 /** In one transaction there: a move that was killed leaves nothing. */
-async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening: Opening): Promise<Moved> {
+async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise<Moved> {
   const db = openDatabase(file, 'read')
   try {
     db.exec('BEGIN')
     const from = sqliteSession(db)
-    const copied = await latestAtRest(from, moving)
-    const server = await openServer(to, 'write', opening)
+    const latest = await latestAtRest(from, moving)
+    const server = await openServer(to, 'write')
     try {
       return await server.write(async (session) => {
         await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
         await session.run(sql`LOCK TABLE runs, leases IN EXCLUSIVE MODE`)
-        const moved = await carry({ from, to: session, fromPlace: file, toPlace: shownMirror(to) }, moving)
+        const moved = await copy({ from, to: session }, { from: file, to: shownMirror(to) }, moving)
         for (const name of MOVED_TABLES) await session.run(text(`ANALYZE ${name}`))
         // What the file holds now, and a new state of it should the server have this done again.
         db.exec('COMMIT; BEGIN')
-        await latestAtRest(from, moving, copied)
+        await latestAtRest(from, moving, latest)
         return moved
       })
     } finally {
@@ -101,9 +105,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
   }
 }
 
-/**
- * The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost.
- */
+/** The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost. */
 async function latestAtRest(session: Session, clocks: Clocks, copied?: number): Promise<number> {
   const [held] = await heldLeases(session, clocks)
   const runs = sql`SELECT coalesce(max(id), 0) AS latest FROM runs`
@@ -118,22 +120,18 @@ async function latestAtRest(session: Session, clocks: Clocks, copied?: number): 
   )
 }
 
-/** Copies all of a mirror, and compares it. The caller holds a transaction in each. */
-async function carry(
-  { from, to, fromPlace, toPlace }: Pick<Copying, 'from' | 'to'> & { fromPlace: string; toPlace: string },
-  { signal }: Moving,
-): Promise<Moved> {
-  const held = await heldTable(to)
+/** Copies all of a mirror to an empty one. The caller holds a transaction in each. */
+async function copy(sides: Pick<Copying, 'from' | 'to'>, places: Move, { signal }: Moving): Promise<Moved> {
+  const held = await heldTable(sides.to)
   if (held !== undefined)
-    throw new UsageError(
-      `${toPlace}: holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as ` +
-        'another schema.',
+    throw refused(
+      places.to,
+      `holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as another schema`,
     )
-  const differing = (what: string) =>
-    new MirrorUnusable(`${toPlace}: what was written there differs from ${fromPlace} in ${what}. Nothing was moved.`, {
-      code: 'damaged',
-    })
-  const copied = await copyRows({ from, to, signal, differing })
-  const known = sql`SELECT count(DISTINCT organization) AS known FROM runs`
-  return { rows: copied, organizations: (await from.first<{ known: number }>(known))?.known ?? 0 }
+  const differing = (what: string) => {
+    const said = `what was written there differs from ${places.from} in ${what}. Nothing was moved.`
+    return new MirrorUnusable(`${places.to}: ${said}`, { code: 'damaged' })
+  }
+  const rows = await copyRows({ ...sides, signal, differing })
+  return { rows, organizations: await countOf(sides.from, sql`SELECT count(DISTINCT organization) FROM runs`) }
 }

@@ -1,15 +1,10 @@
 import { Interrupted } from '../errors/errors.ts'
 import { type ServerSession, Texts } from './port/postgres-connections.ts'
-import { either, greatest, joined, quoted, sql, type Sql, text } from './port/sql.ts'
+import { either, joined, quoted, sql, type Sql, text } from './port/sql.ts'
 import type { SqliteSession } from './port/sqlite-store.ts'
 import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { NUMBERED, SERVER_COLUMNS, type TypedColumn } from './schema/schema.ts'
-
-/*
- * Copies the rows of a mirror to another one, of the other kind or of the same, and compares them. Columns are the same in both databases. A
- * value goes as it is, but for the numbers of rows of customers, which a file counts for all organizations together.
- */
 
 /** Every table that a mirror needs to go on as if nothing had happened, with its key. Rows come after those that they refer to. */
 const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
@@ -37,14 +32,12 @@ export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)
 /** Those that every mirror has one row in from the start. */
 const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'])
 
-type Value = string | number | boolean | null | Uint8Array
+type Value = string | number | null | Uint8Array
 type Row = Readonly<Record<string, Value>>
 
-type AnySession = SqliteSession | ServerSession
-
 export type Copying = {
-  from: AnySession
-  to: AnySession
+  from: SqliteSession | ServerSession
+  to: SqliteSession | ServerSession
   /** Only these organizations, and only these tables; undefined for all. */
   organizations?: readonly string[] | undefined
   tables?: readonly string[] | undefined
@@ -56,8 +49,8 @@ export type Copying = {
 export type Copied = Record<string, number>
 
 /**
- * Copies rows from one mirror to another that has none, each in a transaction that the caller holds: one snapshot of the source. Throws
- * Interrupted after an abort.
+ * Copies rows from one mirror to another that has none, each in a transaction that the caller holds: one snapshot of the source. A value goes
+ * as it is, but for the numbers of rows of customers, which a file counts for all organizations together. Throws Interrupted after an abort.
  */
 export async function copyRows(copying: Copying): Promise<Copied> {
   const { from, to, tables, differing } = copying
@@ -97,17 +90,14 @@ export async function heldTable(session: Session): Promise<string | undefined> {
 
 type Table = { name: string; key: readonly string[]; columns: readonly TypedColumn[] }
 
-/** A reject may have a megabyte, and a list takes 18 bytes a customer. */
-function atOnce({ name }: Table): number {
-  return name === 'rejects' ? 20 : name === 'lists' ? 1 : 4000
-}
-
 /** The rows of a table in the order of its key, some at a time. A server finds the next ones meanwhile. */
 async function* pagesOf(session: Session, table: Table, { organizations, signal }: Copying): AsyncGenerator<Row[]> {
+  const { name } = table
   const chosen = sql`organization IN (${joined(organizations ?? [])})`
-  const ofRun = table.name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
-  const within = organizations === undefined || OF_MIRROR.has(table.name) ? sql`true` : ofRun
-  const most = atOnce(table)
+  const ofRun = name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
+  const within = organizations === undefined || OF_MIRROR.has(name) ? sql`true` : ofRun
+  // A reject may have a megabyte, and a list takes 18 bytes a customer.
+  const most = name === 'rejects' ? 20 : name === 'lists' ? 1 : 4000
   for (let next = select(session, table, within, most), isLast = false; !isLast;) {
     const rows = await next
     isLast = rows.length < most
@@ -139,7 +129,7 @@ function named(columns: readonly string[]): Sql {
 }
 
 /** In SQLite by one prepared statement, and in PostgreSQL with an array of texts for each column. */
-async function insert(to: AnySession, { name, columns }: Table, rows: readonly Row[]): Promise<void> {
+async function insert(to: Copying['to'], { name, columns }: Table, rows: readonly Row[]): Promise<void> {
   const isFile = 'db' in to
   // A server generates it.
   const written = isFile ? columns : columns.filter((column) => column.name !== 'is_active')
@@ -165,7 +155,7 @@ function asText(value: Value | undefined): string | null {
 
 /** Reads what was written again, and throws the error for a row that is not the same. */
 async function insertAndCompare(
-  to: AnySession,
+  to: Copying['to'],
   table: Table,
   rows: readonly Row[],
   differing: (what: string) => Error,
@@ -175,19 +165,15 @@ async function insertAndCompare(
   if (found.length !== rows.length) throw differing(`${table.name}: ${found.length} rows in place of ${rows.length}`)
   for (const [at, row] of rows.entries()) {
     const column = table.columns.find(({ name }) => !isSame(row[name], found[at]?.[name]))
-    const key = table.key.map((name) => String(row[name]))
-    if (column !== undefined) throw differing(`${table.name} (${key.join()}), ${column.name}`)
+    if (column === undefined) continue
+    throw differing(`${table.name} (${table.key.map((name) => row[name]).join()}), ${column.name}`)
   }
 }
 
+/** A server has milliseconds where someone wrote a time without. */
 function isSame(one: Value | undefined, other: Value | undefined): boolean {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0
-  return one === other || withoutZeros(one) === withoutZeros(other)
-}
-
-/** A time with milliseconds of 0 is the same as one without. */
-function withoutZeros(value: Value | undefined) {
-  return typeof value === 'string' ? value.replace(/(:\d\d)\.000$/, '$1') : value
+  return one === other || `${one}.000` === other
 }
 
 /** A row as a mirror has it whose numbers of rows grow by `base`; 0 and below mean no row. */
@@ -224,17 +210,15 @@ async function continueNumbers(from: Session, to: Session) {
   for (const [table, column] of NUMBERED) {
     const sequence = `${table}_${column}_seq`
     const given = either(
-      sql`(SELECT seq FROM sqlite_sequence WHERE name = ${table})`,
-      sql`(SELECT CASE WHEN is_called THEN last_value END FROM ${text(sequence)})`,
+      sql`seq AS number FROM sqlite_sequence WHERE name = ${table} AND seq > 0`,
+      `last_value AS number FROM ${sequence} WHERE is_called`,
     )
-    const highest = greatest(sql`coalesce(${given}, 0)`, sql`coalesce(max(${text(column)}), 0)`)
-    const number =
-      (await from.first<{ number: number }>(sql`SELECT ${highest} AS number FROM ${text(table)}`))?.number ?? 0
-    if (number === 0) continue
+    const last = await from.first<{ number: number }>(sql`SELECT ${given}`)
+    if (last === undefined) continue
     if (to.kind === 'sqlite') await to.run(sql`DELETE FROM sqlite_sequence WHERE name = ${table}`)
     const goOn = either(
-      sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${number} AS INTEGER))`,
-      sql`SELECT setval(${sequence}::regclass, ${number})`,
+      sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${last.number} AS INTEGER))`,
+      sql`SELECT setval(${sequence}::regclass, ${last.number})`,
     )
     await to.run(sql`${goOn}`)
   }
