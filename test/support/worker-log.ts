@@ -126,14 +126,10 @@ type WorkerProcess = WorkerLog & {
 /** Starts a worker with the configuration in a folder as a process, for promises about signals, exit codes and the environment. */
 export function startWorkerProcess(
   { folder, config }: { folder: string; config: string },
-  {
-    timings = {},
-    env = {},
-    node = [],
-  }: { timings?: Partial<Timings>; env?: Record<string, string>; node?: string[] } = {},
+  { timings = {}, env = {} }: { timings?: Partial<Timings>; env?: Record<string, string> } = {},
 ): WorkerProcess {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
-  const child = spawn(execPath, [...node, ...childProgram('work', options)], {
+  const child = spawn(execPath, childProgram('work', options), {
     cwd: folder,
     env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
@@ -184,18 +180,10 @@ export async function aPlace() {
   return aJobsWorkplace(organizationsOf(sandbox), { schedule })
 }
 
-const timings = { catchUpMs: 60_000 }
-
 /** A worker in this process. */
 export async function aWorker() {
   const place = await aPlace()
-  return { place, worker: startWorker(place, { timings }) }
-}
-
-/** A worker with options of Node of its own. */
-export async function aWorkerProcess(options: { node: string[] }) {
-  const place = await aPlace()
-  return { place, worker: startWorkerProcess(place, { ...options, timings }) }
+  return { place, worker: startWorker(place, { timings: { catchUpMs: 60_000 } }) }
 }
 
 export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { commit, version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aQueue, isEmbedded } from '../../support/jobs-workplace.ts'
 import { metricsIn, opsFile, promtool, readExposition } from '../../support/metrics.ts'
@@ -8,89 +9,99 @@ import { aPlace, aWorker, message, startWorker, startWorkerProcess } from '../..
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
+/** Under this name an SDK registers itself. */
+const OPENTELEMETRY = Symbol.for('opentelemetry.js.api.1')
 
-describe('monitoring of a worker', () => {
-  test('is alive, ready after every organization is mirrored, and counts its work', async () => {
-    const { place, origin, worker } = await aWatchedWorker()
-    await worker.ran('acme')
-    const ready = await eventually(
-      () => ask(`${origin}/readyz`),
-      ({ status }) => status === 200,
-    )
-    const metrics = await ask(`${origin}/metrics`)
-    tamper(place.mirror, `UPDATE runs SET read_as_of = '2001-01-01 00:00:00'`)
-    const stale = await ask(`${origin}/readyz`)
+test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
+  const { place, origin, worker } = await aWatchedWorker()
+  await worker.ran('acme')
+  const ready = await eventually(
+    () => ask(`${origin}/readyz`),
+    ({ status }) => status === 200,
+  )
+  const metrics = await ask(`${origin}/metrics`)
+  tamper(place.mirror, `UPDATE runs SET read_as_of = '2001-01-01 00:00:00'`)
+  const stale = await ask(`${origin}/readyz`)
 
-    expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
-    expect(ready.text).toBe('{"ready":true,"problems":[],"held":[]}')
-    expect(metrics.text.split('\n')).toEqual(
-      expect.arrayContaining([
-        'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
-        'customer_mirror_runs_total{organization="acme",outcome="give-up"} 0',
-        'customer_mirror_pages_total 3',
-        'customer_mirror_customers_total{change="received"} 250',
-        'customer_mirror_customers_total{change="inserted"} 250',
-        'customer_mirror_customers_total{change="updated"} 0',
-        'customer_mirror_customers_total{change="removed"} 0',
-        'customer_mirror_requests_total{organization="acme",status="2xx"} 3',
-        'customer_mirror_throttled_total{organization="acme"} 0',
-        'customer_mirror_waited_seconds_total 0',
-        'customer_mirror_run_duration_seconds_count 1',
-        'customer_mirror_open_rejects{organization="acme"} 0',
-        'customer_mirror_held_removals{organization="acme"} 0',
-        'customer_mirror_jobs{queue="sync",state="completed"} 1',
-        'customer_mirror_ready 1',
-        'customer_mirror_queue_up 1',
-        'customer_mirror_jobs_taken_over_total 0',
-        'customer_mirror_standing{organization="acme",state="fresh"} 1',
-        expect.stringMatching(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} 1\d{9}\.?\d*$/),
-        expect.stringMatching(/^customer_mirror_next_due_timestamp_seconds\{organization="acme"\} 1\d{9}$/),
-      ]),
-    )
-    expect(promtool(['check', 'metrics'], metrics.text)).toBe('')
-    expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('alerts.yml')))
-    expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('grafana-dashboard.json')))
-    expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
-    expect(await ask(`${origin}/runs/1`)).toMatchObject({
-      status: 200,
-      text: expect.stringContaining('Run #1 of acme'),
-    })
-    expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
-  })
+  expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
+  expect(ready.text).toBe('{"ready":true,"problems":[],"held":[]}')
+  expect(metrics.text.split('\n')).toEqual(
+    expect.arrayContaining([
+      ...[
+        'runs_total{organization="acme",outcome="complete"} 1',
+        'runs_total{organization="acme",outcome="give-up"} 0',
+        'pages_total 3',
+        'customers_total{change="received"} 250',
+        'customers_total{change="inserted"} 250',
+        'customers_total{change="updated"} 0',
+        'customers_total{change="removed"} 0',
+        'requests_total{organization="acme",status="2xx"} 3',
+        'throttled_total{organization="acme"} 0',
+        'waited_seconds_total 0',
+        'run_duration_seconds_count 1',
+        'open_rejects{organization="acme"} 0',
+        'held_removals{organization="acme"} 0',
+        'jobs{queue="sync",state="completed"} 1',
+        'ready 1',
+        'queue_up 1',
+        'jobs_taken_over_total 0',
+        'standing{organization="acme",state="fresh"} 1',
+        `build_info{version="${version()}",commit="${commit() ?? ''}",node="${process.version}"} 1`,
+      ].map((line) => `customer_mirror_${line}`),
+      expect.stringMatching(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} 1\d{9}\.?\d*$/),
+      expect.stringMatching(/^customer_mirror_next_due_timestamp_seconds\{organization="acme"\} 1\d{9}$/),
+      expect.stringMatching(/^customer_mirror_process_resident_memory_bytes \d+$/),
+    ]),
+  )
+  expect(promtool(['check', 'metrics'], metrics.text)).toBe('')
+  const names = [...readExposition(metrics.text).keys()]
+  for (const file of ['alerts.yml', 'grafana-dashboard.json'])
+    expect(names).toEqual(expect.arrayContaining(namesIn(file)))
+  expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
+  expect(await ask(`${origin}/runs/1`)).toMatchObject({ status: 200, text: expect.stringContaining('Run #1 of acme') })
+  expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
+})
 
-  test('shows no queues unless a token was set', async () => {
-    const { origin } = await aWatchedWorker()
+test('a worker shows no queues without a token, changes nothing by HTTP, and keeps its port from another one', async () => {
+  const { origin } = await aWatchedWorker()
+  const refused = await fetch(`${origin}/metrics`, { method: 'POST' })
+  const place = await aPlace()
+  const { port } = new URL(origin)
+  const second = await runCli(['worker', '--config', place.config, '--port', port], { cwd: place.folder })
 
-    expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
-  })
+  expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
+  expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port}: the port is in use`) })
+})
 
-  test('refuses a change of its metrics', async () => {
-    const { origin } = await aWatchedWorker()
+test('a worker shows its queues to holders of the token, read-only', async () => {
+  vi.stubEnv('CUSTOMER_MIRROR_BOARD_TOKEN', TOKEN)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { origin, worker } = await aWatchedWorker()
+  await worker.ran('acme')
+  const name = 'queues/api/queues'
 
-    const refused = await fetch(`${origin}/metrics`, { method: 'POST' })
+  for (const [path, password] of [['queues'], [name], [name, 'made-up-token-of-the-other']])
+    expect(await ask(`${origin}/${path}`, { password })).toMatchObject({ status: 401 })
+  expect(await ask(`${origin}/queues`, { password: TOKEN })).toMatchObject({ status: 200 })
+  const shown = await ask(`${origin}/${name}`, { password: TOKEN })
+  expect(shown.text).toContain('"readOnlyMode":true')
+  const [queue] = /(?<="name":")[^"]*-sync/.exec(shown.text) ?? []
+  expect(queue).toBeDefined()
+  const paused = await ask(`${origin}/${name}/${queue}/pause`, { password: TOKEN, method: 'PUT' })
+  expect(paused.status).toBeGreaterThanOrEqual(400)
+  expect((await ask(`${origin}/${name}`, { password: TOKEN })).text).toContain('"isPaused":false')
+})
 
-    expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
-  })
+test.each([
+  ['was loaded before', { version: '1.9.0', trace: {} }, true],
+  ['is not there', undefined, false],
+])('spans are made where an OpenTelemetry SDK %s', async (_how, sdk, traced) => {
+  Reflect.set(globalThis, OPENTELEMETRY, sdk)
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, OPENTELEMETRY))
+  const { worker } = await aWorker()
 
-  test('shows them to holders of the token, read-only', async () => {
-    vi.stubEnv('CUSTOMER_MIRROR_BOARD_TOKEN', TOKEN)
-    onTestFinished(() => void vi.unstubAllEnvs())
-    const { origin, worker } = await aWatchedWorker()
-    await worker.ran('acme')
-    const name = 'queues/api/queues'
-
-    expect(await ask(`${origin}/queues`)).toMatchObject({ status: 401 })
-    expect(await ask(`${origin}/${name}`)).toMatchObject({ status: 401 })
-    expect(await ask(`${origin}/${name}`, { password: 'made-up-token-of-the-other' })).toMatchObject({ status: 401 })
-    expect(await ask(`${origin}/queues`, { password: TOKEN })).toMatchObject({ status: 200 })
-    const shown = await ask(`${origin}/${name}`, { password: TOKEN })
-    expect(shown.text).toContain('"readOnlyMode":true')
-    const [queue] = /(?<="name":")[^"]*-sync/.exec(shown.text) ?? []
-    expect(queue).toBeDefined()
-    const paused = await ask(`${origin}/${name}/${queue}/pause`, { password: TOKEN, method: 'PUT' })
-    expect(paused.status).toBeGreaterThanOrEqual(400)
-    expect((await ask(`${origin}/${name}`, { password: TOKEN })).text).toContain('"isPaused":false')
-  })
+  expect(await worker.said(message('worker started'))).toMatchObject({ traced })
 })
 
 test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
@@ -114,16 +125,6 @@ test('a token that could be guessed is refused', async () => {
 
   expect(code).toBe(2)
   expect(stderr).toContain('must have at least 16 characters')
-})
-
-test('a port in use ends the worker, and nothing is left behind', async () => {
-  const { origin } = await aWatchedWorker()
-  const place = await aPlace()
-  const { port } = new URL(origin)
-  const { code, stderr } = await runCli(['worker', '--config', place.config, '--port', port], { cwd: place.folder })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain(`port ${port}: the port is in use`)
 })
 
 if (isEmbedded) {
@@ -150,7 +151,7 @@ async function aWatchedWorker() {
   return { place, worker, origin }
 }
 
-async function ask(url: string, { password, method = 'GET' }: { password?: string; method?: string } = {}) {
+async function ask(url: string, { password, method = 'GET' }: { password?: string | undefined; method?: string } = {}) {
   const headers = password === undefined ? {} : { Authorization: `Basic ${btoa(`anybody:${password}`)}` }
   const response = await fetch(url, { method, headers })
   return { status: response.status, text: await response.text() }

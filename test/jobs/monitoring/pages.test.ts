@@ -4,15 +4,17 @@ import { text } from 'node:stream/consumers'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { configurationProblems, createPages, serveHttp } from '../../../jobs/monitoring/endpoints.ts'
+import { answeringInTime } from '../../../jobs/run/live-mirror.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import { night } from '../../store/nights.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { REFUSED } from '../../support/full-mirror.ts'
 import { aMirror } from '../../support/mirror-file.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
-import { answeringInTime } from '../../../jobs/run/live-mirror.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 6, 12)
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 const CERTIFICATE = {
   proof: 'settled',
   distinct: 45,
@@ -37,24 +39,18 @@ const HOSTS = [
   ['a name that cannot be read', 'a b', 400],
 ] as const
 
-test('a request is answered under the names of this server, and under no other', async () => {
+test('a request is answered under the names of this server, and another name learns which option lets it in', async () => {
   const { ask } = await aServer()
 
   for (const [what, host, status] of HOSTS)
     for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs/1', '/queues'])
       expect({ what, path, status: (await ask(path, { host })).status }).toEqual({ what, path, status })
-})
-
-test('a refused name learns which option lets it in, and nothing else', async () => {
-  const { ask } = await aServer()
-
   const { body } = await ask('/', { host: 'evil.example' })
-
   expect(body).toContain('--allow-host')
   expect(body).not.toContain('acme')
 })
 
-test('a page runs no script, loads nothing, stands in no other page, and is kept by no cache', async () => {
+test('a page runs no script, loads nothing, stands in no other page, is kept by no cache, and cannot be changed', async () => {
   const { ask } = await aServer()
 
   for (const path of ['/', '/runs/1', '/runs/99']) {
@@ -70,6 +66,7 @@ test('a page runs no script, loads nothing, stands in no other page, and is kept
       'cache-control': 'no-store',
     })
   }
+  for (const method of ['POST', 'PUT', 'DELETE']) expect((await ask('/', { method })).status).toBe(405)
 })
 
 test('the page shows the configured organizations, the next run of each, and links to their runs', async () => {
@@ -103,42 +100,23 @@ test('the page of a run shows its windows and its reasons, and no id of a custom
 })
 
 test('the page of a failed run names its code, and not the message of the service', async () => {
-  const { ask } = await aServer()
-
-  const { body } = await ask('/runs/2')
+  const { body } = await (await aServer()).ask('/runs/2')
 
   expect(body).toMatch(/unauthorized: bad key, wrong secret or wrong recipe/)
   expect(body).not.toMatch(/private|Jane/)
 })
 
-test('there is nothing at the page of a run that is none', async () => {
-  const { ask } = await aServer()
+test('there is nothing at the page of a run that is none, also where PostgreSQL cannot hold its number', async () => {
+  const { ask } = await aServer({ broken: { findRun: () => Promise.reject(new Error('value is out of range')) } })
 
-  for (const path of ['/runs/99', '/runs/99999999999999999999999', '/runs/1e3', '/runs/../runs', '/runs/'])
+  for (const path of ['/runs/99999999999999999999999', '/runs/1e3', '/runs/../runs', '/runs/'])
     expect((await ask(path)).status).toBe(404)
-})
-
-test('a number of a run that PostgreSQL cannot hold is not asked for', async () => {
-  const findRun = () => Promise.reject(new Error('value is out of range for type bigint'))
-  const mirror = { ...(await aMirror()), findRun }
-  const pages = createPages({
-    mirror,
-    organizations: () => [],
-    moment: async () => ({ nowMs: NOW_MS, monotonicMs: 0 }),
-  })
-
-  expect((await pages.request('/runs/9999999999999999999')).status).toBe(404)
-  expect((await pages.request('/runs/1')).status).toBe(503)
-})
-
-test('a page cannot be changed', async () => {
-  const { ask } = await aServer()
-
-  for (const method of ['POST', 'PUT', 'DELETE']) expect((await ask('/', { method })).status).toBe(405)
+  expect((await (await aServer()).ask('/runs/99')).status).toBe(404)
+  expect((await ask('/runs/1')).status).toBe(503)
 })
 
 test('when the mirror cannot be read, the page says so', async () => {
-  const { ask } = await aServer({ isReadable: false })
+  const { ask } = await aServer({ broken: { listFreshness: () => Promise.reject(new Error('no file')) } })
 
   const { status, body, headers } = await ask('/')
 
@@ -163,17 +141,17 @@ test('the page says what is wrong with the configuration of its worker', async (
 })
 
 /** The server of a worker with a settled and a failed run of acme. */
-async function aServer({ isReadable = true, notices = [] }: { isReadable?: boolean; notices?: string[] } = {}) {
+async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>; notices?: string[] } = {}) {
   const mirror = await aMirror()
   const settled = { proof: 'settled', ending: { certificate: CERTIFICATE } } as const
   await night(mirror, 0, customers(1, 5), settled)
   await night(mirror, 1, [], { ending: REFUSED })
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
-  const organizations = [await anOrganization()]
-  const broken = { ...mirror, listFreshness: () => Promise.reject(new Error('no file')) }
+  const { config } = aWorkplace([organizationAt(AT)], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
   const pages = createPages(
     {
-      mirror: isReadable ? mirror : broken,
+      mirror: { ...mirror, ...broken },
       organizations: () => organizations,
       moment: async () => ({ nowMs: NOW_MS, monotonicMs: 0 }),
     },
@@ -188,14 +166,6 @@ async function aServer({ isReadable = true, notices = [] }: { isReadable?: boole
   return { ask: (path: string, options: Asking = {}) => askAt(server.origin, path, options) }
 }
 
-async function anOrganization() {
-  const at = organizationAt({ baseUrl: new URL('http://127.0.0.1:1/api/v1') }, { id: 'acme' })
-  const { config } = aWorkplace([at], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
-  const [organization] = (await readConfig({ file: config, cwd: '/' })).organizations
-  if (organization === undefined) throw new Error('no organization')
-  return organization
-}
-
 type Asking = { host?: string; method?: string }
 
 /** `fetch` sends no Host of ours. */
@@ -208,7 +178,10 @@ async function askAt(origin: string, path: string, { host, method = 'GET' }: Ask
 }
 
 test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {
-  const frozen = aFrozenServer()
+  let asked = 0
+  const none = () => new Promise<never>(() => (asked += 1))
+  const lists = { listFreshness: none, listHeldRemovals: none, listLastRuns: none, listLatestRuns: none }
+  const frozen = { findRun: none, ...lists, listUncountedFreshness: none, listUnderway: none }
   const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 3_600_000 })
   const shown = { mirror: looks, organizations: () => [], moment: async () => ({ nowMs: 0, monotonicMs: 0 }) }
 
@@ -216,18 +189,7 @@ test('a server that does not answer takes neither the page nor a connection of m
 
   expect(answers.map(({ status }) => status)).toEqual([503, 503])
   await expect(looks.listLastRuns()).rejects.toMatchObject({ code: 'gone' })
-  const asked = frozen.asked()
+  const before = asked
   for (let times = 0; times < 20; times += 1) await expect(looks.listHeldRemovals()).rejects.toThrow('does not answer')
-  expect(frozen.asked()).toBe(asked)
+  expect(asked).toBe(before)
 })
-
-/** Look-ups that have no answer. */
-function aFrozenServer() {
-  let asked = 0
-  const none = () => {
-    asked += 1
-    return new Promise<never>(() => {})
-  }
-  const lists = { listFreshness: none, listHeldRemovals: none, listLastRuns: none, listLatestRuns: none }
-  return { findRun: none, ...lists, listUncountedFreshness: none, listUnderway: none, asked: () => asked }
-}

@@ -7,7 +7,7 @@ import { createLog } from '../../../src/machine/log.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { customers } from '../../support/builders.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
-import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
+import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { organizationAt } from '../../support/workplace.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
@@ -89,39 +89,6 @@ test('a worker whose queue refuses is not ready, and says why', async () => {
 
   expect(readiness.ready).toBe(false)
   expect(readiness.problems[0]).toContain('the queue cannot be written: cannot execute INSERT')
-})
-
-test('a retired organization has no dates and raises no alert', async () => {
-  const nowMs = Date.now()
-  const retired = { ...aFreshness('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
-  const { lines } = metricsOf({ freshness: [retired], moment: async () => ({ nowMs: nowMs, monotonicMs: 0 }) })
-
-  expect((await lines()).filter((line) => line.includes('organization="acme"') && !line.includes('_total{'))).toEqual([
-    'customer_mirror_standing{organization="acme",state="retired"} 1',
-  ])
-})
-
-test('a date that is none is left out, and one look at the mirror serves a scrape', async () => {
-  const nowMs = Date.now()
-  const looks: string[] = []
-  const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined }
-  const look = <Found>(at: string, found: Found) => {
-    looks.push(at)
-    return Promise.resolve(found)
-  }
-  const mirror = {
-    listUncountedFreshness: () => look('freshness', [{ ...aFreshness('acme', nowMs), ...dates, held: 2138 }]),
-    listHeldRemovals: () => look('held', []),
-    listUnderway: () => look('underway', []),
-    listLatestRuns: () => look('runs', []),
-  }
-  const lines = await metricsOf({ mirror, moment: async () => ({ nowMs: nowMs, monotonicMs: 0 }) }).lines()
-
-  expect(lines.filter((line) => /^customer_mirror_(last_\w+|held_removals)\{/.test(line))).toEqual([
-    `customer_mirror_last_success_timestamp_seconds{organization="acme"} ${(nowMs - 60_000) / 1000}`,
-    'customer_mirror_held_removals{organization="acme"} 2138',
-  ])
-  expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })
 
 /** The readiness of a worker that mirrors acme alone, and never has. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import * as errors from '../../../src/errors/errors.ts'
 import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/verdict.ts'
 
@@ -91,41 +91,22 @@ test('every error of the program has its verdict above', () => {
   expect(untold).toEqual([])
 })
 
-test('no error completes the job', () => {
-  expect(verdictOf(undefined, USUAL)).toEqual({ kind: 'complete' })
-  expect(verdictOf(undefined, { ...USUAL, stopping: true, lockLost: true })).toEqual({ kind: 'complete' })
-})
+const NEWER = new MirrorUnusable('no', { code: 'version' })
+const FORBIDDEN = new SourceRefused('no', { code: 'forbidden', status: 403 })
+const AT_MOST = { ...USUAL, waitedMs: HOUR_MS - 60_000 }
 
-describe('circumstances', () => {
-  test('stopping puts the job back', () => {
-    expect(verdictOf(new Interrupted('stop'), { ...USUAL, stopping: true })).toEqual({ kind: 'hand-back' })
-  })
-
-  test('a mirror of another version puts the job back', () => {
-    const newer = new MirrorUnusable('no', { code: 'version' })
-
-    expect(verdictOf(newer, USUAL)).toEqual({ kind: 'hand-back' })
-    expect(verdictOf(newer, { ...USUAL, lockLost: true })).toEqual({ kind: 'abandon' })
-  })
-
-  test.each([
-    new Interrupted('stop'),
-    new RateLimited('wait', {}),
-    new SourceRefused('no', { code: 'forbidden', status: 403 }),
-  ])('a job whose lock was lost is left alone (%o)', (error) => {
-    expect(verdictOf(error, { ...USUAL, stopping: true, lockLost: true })).toEqual({ kind: 'abandon' })
-  })
-
-  test('waits add up to maxWait and no further', () => {
-    const wait = new RateLimited('wait', { waitMs: 60_000 })
-
-    expect(verdictOf(wait, { ...USUAL, waitedMs: HOUR_MS - 60_000 }).kind).toBe('wait')
-    expect(verdictOf(wait, { ...USUAL, waitedMs: HOUR_MS - 59_999 }).kind).toBe('give-up')
-  })
-
-  test('a job that was started too often waits no more', () => {
-    expect(verdictOf(new RateLimited('wait', { waitMs: 1 }), { ...USUAL, startsLeft: 0 })).toEqual(GIVE_UP)
-  })
+test.each<[string, Error | undefined, Partial<Circumstances>, JobVerdict['kind']]>([
+  ['complete', undefined, {}, 'complete'],
+  ['complete, while its worker stops and its lock is lost', undefined, { stopping: true, lockLost: true }, 'complete'],
+  ['stopped with its worker', new Interrupted('stop'), { stopping: true }, 'hand-back'],
+  ['stopped, and its lock is lost', new Interrupted('stop'), { stopping: true, lockLost: true }, 'abandon'],
+  ['refused, and its lock is lost', FORBIDDEN, { stopping: true, lockLost: true }, 'abandon'],
+  ['ended by a newer version, and its lock is lost', NEWER, { lockLost: true }, 'abandon'],
+  ['to wait as long as it may in total', new RateLimited('wait', { waitMs: 60_000 }), AT_MOST, 'wait'],
+  ['to wait longer than it may in total', new RateLimited('wait', { waitMs: 60_001 }), AT_MOST, 'give-up'],
+  ['to wait, and was started too often', new RateLimited('wait', { waitMs: 1 }), { startsLeft: 0 }, 'give-up'],
+])('the verdict on the job of a run that is %s', (_what, error, circumstances, kind) => {
+  expect(verdictOf(error, { ...USUAL, ...circumstances }).kind).toBe(kind)
 })
 
 function isErrorClass(exported: unknown): boolean {

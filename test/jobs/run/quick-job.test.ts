@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
 import { runForJob, type NoRunOfJob, type RunOfJob } from '../../../jobs/run/run-job.ts'
-import { whyNoPartialRun } from '../../../jobs/run/why-no-run.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { isForGood } from '../../../src/errors/error-facts.ts'
 import { Cancelled } from '../../../src/errors/errors.ts'
-import type { LastRun } from '../../../src/model/mirror.ts'
 import { generateCustomers } from '../../../src/service/customers.ts'
 import type { SandboxOptions } from '../../../src/service/sandbox.ts'
 import { FAR_AWAY } from '../../support/jobs-workplace.ts'
@@ -95,72 +93,4 @@ async function mirrored(options: SandboxOptions = {}) {
       },
     )
   return { sandbox, mirror, quick, ends, cancel }
-}
-
-const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
-const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
-const HOUR_MS = 3_600_000
-const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0, quick: '*/15 * * * *' }
-
-const read: LastRun = {
-  ...{ organization: 'acme', startedAtMs: DUE_MS, status: 'complete', errorCode: undefined, readAsOfMs: DUE_MS },
-}
-const late: LastRun = { ...read, readAsOfMs: DUE_MS - 1 }
-const refused: LastRun = { ...read, partialErrorCode: 'unauthorized' }
-
-test.each<[string, string | undefined, Around]>([
-  ['the list was read since it was due', undefined, {}],
-  ['the organization left the configuration', 'not-scheduled', { isConfigured: false }],
-  ['its line is gone', 'not-scheduled', { quick: undefined }],
-  ['its line is gone, and a person asks', undefined, { quick: undefined, trigger: 'manual' }],
-  ['it is paused', 'paused', { isPaused: true }],
-  ['a full run is under way', 'full-run', { fullRun: 'active' }],
-  ['a full run is under way, and a person asks', 'full-run', { fullRun: 'prioritized', trigger: 'manual' }],
-  ['a full run waits', 'full-run', { fullRun: 'delayed' }],
-  ['the list was not read since it was due', 'due', { lastRun: late }],
-  ['the list was not read since it was due, and a person asks', undefined, { lastRun: late, trigger: 'manual' }],
-  ['there was never a run', 'due', { lastRun: undefined }],
-  ['the full run was interrupted an hour ago', 'unfinished', { lastRun: cut('interrupted', HOUR_MS) }],
-  ['so, and a person asks', 'unfinished', { lastRun: cut('interrupted', HOUR_MS), trigger: 'manual' }],
-  ['the full run waits for the service since an hour', 'unfinished', { lastRun: cut('waiting', HOUR_MS) }],
-  ['it was interrupted too long ago to be continued', undefined, { lastRun: cut('interrupted', 7 * HOUR_MS) }],
-  ['it was interrupted by a clock an hour ahead', 'unfinished', { lastRun: cut('interrupted', -HOUR_MS) }],
-  ['the last quick run was refused', 'refused', { lastRun: refused }],
-  ['it was refused, and a person asks', undefined, { lastRun: refused, trigger: 'manual' }],
-  ['the last quick run failed by an outage', undefined, { lastRun: { ...read, partialErrorCode: 'server-error' } }],
-])('why no quick run is made where %s: %s', async (_where, expected, around) => {
-  expect(await whyNone(around)).toBe(expected)
-})
-
-type Around = {
-  trigger?: string
-  isConfigured?: boolean
-  quick?: string | undefined
-  isPaused?: boolean
-  fullRun?: string
-  lastRun?: LastRun | undefined
-}
-
-function whyNone({ trigger = 'schedule', isConfigured = true, isPaused = false, fullRun, ...around }: Around) {
-  const { quick, lastRun } = { quick: SCHEDULE.quick, lastRun: read, ...around }
-  const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
-  const sync = {
-    getDeduplicationJobId: async () => (fullRun === undefined ? null : 'job'),
-    getJobState: async () => fullRun,
-  }
-  const pause = { sinceMs: 0, untilMs: undefined, resumedMs: undefined }
-  return whyNoPartialRun(
-    isConfigured ? organization : undefined,
-    { name: trigger },
-    {
-      queues: Object({ sync }),
-      mirror: { listLastRuns: async () => (lastRun === undefined ? [] : [lastRun]) },
-      pauses: { latest: async () => new Map(isPaused ? [['acme', pause]] : []) },
-      now: () => NOW_MS,
-    },
-  )
-}
-
-function cut(status: LastRun['status'], agoMs: number): LastRun {
-  return { ...read, status, startedAtMs: NOW_MS - agoMs }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
-import { dueOutlook, lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
+import { lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { readOverview } from '../../../src/status/overview.ts'
@@ -33,11 +33,7 @@ describe('an organization that was never read', () => {
     ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
   ])('and %s: late is %s', async (_what, known, isLate, urgency) => {
     const { organizations, mirror } = await aNew(known)
-    const readiness = await examine({
-      write: async () => {},
-      workers: [],
-      ...{ organizations, mirror, nowMs: NOW_MS },
-    })
+    const readiness = await examine({ write: async () => {}, workers: [], organizations, mirror, nowMs: NOW_MS })
     const facts = overviewFacts(organizations, { nowMs: NOW_MS, monotonicMs: 0 })
     const [shown] = (await readOverview(mirror, facts)).organizations
 
@@ -61,20 +57,6 @@ test.each<[what: string, seen: { seenAtMs?: number }, known: { readAsOfMs?: numb
   const lastRun = { readAsOfMs: undefined, firstRunAtMs: undefined, ...known }
 
   expect(lateSinceMs({ id: 'acme', seenAtMs: undefined, ...seen, schedule }, lastRun, NOW_MS)).toBe(sinceMs)
-})
-
-test('what is new is due since it was seen, and not since its schedule would have had it', async () => {
-  const { organizations, mirror } = await aNew({ seenAgoMs: 3 * HOUR_MS })
-  const [freshness] = await mirror.listFreshness()
-  const due = organizations[0] && dueOutlook(organizations[0], freshness, NOW_MS)
-  const { problems } = await examine({
-    write: async () => {},
-    workers: [],
-    ...{ organizations, mirror, nowMs: NOW_MS },
-  })
-
-  expect(due?.lastMs).toBe(NOW_MS - 3 * HOUR_MS)
-  expect(problems).toEqual(['acme: was due at 2026-03-05T09:00:00.000Z and has not been mirrored since'])
 })
 
 test('status --max-age is content with a first load that is younger, and not with one that failed', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/due-runs.ts'
-import { isForGood } from '../../../src/errors/error-facts.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
@@ -55,13 +54,10 @@ describe('a run is made up for', () => {
 })
 
 test('missed runs are requested, and those of organizations that have a job are not counted', async () => {
-  const { requests, look } = looking({ hasJob: ['globex'] })
+  const { requests, look } = looking()
 
   expect(await look()).toEqual(['acme'])
-  expect(requests).toEqual([
-    ['acme', 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }],
-    ['globex', 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }],
-  ])
+  expect(requests).toEqual(['acme', 'globex'].map((id) => [id, 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }]))
 })
 
 test.each([
@@ -70,19 +66,9 @@ test.each([
   ['for an earlier due time holds nothing back', DUE_MS - 1, ['acme']],
 ])('a cancel %s', async (_what, untilMs, requested) => {
   const cancels = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: untilMs, untilMs })]])
-  const { look } = looking({ hasJob: ['globex'], cancels })
+  const { look } = looking(cancels)
 
   expect(await look()).toEqual(requested)
-})
-
-test.each([
-  ['unauthorized', true],
-  ['server-error', false],
-  ['denied', false],
-  ['version', false],
-  ['cancelled', false],
-])('a run that failed with %s is given up for good: %s', (errorCode, expected) => {
-  expect(isForGood(errorCode)).toBe(expected)
 })
 
 test('an organization waits for its own moment within the spread', () => {
@@ -105,23 +91,20 @@ function missed(lastRun: LastRun | undefined, occasion: Occasion): boolean {
   return isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })
 }
 
-/** Acme and globex, neither of them mirrored. */
-function looking({ hasJob, cancels = new Map() }: { hasJob: readonly string[]; cancels?: Map<string, string> }) {
+/** Acme and globex, neither of them mirrored, of which globex has a job. */
+function looking(cancels = new Map<string, string>()) {
   const requests: unknown[] = []
-  const queues = {
-    request: async (_kind: string, organization: string, ...asked: unknown[]) => {
-      requests.push([organization, ...asked])
-      return { added: !hasJob.includes(organization), state: 'waiting', id: undefined }
-    },
+  const request = async (_kind: string, organization: string, ...asked: unknown[]) => {
+    requests.push([organization, ...asked])
+    return { added: organization === 'acme', state: 'waiting', id: undefined }
   }
+  const organizations = ['acme', 'globex', 'by-hand'].map((id) =>
+    Object({ id, schedule: id === 'by-hand' ? undefined : acme.schedule }),
+  )
+  const sources = { mirror: { listLastRuns: async () => [] }, values: { list: async () => cancels } }
   const look = () =>
     requestMissedRuns({
-      queues,
-      mirror: { listLastRuns: async () => [] },
-      values: { list: async () => cancels },
-      organizations: ['acme', 'globex', 'by-hand'].map((id) =>
-        Object({ id, schedule: id === 'by-hand' ? undefined : acme.schedule }),
-      ),
+      ...{ queues: { request }, ...sources, organizations },
       ...{ occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
     })
   return { requests, look }

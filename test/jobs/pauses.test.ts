@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { pause, resume } from '../../../jobs/pauses.ts'
-import { progressOf } from '../../../jobs/queue/queues.ts'
-import { version } from '../../../src/machine/version.ts'
-import { ALL } from '../../../src/model/pause.ts'
-import { eventually } from '../../support/eventually.ts'
-import { aGate } from '../../support/gate.ts'
-import { isEmbedded } from '../../support/jobs-workplace.ts'
-import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { aPausedPlace, type LogLine, readiness, startWorker } from '../../support/worker-log.ts'
+import { pause, readPauses, resume } from '../../jobs/pauses.ts'
+import { progressOf } from '../../jobs/queue/queues.ts'
+import { version } from '../../src/machine/version.ts'
+import { ALL, pauseOf } from '../../src/model/pause.ts'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { isEmbedded } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aPausedPlace, type LogLine, readiness, startWorker } from '../support/worker-log.ts'
 
 const isPutOff =
   (organization: string) =>
@@ -40,6 +40,26 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 
+test('a pause ends by itself, also where its end was said later', async () => {
+  const { place, inQueue } = await aPausedPlace()
+  const untilMs = Date.now() + 1500
+  const pauseUntil = (ms: number | undefined) =>
+    inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: ms }))
+  await pauseUntil(isEmbedded ? untilMs : undefined)
+  const worker = startWorker(place)
+  if (!isEmbedded) {
+    await worker.said(isPutOff('acme'))
+    await pauseUntil(untilMs)
+  }
+  await worker.ran('acme')
+  await worker.ran('globex')
+
+  expect((await readiness(worker))['paused']).toBeUndefined()
+  const started = rowsOf(place.mirror, 'SELECT started_at AS started FROM runs').map((run) => String(run['started']))
+  expect(started).toHaveLength(2)
+  for (const at of started) expect(Date.parse(`${at.replace(' ', 'T')}Z`)).toBeGreaterThanOrEqual(untilMs)
+})
+
 if (!isEmbedded) {
   test('workers see a pause while they run: a run under way ends, and the next is put off until all are resumed', async () => {
     const gate = aGate({ fromPage: 2 })
@@ -63,18 +83,6 @@ if (!isEmbedded) {
     expect(paused).toMatchObject([{ organization: 'acme', until: null }, { organization: 'globex' }])
   })
 
-  test('one of two resumed runs, the other stays', async () => {
-    const { place, inQueue } = await aPausedPlace()
-    await inQueue(({ values }) => pause(values, [ALL], { nowMs: Date.now(), untilMs: undefined }))
-    const worker = startWorker(place)
-    await worker.said(isPutOff('acme'))
-    await worker.said(isPutOff('globex'))
-    await inQueue(({ values }) => resume(values, ['globex'], Date.now()))
-    await worker.ran('globex')
-
-    expect(rowsOf(place.mirror, 'SELECT DISTINCT organization FROM runs')).toEqual([{ organization: 'globex' }])
-  })
-
   test('a pause that cannot be read is ignored', async () => {
     const { place, inQueue } = await aPausedPlace()
     await inQueue(({ values }) => values.write('pause:acme', '{"sinceMs":{"newer":true}}'))
@@ -83,3 +91,39 @@ if (!isEmbedded) {
     await worker.ran('acme')
   })
 }
+
+const NOW = 1_000_000
+
+function someValues() {
+  const kept = new Map<string, string>()
+  return {
+    list: async () => new Map(kept),
+    write: async (name: string, value: string) => {
+      kept.set(name, value)
+    },
+  }
+}
+
+test.each([
+  ['later', 20],
+  ['by a clock that is behind', -20],
+])('all are paused again, the one that was resumed too: %s', async (_what, afterMs) => {
+  const values = someValues()
+  await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
+  await resume(values, ['acme'], NOW + 10)
+  const between = pauseOf(await readPauses(values), 'acme', NOW + 10)
+  await pause(values, [ALL], { nowMs: NOW + afterMs, untilMs: undefined })
+
+  expect(between).toBeUndefined()
+  expect(pauseOf(await readPauses(values), 'acme', NOW + afterMs)).toMatchObject({ untilMs: undefined })
+})
+
+test('a pause says until when the organization is paused, with that of all of them', async () => {
+  const values = someValues()
+  await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
+  const changed = await pause(values, ['acme'], { nowMs: NOW + 5, untilMs: NOW + 10 })
+
+  expect(changed).toEqual([
+    { name: 'acme', before: { sinceMs: NOW, untilMs: undefined }, now: { sinceMs: NOW, untilMs: undefined } },
+  ])
+})
