@@ -10,7 +10,7 @@ import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
-  return command('backup', 'make a backup of the whole mirror, and check it', EXAMPLES)
+  return command('backup', EXAMPLES)
     .argument('<file>', 'the backup; an earlier one is replaced once the new one is checked')
     .option('--keep <number>', 'keep this many backups, each older one named by its time', wholeNumber({ least: 1 }))
     .option(...JSON_OPTION)
@@ -40,7 +40,7 @@ Examples:
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
-  return command('restore', 'put a backup in the place of the mirror, which is kept beside it', RESTORE_EXAMPLES)
+  return command('restore', RESTORE_EXAMPLES)
     .argument('<file>', 'the backup')
     .option('--force', 'replace a mirror that is too damaged to find out whether a program has it open')
     .option(...JSON_OPTION)
@@ -117,7 +117,7 @@ export function restoredText({
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {
-  return command('move', 'copy the mirror from its file to PostgreSQL or back, and compare', MOVE_EXAMPLES)
+  return command('move', MOVE_EXAMPLES)
     .requiredOption(
       '--to <place>',
       'the address of a database, postgres://user@host/database; or a file, not there yet',

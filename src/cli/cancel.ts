@@ -10,7 +10,7 @@ import { configOption, say } from './output/say.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
-  return command('cancel', 'end runs after their current pages; the next ones continue there', EXAMPLES)
+  return command('cancel', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)

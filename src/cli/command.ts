@@ -14,11 +14,8 @@ import type { Layout } from './output/rows.ts'
 import { jsonDocument, print, say } from './output/say.ts'
 
 /** A command that reads the configuration, with its examples below the options. */
-export function command(name: string, description: string, examples: string) {
-  return new Command(name)
-    .description(description)
-    .option('-c, --config <file>', 'configuration file')
-    .addHelpText('after', examples)
+export function command(name: string, examples: string) {
+  return new Command(name).option('-c, --config <file>', 'configuration file').addHelpText('after', examples)
 }
 
 /** `--json`, as every command with a document has it. */

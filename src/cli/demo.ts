@@ -11,7 +11,6 @@ import { configOption, print, say, shellWord } from './output/say.ts'
 /** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
 export function demoCommand(io: Io) {
   return new Command('demo')
-    .description('mirror three made-up organizations from a sandbox, twice')
     .option('--folder <folder>', 'where the mirror and its configuration go, a new folder', 'data/demo')
     .addHelpText('after', EXAMPLES)
     .action(({ folder }) => runDemo(folder, io))
@@ -67,7 +66,7 @@ async function runDemo(folder: string, io: Io): Promise<void> {
 
 /** Runs every organization, prints a line for each, and returns their outcomes. */
 async function runAll(config: string, io: Io): Promise<Outcome[]> {
-  const { syncOrganizations } = await import('./sync-organizations.ts')
+  const { syncOrganizations } = await import('./sync.ts')
   const { outcomes } = await syncOrganizations([], { config }, io)
   const reports = outcomes.map(({ report }) => report)
   print(io.stdout, `\n${runsTable(reports, screenOf(io.stdout))}\n`)

@@ -11,7 +11,7 @@ import { plainJson, plainText } from '../text/plain-text.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
-  return command('export', 'write customers, or what changed, as a file for other programs', EXAMPLES)
+  return command('export', EXAMPLES)
     .addOption(new Option('--format <format>', 'format of the file').choices(FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(

@@ -9,7 +9,7 @@ import { configOption, count, moment, say, sqlText } from './output/say.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return command('forget', 'delete everything of one customer, and keep that customer out', EXAMPLES)
+  return command('forget', EXAMPLES)
     .argument('<organization>', 'id of the organization')
     .argument('<uuid>', 'id of the customer', readUuid)
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')

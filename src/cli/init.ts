@@ -9,7 +9,6 @@ import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io): CommandUnknownOpts {
   return new Command('init')
-    .description('write a commented configuration to start from; never overwrites')
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
     .addHelpText(
       'after',
@@ -109,7 +108,6 @@ organizations:
 /** `customer-mirror schema`: the JSON Schema of the configuration file, on stdout. */
 export function schemaCommand({ stdout }: Io): Command {
   return new Command('schema')
-    .description('print the JSON Schema of the configuration file, for editors')
     .addHelpText(
       'after',
       `

@@ -16,7 +16,6 @@ import { renderTable } from './output/table.ts'
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
   return new Command('organizations')
-    .description('list, rename, retire or forget organizations of the mirror')
     .addCommand(listCommand(io))
     .addCommand(renameCommand(io))
     .addCommand(retireCommand(io))
@@ -43,7 +42,8 @@ Examples:
 `
 
 function listCommand(io: Io) {
-  return command('list', 'list the organizations of the configuration and of the mirror', LIST_EXAMPLES)
+  return command('list', LIST_EXAMPLES)
+    .description('list the organizations of the configuration and of the mirror')
     .addOption(mirrorOption())
     .option(...JSON_OPTION)
     .action(async ({ json, ...named }) => {
@@ -113,7 +113,8 @@ Examples:
 `
 
 function renameCommand(io: Io) {
-  return command('rename', 'give an organization another id, and keep all that is known of it', RENAME_EXAMPLES)
+  return command('rename', RENAME_EXAMPLES)
+    .description('give an organization another id, and keep all that is known of it')
     .argument('<organization>', 'its id in the mirror')
     .argument('<new>', 'its new id')
     .option(...JSON_OPTION)
@@ -158,11 +159,8 @@ Examples:
 const WHOSE = ['<organization>', 'its id; the configuration must not name it any more'] as const
 
 function retireCommand(io: Io) {
-  return command(
-    'retire',
-    'mark all customers of an organization that is no longer configured as removed',
-    RETIRE_EXAMPLES,
-  )
+  return command('retire', RETIRE_EXAMPLES)
+    .description('mark all customers of an organization that is no longer configured as removed')
     .argument(...WHOSE)
     .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
@@ -190,7 +188,8 @@ Examples:
 `
 
 function organizationForgetCommand(io: Io) {
-  return command('forget', 'delete everything of an organization, its history and its runs included', FORGET_EXAMPLES)
+  return command('forget', FORGET_EXAMPLES)
+    .description('delete everything of an organization, its history and its runs included')
     .argument(...WHOSE)
     .option('--yes', 'delete it; without this, the command only says what it would delete')
     .option(...JSON_OPTION)

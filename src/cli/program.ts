@@ -30,7 +30,9 @@ const FOLDER_GONE =
   'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 async function program(args: readonly string[], io: Io): Promise<Command> {
-  const commands = await loadCommands(args[0], io)
+  const named = args[0] === 'help' ? args[1] : args[0]
+  const isCommand = named !== undefined && Object.hasOwn(LOADERS, named)
+  const commands = isCommand ? await loadCommands(named, io) : Object.keys(LOADERS).map((name) => described(name))
   const root = new Command('customer-mirror')
     .version(['-V', '--version'].includes(args[0] ?? '') ? exactVersion() : '', '-V, --version', 'print the version')
     .enablePositionalOptions()
@@ -47,7 +49,7 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
         getErrHelpWidth: () => helpWidth(io.stderr),
       })
       .showHelpAfterError('To see how it is used, add --help.')
-  return root.configureHelp({ formatHelp: () => mainHelp(commands) })
+  return root.configureHelp({ formatHelp: mainHelp })
 }
 
 /** A help text is as wide as its terminal, and no wider than 80 columns: longer lines are tiring to read. */
@@ -56,10 +58,10 @@ function helpWidth(stream: NodeJS.WritableStream): number {
 }
 
 /** All commands by what they are for, on one screen of 80 columns and 40 rows. */
-function mainHelp(commands: readonly CommandUnknownOpts[]): string {
-  const groups = Object.entries(GROUPS).map(([heading, loaders]) => {
-    const shown = commands.filter((command) => Object.hasOwn(loaders, command.name()))
-    return [`${heading}:`, ...shown.map((each) => `  ${each.name().padEnd(14)}${each.description()}`)].join('\n')
+function mainHelp(): string {
+  const groups = Object.entries(GROUPS).map(([heading, group]) => {
+    const lines = Object.entries(group).map(([name, description]) => `  ${name.padEnd(14)}${description}`)
+    return [`${heading}:`, ...lines].join('\n')
   })
   return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n\n${MORE}\n`
 }
@@ -79,55 +81,89 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
   return exitCodeOf(error)
 }
 
-type Loader = (io: Io) => Promise<CommandUnknownOpts>
-
-/** In the order of the help. */
-const GROUPS: Readonly<Record<string, Readonly<Record<string, Loader>>>> = {
+/** What each command does, in the order of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Start: {
-    init: async (io) => (await import('./init.ts')).initCommand(io),
-    check: async (io) => (await import('./check.ts')).checkCommand(io),
-    sync: async (io) => (await import('./sync.ts')).syncCommand(io),
-    demo: async (io) => (await import('./demo.ts')).demoCommand(io),
-    sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
-    signing: async (io) => (await import('./signing.ts')).signingCommand(io),
-    schema: async (io) => (await import('./init.ts')).schemaCommand(io),
+    init: 'write a commented configuration to start from; never overwrites',
+    check: 'check what a sync needs, and ask each organization for a page',
+    sync: 'mirror organizations now, those named or all',
+    demo: 'mirror three made-up organizations from a sandbox, twice',
+    sandbox: 'start a service like the real one here, with made-up customers',
+    signing: 'explain how requests are signed, or find out from an example',
+    schema: 'print the JSON Schema of the configuration file, for editors',
   },
   Watch: {
-    status: async (io) => (await import('./status.ts')).statusCommand(io),
-    runs: async (io) => (await import('./runs.ts')).runsCommand(io),
-    rejects: async (io) => (await import('./runs.ts')).rejectsCommand(io),
-    queue: async (io) => (await import('./queue.ts')).queueCommand(io),
-    schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
+    status: 'report how current the mirror is, per organization',
+    runs: 'list the latest runs, newest first',
+    rejects: 'list records that could not be kept as customers, and why',
+    queue: 'show which runs are under way, wait or are delayed, and why',
+    schedule: 'show when each organization is mirrored next, or due now',
   },
   Decide: {
-    removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
-    accept: async (io) => (await import('./removals.ts')).acceptCommand(io),
-    organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
-    forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
+    removals: 'list, show, approve or discard removals that were too many at once',
+    accept: 'accept that fields have changed, and store them as they come',
+    organizations: 'list, rename, retire or forget organizations of the mirror',
+    forget: 'delete everything of one customer, and keep that customer out',
   },
   Read: {
-    query: async (io) => (await import('./query.ts')).queryCommand(io),
-    sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
-    export: async (io) => (await import('./export.ts')).exportCommand(io),
-    publish: async (io) => (await import('./publish.ts')).publishCommand(io),
+    query: 'list customers of the mirror',
+    sql: 'run one SQL statement that only reads, or list the tables',
+    export: 'write customers, or what changed, as a file for other programs',
+    publish: 'make a copy for readers: FILE, s3://bucket/prefix, or configured',
   },
   Operate: {
-    worker: async (io) => (await import('./worker.ts')).workerCommand(io),
-    run: async (io) => (await import('./run.ts')).runCommand(io),
-    cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
-    pause: async (io) => (await import('./queue.ts')).pauseCommand(io),
-    resume: async (io) => (await import('./queue.ts')).resumeCommand(io),
-    backup: async (io) => (await import('./backup.ts')).backupCommand(io),
-    restore: async (io) => (await import('./backup.ts')).restoreCommand(io),
-    move: async (io) => (await import('./backup.ts')).moveCommand(io),
+    worker: 'mirror every organization on its schedule, until stopped',
+    run: 'ask the worker to mirror organizations now',
+    cancel: 'end runs after their current pages; the next ones continue there',
+    pause: 'hold back the runs of organizations, or of all, until resumed',
+    resume: 'end the pause of organizations; without a name, every pause',
+    backup: 'make a backup of the whole mirror, and check it',
+    restore: 'put a backup in the place of the mirror, which is kept beside it',
+    move: 'copy the mirror from its file to PostgreSQL or back, and compare',
   },
 }
 
-const LOADERS: Readonly<Record<string, Loader>> = Object.assign({}, ...Object.values(GROUPS))
+const DESCRIPTIONS: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS))
 
-/** The command named by the first word of a command line; all commands if it names none, for help and suggestions. */
-export async function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
-  const loaders =
-    firstWord !== undefined && Object.hasOwn(LOADERS, firstWord) ? [LOADERS[firstWord]] : Object.values(LOADERS)
-  return Promise.all(loaders.flatMap((load) => (load === undefined ? [] : [load(io)])))
+/** Only the command that is called is loaded. */
+const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>> = {
+  init: async (io) => (await import('./init.ts')).initCommand(io),
+  check: async (io) => (await import('./check.ts')).checkCommand(io),
+  sync: async (io) => (await import('./sync.ts')).syncCommand(io),
+  demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+  sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+  signing: async (io) => (await import('./signing.ts')).signingCommand(io),
+  schema: async (io) => (await import('./init.ts')).schemaCommand(io),
+  status: async (io) => (await import('./status.ts')).statusCommand(io),
+  runs: async (io) => (await import('./runs.ts')).runsCommand(io),
+  rejects: async (io) => (await import('./runs.ts')).rejectsCommand(io),
+  queue: async (io) => (await import('./queue.ts')).queueCommand(io),
+  schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
+  removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  accept: async (io) => (await import('./removals.ts')).acceptCommand(io),
+  organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
+  forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
+  query: async (io) => (await import('./query.ts')).queryCommand(io),
+  sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
+  export: async (io) => (await import('./export.ts')).exportCommand(io),
+  publish: async (io) => (await import('./publish.ts')).publishCommand(io),
+  worker: async (io) => (await import('./worker.ts')).workerCommand(io),
+  run: async (io) => (await import('./run.ts')).runCommand(io),
+  cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
+  pause: async (io) => (await import('./queue.ts')).pauseCommand(io),
+  resume: async (io) => (await import('./queue.ts')).resumeCommand(io),
+  backup: async (io) => (await import('./backup.ts')).backupCommand(io),
+  restore: async (io) => (await import('./backup.ts')).restoreCommand(io),
+  move: async (io) => (await import('./backup.ts')).moveCommand(io),
+}
+
+/** The command of this name; all commands without a name. */
+export async function loadCommands(name: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
+  const loaders = Object.entries(LOADERS).filter(([each]) => name === undefined || each === name)
+  return Promise.all(loaders.map(async ([each, load]) => described(each, await load(io))))
+}
+
+/** A command with its description; one that is only named is known to the help and to suggestions. */
+function described(name: string, command: CommandUnknownOpts = new Command(name)): CommandUnknownOpts {
+  return command.description(DESCRIPTIONS[name] ?? '')
 }

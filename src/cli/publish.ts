@@ -5,7 +5,7 @@ import { say, jsonDocument, print } from './output/say.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
-  return command('publish', 'make a copy for readers: FILE, s3://bucket/prefix, or configured', EXAMPLES)
+  return command('publish', EXAMPLES)
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
     .option(...JSON_OPTION)
     .action(async (file, { config: configFile, json }) => {

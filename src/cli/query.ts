@@ -17,7 +17,7 @@ const SHOWN = ['organization', 'name', 'username', 'email', 'language']
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
-  return command('query', 'list customers of the mirror', EXAMPLES)
+  return command('query', EXAMPLES)
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
     .option(

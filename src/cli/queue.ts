@@ -14,7 +14,7 @@ import { renderTable } from './output/table.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
-  return command('queue', 'show which runs are under way, wait or are delayed, and why', EXAMPLES)
+  return command('queue', EXAMPLES)
     .option(...JSON_OPTION)
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
@@ -122,7 +122,7 @@ function noteWords({ state, worker, wait, failures }: Line, nowMs: number): stri
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
-  return command('pause', 'hold back the runs of organizations, or of all, until resumed', PAUSE_EXAMPLES)
+  return command('pause', PAUSE_EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)
     .action(async (ids, { config: file, until }) => {
@@ -150,7 +150,7 @@ Examples:
 
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
-  return command('resume', 'end the pause of organizations; without a name, every pause', RESUME_EXAMPLES)
+  return command('resume', RESUME_EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const { config, organizations, queue } = await chosen(ids, file)

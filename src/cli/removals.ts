@@ -10,9 +10,9 @@ import {
   withMirrorToChange,
 } from './command.ts'
 import { type Io, screenOf } from './io.ts'
-import { commands, decisions } from './output/advice.ts'
+import { decisions } from './output/run-words.ts'
 import { textOf } from './output/rows.ts'
-import { configOption, count, moment, print, say } from './output/say.ts'
+import { commands, configOption, count, moment, print, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -23,7 +23,6 @@ import { isoTime } from '../time/moments.ts'
 /** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
 export function removalsCommand(io: Io) {
   return new Command('removals')
-    .description('list, show, approve or discard removals that were too many at once')
     .addCommand(listCommand(io))
     .addCommand(showCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
@@ -32,7 +31,8 @@ export function removalsCommand(io: Io) {
 }
 
 function listCommand(io: Io) {
-  return command('list', 'list the runs that hold removals back', LIST_EXAMPLES)
+  return command('list', LIST_EXAMPLES)
+    .description('list the runs that hold removals back')
     .option(...JSON_OPTION)
     .action(async ({ config, json }) => {
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
@@ -51,7 +51,8 @@ function listCommand(io: Io) {
 const WHOSE = ['<organization>', 'id of the organization, or number of the run that holds them back'] as const
 
 function showCommand(io: Io) {
-  return command('show', 'list the customers that would be removed', SHOW_EXAMPLES)
+  return command('show', SHOW_EXAMPLES)
+    .description('list the customers that would be removed')
     .argument(...WHOSE)
     .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
     .option('--csv', 'print CSV (RFC 4180), values as they are')
@@ -88,7 +89,8 @@ const DECISIONS = {
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
   const { does, done } = DECISIONS[decision]
   const examples = ['', ' --yes'].map((more) => `  $ customer-mirror removals ${decision} acme${more}\n`)
-  return command(decision, does, `\nExamples:\n${examples.join('')}`)
+  return command(decision, `\nExamples:\n${examples.join('')}`)
+    .description(does)
     .argument(...WHOSE)
     .option('--yes', 'decide without being asked, as a script must')
     .option(...JSON_OPTION)
@@ -194,7 +196,7 @@ Examples:
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
-  return command('accept', 'accept that fields have changed, and store them as they come', ACCEPT_EXAMPLES)
+  return command('accept', ACCEPT_EXAMPLES)
     .argument('<organization>', 'id of the organization')
     .option(...JSON_OPTION)
     .action(async (organization, { config: file, json }) => {

@@ -12,7 +12,7 @@ import { configOption, count, duration, moment, print, say, second } from './out
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
-  return command('run', 'ask the worker to mirror organizations now', EXAMPLES)
+  return command('run', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
     .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
@@ -85,7 +85,7 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
     print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
     print(io.stdout, foundText(here))
     const outcomes = ended.map(({ outcome }) => outcome)
-    say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file }))
+    say(io.stderr, whatToDo({ outcomes, held }, { config: file }))
   }
   const codes = waited.map(({ organization, waited: end }) => {
     if (end !== undefined) return end.from === 'none-possible' ? 6 : exitCodeOfRuns([end.outcome], held)

@@ -9,7 +9,7 @@ import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
-  return command('runs', 'list the latest runs, newest first', EXAMPLES)
+  return command('runs', EXAMPLES)
     .argument('[organization]', 'id of one organization')
     .option(...JSON_OPTION)
     .addOption(limitOption(20))
@@ -41,7 +41,8 @@ Examples:
 
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 function runsShowCommand(io: Io) {
-  return command('show', 'explain what one run did, what its scan proves, and what every reason means', SHOW_EXAMPLES)
+  return command('show', SHOW_EXAMPLES)
+    .description('explain what one run did, what its scan proves, and what every reason means')
     .argument('<id>', 'number of the run', runNumber)
     .option(...JSON_OPTION)
     .action(async (id, _own, self) => {
@@ -69,7 +70,7 @@ Examples:
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
-  return command('rejects', 'list records that could not be kept as customers, and why', REJECTS_EXAMPLES)
+  return command('rejects', REJECTS_EXAMPLES)
     .argument('[organization]', 'id of one organization')
     .option('--json', 'print one JSON document, the records as received included')
     .addOption(limitOption(50))

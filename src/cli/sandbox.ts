@@ -20,7 +20,6 @@ import { durationMs } from '../time/durations.ts'
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
   return new Command('sandbox')
-    .description('start a service like the real one here, with made-up customers')
     .option('--host <address>', 'address to listen at', '127.0.0.1')
     .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber({ least: 0, most: 65_535 }), 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')

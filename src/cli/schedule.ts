@@ -7,7 +7,7 @@ import { pauseAsJson, pausedLines } from './queue.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
-  return command('schedule', 'show when each organization is mirrored next, or due now', EXAMPLES)
+  return command('schedule', EXAMPLES)
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .option(...JSON_OPTION)
     .action(async ({ config: file, next, json }) => {

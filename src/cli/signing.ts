@@ -8,7 +8,6 @@ import { hanging, print, say } from './output/say.ts'
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
   return new Command('signing')
-    .description('explain how requests are signed, or find out from an example')
     .addCommand(explainCommand(io))
     .addCommand(solveCommand(io))
     .addHelpText('after', EXAMPLES)
@@ -23,11 +22,8 @@ Examples:
 `
 
 function explainCommand(io: Io) {
-  return command(
-    'explain',
-    'show the exact string that is signed for a request of an organization, without any secret',
-    EXPLAIN_EXAMPLES,
-  )
+  return command('explain', EXPLAIN_EXAMPLES)
+    .description('show the exact string that is signed for a request of an organization, without any secret')
     .argument('<organization>', 'id of an organization')
     .action(async (id, { config: file }) => {
       const [{ chooseOrganizations }, config] = await Promise.all([

@@ -11,7 +11,7 @@ import { duration, say } from './output/say.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
-  return command('sql', 'run one SQL statement that only reads, or list the tables', EXAMPLES)
+  return command('sql', EXAMPLES)
     .argument('[statement]', 'SELECT, WITH, VALUES or EXPLAIN; - reads it from standard input')
     .addOption(mirrorOption())
     .option('--tables', 'list the public tables and their columns')

@@ -17,7 +17,7 @@ import { pauseAsJson, pausedLines } from './queue.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
-  return command('status', 'report how current the mirror is, per organization', EXAMPLES)
+  return command('status', EXAMPLES)
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
     .addOption(
       new Option(

@@ -4,7 +4,7 @@ import type { Io } from './io.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
-  return command('worker', 'mirror every organization on its schedule, until stopped', EXAMPLES)
+  return command('worker', EXAMPLES)
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
     .option(

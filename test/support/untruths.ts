@@ -158,8 +158,7 @@ const EXPLAINED: ReadonlySet<string> = new Set([
 function untrueFailure({ outcome }: Watched): string[] {
   const { report, error } = outcome
   if (error === undefined || report.error === undefined) return [`${report.status} without an error`]
-  const organizations = [{ id: report.organization, scan: 'chain' as const, resumeWithinMs: 0 }]
-  const blocks = failureBlocks({ outcomes: [outcome], organizations }, {})
+  const blocks = failureBlocks([outcome], {})
   const isStopped = report.status === 'interrupted'
   return [
     ...(blocks.includes(report.organization) ? [] : ['a failure without its organization']),

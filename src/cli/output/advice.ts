@@ -1,63 +1,51 @@
-import type { Organization } from '../../config/organization.ts'
 import type { Published } from '../../copies/publish-plan.ts'
-import { factsOfCode } from '../../errors/error-facts.ts'
 import { factsOf, reportedError } from '../../errors/errors.ts'
 import type { HeldRemovals } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
 import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
-import { configOption, count, countsOf, duration, grouped } from './say.ts'
+import { decisions, summary } from './run-words.ts'
+import { commands, configOption, count, countsOf } from './say.ts'
 
-/** Runs that ended, and what is needed to say what to do about them. `held`: removals that wait for a decision; undefined if unknown. */
-export type Ended = {
-  outcomes: readonly Outcome[]
-  organizations: readonly Pick<Organization, 'id' | 'scan' | 'resumeWithinMs'>[]
-  held: readonly HeldRemovals[] | undefined
-}
+/** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. */
+export type Ended = { outcomes: readonly Outcome[]; held: readonly HeldRemovals[] | undefined }
 
-type Asked = {
-  dryRun?: boolean | undefined
-  /** The configuration file as the user named it, for the commands shown. */
-  config?: string | undefined
-}
+/** `config`: the configuration file as the user named it, for the commands shown. */
+type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 
 /** What failed, and what waits for a decision, each with what to do about it. Empty when all is well. */
-export function whatToDo(ended: Ended, asked: Asked): string {
-  const reports = ended.outcomes.map(({ report }) => report)
+export function whatToDo({ outcomes, held }: Ended, asked: Asked): string {
   const option = configOption(asked.config)
-  return (
-    failureBlocks(ended, asked) +
-    reports.map((report) => reportAdvice(report, option)).join('') +
-    heldAdvice(ended.held, option)
-  )
+  const advice = outcomes.map(({ report }) => reportAdvice(report, option))
+  return failureBlocks(outcomes, asked) + advice.join('') + heldAdvice(held, option)
 }
 
 /** One block for each way in which organizations failed or were stopped: their names, the cause, what to do, and the command that shows a run. */
-export function failureBlocks(ended: Omit<Ended, 'held'>, asked: Asked): string {
-  const failed = ended.outcomes.filter(({ error }) => error !== undefined)
-  const groups = Map.groupBy(failed, (outcome) => headOf(outcome) + fixOf(outcome, ended, asked))
-  return [...groups.values()].map((alike) => blockOf(alike, ended, asked)).join('')
+export function failureBlocks(outcomes: readonly Outcome[], asked: Asked): string {
+  const failed = outcomes.filter(({ error }) => error !== undefined)
+  const groups = Map.groupBy(failed, ({ error }) => factsOf(error).title + factsOf(error).fix)
+  return [...groups.values()].map((alike) => blockOf(alike, asked)).join('')
 }
 
-function blockOf(alike: readonly Outcome[], ended: Omit<Ended, 'held'>, asked: Asked): string {
-  const [first] = alike
+function blockOf([first, ...others]: readonly Outcome[], { dryRun, config }: Asked): string {
   if (first === undefined) return ''
-  const { organization, runId, error } = first.report
-  const names = alike.map(({ report }) => report.organization)
-  const message = error?.message ?? ''
-  const isNamed = message.startsWith(`${organization}: `)
+  const { organization, runId, error, status } = first.report
+  const { title, fix, from } = factsOf(first.error)
+  const names = [first, ...others].map(({ report }) => report.organization)
+  const message = (error?.message ?? '').replace(`${organization}: `, '')
   // The causes of the others differ in names and addresses alone.
-  const cause = names.length > 1 && !isNamed ? `${organization}: ${message}` : message
-  const shown = names.length === 1 && isNamed ? cause.slice(organization.length + 2) : cause
-  const fix = fixOf(first, ended, asked)
-  // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
-  const isStored = runId !== undefined && !asked.dryRun && error?.code !== 'replaced'
+  const cause = others.length > 0 ? `${organization}: ${message}` : message
+  const isUnsaved = dryRun && status === 'interrupted'
   const lines = [
-    `${first.report.status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, headOf(first))}`,
-    ...(isStop(first) ? [] : shown.split('\n')),
-    names.length === 1 ? fix.replaceAll('<organization>', organization) : fix,
-    ...(isStored ? [`customer-mirror runs show ${runId}${configOption(asked.config)}`] : []),
+    `${status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, title)}`,
+    ...(isUnsaved ? ['It was a dry run: nothing was saved.'] : cause.split('\n')),
+    // A stop was asked for, and its cause says what was saved.
+    ...(from === 'stop' ? [] : [`fix: ${others.length > 0 ? fix : fix.replaceAll('<organization>', organization)}`]),
+    // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
+    ...(runId === undefined || dryRun || error?.code === 'replaced'
+      ? []
+      : [`customer-mirror runs show ${runId}${configOption(config)}`]),
   ]
   return `\n${lines.join('\n  ')}\n`
 }
@@ -67,42 +55,6 @@ export function groupTitle(organizations: readonly string[], title: string): str
   const [only = '', ...others] = organizations
   if (others.length === 0) return `${only}: ${title}`
   return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
-}
-
-function headOf(outcome: Outcome): string {
-  return isStop(outcome) ? 'stopped' : factsOf(outcome.error).title
-}
-
-/** Whether it was asked to stop, which is no cause to be explained. */
-function isStop({ report }: Outcome): boolean {
-  return factsOfCode(report.error?.code ?? 'unexpected').from === 'stop'
-}
-
-/** What to do; for a run that was stopped, what was saved and where the next one starts. */
-function fixOf({ report, error }: Outcome, { organizations }: Omit<Ended, 'held'>, { dryRun }: Asked): string {
-  if (report.status !== 'interrupted') return `fix: ${factsOf(error).fix}`
-  const read = report.readBefore + report.received - report.duplicates
-  if (dryRun) return 'It was a dry run: nothing was saved.'
-  // The run was not stored, or its progress is unknown.
-  if (report.runId === undefined) return report.error?.message ?? ''
-  if (read === 0) return 'Nothing had been read yet; the next sync starts at the first page.'
-  const saved = `${count(read, 'customer')} read so far ${read === 1 ? 'is' : 'are'} saved; the next sync`
-  const settings = organizations.find(({ id }) => id === report.organization)
-  if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
-  return `${saved} continues from here${settings === undefined ? '' : `, within ${duration(settings.resumeWithinMs)}`}.`
-}
-
-/** Commands to be copied, each behind what it is for. */
-export function commands(rows: readonly (readonly [what: string, command: string])[], option: string): string {
-  return rows.map(([what, command]) => `  ${what.padEnd(20)} customer-mirror ${command}${option}\n`).join('')
-}
-
-/** The commands that decide about held removals of an organization. */
-export function decisions(organization: string) {
-  return [
-    ['they are gone', `removals approve ${organization}`],
-    ['they are not', `removals discard ${organization}`],
-  ] as const
 }
 
 /** The warning after every sync while removals wait for a decision. */
@@ -152,28 +104,18 @@ function reportAdvice({ organization, status, reasons, runId, requests, pruned }
 
 /** What each partial run found, and what retention deleted after a run, a line for each. */
 export function foundText(reports: readonly Report[]): string {
-  return reports
-    .flatMap((report) => [...(report.status === 'partial' ? [partialWords(report)] : []), ...prunedWords(report)])
-    .join('')
+  return reports.map((report) => partialText(report) + prunedText(report)).join('')
 }
 
-/** `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
-function partialWords({ organization, reasons, trustedPages = 0, pages, ...report }: Report): string {
-  if (reasons.includes('no-order')) return `${organization}: nothing was read: the order of its list is not known yet\n`
-  const counts = countsOf([
-    [report.inserted, 'new'],
-    [report.missing, 'missing'],
-    [report.updated, 'changed'],
-    [report.rejected, 'rejected'],
-    [report.held, 'absent at once, too many to be marked as missing'],
-  ])
-  const nothing = `nothing new, none ${reasons.includes('not-confirmed') ? 'confirmed as ' : ''}missing`
-  const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
-  return `${organization}: ${counts.length === 0 ? nothing : counts.join(', ')}; ${trusted}\n`
+function partialText(report: Report): string {
+  if (report.status !== 'partial') return ''
+  const isRead = !report.reasons.includes('no-order')
+  const words = isRead ? summary(report) : 'nothing was read: the order of its list is not known yet'
+  return `${report.organization}: ${words}\n`
 }
 
-function prunedWords({ organization, pruned }: Report): string[] {
-  if (pruned === undefined || pruned.error !== undefined) return []
+function prunedText({ organization, pruned }: Report): string {
+  if (pruned === undefined || pruned.error !== undefined) return ''
   const deleted = countsOf([
     [pruned.changes, 'changes'],
     [pruned.removedCustomers, 'removed customers'],
@@ -181,7 +123,7 @@ function prunedWords({ organization, pruned }: Report): string[] {
     [pruned.runs, 'runs'],
   ])
   const rest = pruned.isUnfinished ? '; the next run continues' : ''
-  return [`${organization}: deleted, older than retention keeps them: ${deleted.join(', ')}${rest}\n`]
+  return `${organization}: deleted, older than retention keeps them: ${deleted.join(', ')}${rest}\n`
 }
 
 /** What to do about an organization that is no longer mirrored, and whose customers are active all the same. */

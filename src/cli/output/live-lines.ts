@@ -1,7 +1,6 @@
 import { processEnvironment } from '../../config/environment.ts'
-import { describeError } from '../../errors/errors.ts'
-import type { SourceEvent } from '../../source/customers.ts'
-import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
+import { factsOf } from '../../errors/errors.ts'
+import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Talk } from '../../sync/run-organization.ts'
 import { screenOf } from '../io.ts'
 import { summary } from './run-words.ts'
@@ -15,10 +14,7 @@ export type Reporter = {
   close(): void
 }
 
-/**
- * Shows each active organization on a line of the terminal, as many as fit, and prints a line for each that has ended; the table that follows
- * explains failures. Undefined where no line can be redrawn.
- */
+/** Shows each active organization on a line of the terminal, as many as fit, above them one of each that has ended. */
 export async function liveProgress(
   ids: readonly string[],
   stderr: NodeJS.WritableStream,
@@ -32,11 +28,10 @@ export async function liveProgress(
   let ended = 0
   const draw = () => {
     // One row is left for the cursor, and one for what does not fit.
-    const rows = Math.max(1, (screen.rows ?? 24) - 2)
-    const shown = [...active].slice(0, rows).map(([id, words]) => `${id}  ${words}`)
+    const shown = [...active].slice(0, Math.max(1, (screen.rows ?? 24) - 2))
     const more = ids.length - ended - shown.length
-    const rest = stop.aborted ? STOPPING : more > 0 ? `${grouped(more)} more` : ''
-    const lines = rest === '' ? shown : [...shown, `… ${rest}`]
+    const rest = stop.aborted ? [`… ${STOPPING}`] : more > 0 ? [`… ${grouped(more)} more`] : []
+    const lines = [...shown.map(([id, words]) => `${id}  ${words}`), ...rest]
     update(lines.map((line) => line.slice(0, screen.columns - 1)).join('\n'))
   }
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
@@ -46,12 +41,20 @@ export async function liveProgress(
       active.set(id, 'asking for the first page')
       draw()
       return {
-        onProgress: (progress) => void active.set(id, progressWords(progress)),
-        onEvent: (event) => void active.set(id, eventWords(event)),
-        ended(outcome) {
+        onProgress: ({ customers, readBefore, total = 0 }) => {
+          const of = total === 0 ? '' : ` of ${grouped(total)}`
+          active.set(id, `${grouped(readBefore + customers)}${of} customers`)
+        },
+        onEvent: (event) => {
+          // A clock that is corrected makes nothing wait, and a wait is never said to be shorter than it is.
+          if (event.kind === 'waiting')
+            active.set(id, `${WHY[event.reason]}; continues in ${duration(Math.ceil(event.waitMs / 1000) * 1000)}`)
+        },
+        ended({ report, error }) {
           active.delete(id)
           ended += 1
-          update.persist(endLine(id, outcome))
+          const words = error === undefined ? `✔ ${id}  ${summary(report)}` : `✖ ${id}  ${factsOf(error).title}`
+          update.persist(words)
           draw()
         },
       }
@@ -66,24 +69,6 @@ export async function liveProgress(
 
 const REDRAWN_EVERY_MS = 200
 const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
-
-function endLine(id: string, { report, error }: Outcome): string {
-  if (error === undefined) return `✔ ${id}  ${summary(report)}`
-  if (report.status === 'interrupted') return `■ ${id}  stopped: ${summary(report)}`
-  return `✖ ${id}  failed: ${report.error?.code ?? describeError(error).code}`
-}
-
-function progressWords({ customers, readBefore, total = 0 }: Progress): string {
-  return `${grouped(readBefore + customers)}${total === 0 ? '' : ` of ${grouped(total)}`} customers`
-}
-
-function eventWords(event: SourceEvent): string {
-  if (event.kind === 'clock-corrected')
-    return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
-  // A wait is never said to be shorter than it is.
-  return `${WHY[event.reason]}; continues in ${duration(Math.ceil(event.waitMs / 1000) * 1000)}`
-}
-
 const WHY = {
   'rate-limited': 'asked to slow down',
   unavailable: 'not available',

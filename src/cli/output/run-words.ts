@@ -1,5 +1,4 @@
-import { commands, decisions } from './advice.ts'
-import { configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
+import { commands, configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
 import { renderTable, type TableScreen } from './table.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
@@ -152,4 +151,12 @@ function absenceLines({ held, organization, reasons, status }: StoredRun, waitin
     `${count(held, 'removal')} held back${left}: ${why}.`,
     commands([['who they are', `removals show ${organization}`], ...decisions(organization)], option),
   ]
+}
+
+/** The commands that decide about held removals of an organization. */
+export function decisions(organization: string) {
+  return [
+    ['they are gone', `removals approve ${organization}`],
+    ['they are not', `removals discard ${organization}`],
+  ] as const
 }

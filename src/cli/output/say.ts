@@ -78,3 +78,8 @@ export function configOption(config: string | undefined): string {
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
+
+/** Commands to be copied, each behind what it is for. */
+export function commands(rows: readonly (readonly [what: string, command: string])[], option: string): string {
+  return rows.map(([what, command]) => `  ${what.padEnd(20)} customer-mirror ${command}${option}\n`).join('')
+}

@@ -4,25 +4,26 @@ import { sqlText } from '../../../src/cli/output/say.ts'
 import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
 import { emptyReport, type Pruned, type Report } from '../../../src/model/report.ts'
 
-const organizations = [{ id: 'acme', scan: 'chain', resumeWithinMs: 6 * 3_600_000 }] as const
-
 function aReport(changes: Partial<Report>): Report {
   return { ...emptyReport({ organization: 'acme', trigger: 'sync', startedAtMs: 0 }), runId: 7, ...changes }
 }
 
 function adviceOn(error: Error, changes: Partial<Report>, config?: string): string {
   const report = aReport({ received: 200, error: describeError(error), ...changes })
-  return whatToDo({ outcomes: [{ report, error }], organizations, held: [] }, { config })
+  return whatToDo({ outcomes: [{ report, error }], held: [] }, { config })
 }
 
 test.each([
-  ['that reached maxRun', new MaxRunReached('acme: the run was ended after 6h. Raise maxRun.'), '■ acme: reached six'],
-  ['that was stopped', new Interrupted('acme: stopped as asked.'), '■ acme: stopped\n  200 customers read so far'],
-])('a run %s says what is saved, and how long it can be continued', (_, error, start) => {
+  [
+    'that reached maxRun',
+    new MaxRunReached('acme: the run was ended after 6h.'),
+    '■ acme: reached six hours\n  the run',
+  ],
+  ['that was stopped', new Interrupted('acme: stopped as asked.'), '■ acme: stopped\n  stopped as asked.\n'],
+])('a run %s says so, and how it can be looked at', (_, error, start) => {
   const text = adviceOn(error, { status: 'interrupted' }, "it's here.yaml")
 
   expect(text).toContain(start)
-  expect(text).toContain('200 customers read so far are saved; the next sync continues from here, within 6 h.\n')
   expect(text).toContain(String.raw`  customer-mirror runs show 7 --config 'it'\''s here.yaml'`)
 })
 
@@ -34,7 +35,7 @@ test('no command refers to a run whose mirror was replaced', () => {
 
 test('a failed look-up of held removals is reported, and one removal is singular', () => {
   const asked = (held: { runId: number; organization: string; held: number; startedAtMs: number }[] | undefined) =>
-    whatToDo({ outcomes: [], organizations, held }, { config: 'other.yaml' })
+    whatToDo({ outcomes: [], held }, { config: 'other.yaml' })
 
   expect(asked([])).toBe('')
   expect(asked(undefined)).toContain('Could not look up whether removals are held back')
@@ -51,7 +52,7 @@ test.each<[Partial<Pruned>, string, string]>([
   [{ error: { code: 'full', message: 'The disk is full.' } }, '', 'the next run tries again. The disk is full.\n'],
 ])('what retention did is said in words (%j)', (changes, done, failed) => {
   const report = aReport({ status: 'complete', pruned: { ...KEPT, ...changes } })
-  const advice = whatToDo({ outcomes: [{ report, error: undefined }], organizations, held: [] }, {})
+  const advice = whatToDo({ outcomes: [{ report, error: undefined }], held: [] }, {})
 
   expect(foundText([report]).endsWith(done)).toBe(true)
   expect(advice.endsWith(failed)).toBe(true)

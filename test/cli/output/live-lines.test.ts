@@ -17,7 +17,7 @@ test('an active organization shows its progress and why it waits; a line of each
   const [acme, globex] = [reporter?.began('acme'), reporter?.began('globex')]
 
   globex?.ended(failed('globex'))
-  expect(screen.text).toBe('✖ globex  failed: forbidden\nacme  asking for the first page\n… 1 more')
+  expect(screen.text).toBe('✖ globex  plan forbids\nacme  asking for the first page\n… 1 more')
   acme?.onProgress({ organization: 'acme', customers: 1200, readBefore: 100, total: 2500, pages: 12 })
   await expect.poll(() => screen.text).toContain('acme  1,300 of 2,500 customers')
   acme?.onEvent({ kind: 'waiting', reason: 'rate-limited', waitMs: 45_000, untilMs: START_MS })
@@ -26,7 +26,7 @@ test('an active organization shows its progress and why it waits; a line of each
   acme?.ended({ report: { ...reportOf('acme'), received: 2500 }, error: undefined })
   reporter?.close()
 
-  expect(screen.text).toMatch(/^✖ globex {2}failed: forbidden\n✔ acme {2}2,500 customers · 0 requests.*$/)
+  expect(screen.text).toMatch(/^✖ globex {2}plan forbids\n✔ acme {2}2,500 customers · 0 requests.*$/)
 })
 
 test('sixty organizations on few rows leave a line each, and none of the live ones', async () => {
@@ -38,7 +38,7 @@ test('sixty organizations on few rows leave a line each, and none of the live on
   reporter?.close()
 
   expect(screen.broken).toEqual([])
-  expect(screen.text.split('\n')).toEqual(ids.map((id) => `✖ ${id}  failed: forbidden`))
+  expect(screen.text.split('\n')).toEqual(ids.map((id) => `✖ ${id}  plan forbids`))
 })
 
 test('without a terminal there are none', async () => {
