@@ -25,10 +25,10 @@ export async function publishApart(
     signal,
     killSignal: 'SIGKILL',
   })
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   let failed: Error | undefined
   // It could not be started, or was killed as asked.
   child.on('error', (error) => (failed = error))
+  const closed = new Promise((resolve) => child.once('close', resolve))
   // A process that ended early does not read its plan; its end says so.
   child.stdin.on('error', () => {})
   child.stdin.end(JSON.stringify(plans))
@@ -78,5 +78,5 @@ export function logPublished(log: Logger, { copies, leftOut, failed, warnings, p
   }
   if (leftOut.length > 0) log.warn({ leftOut }, 'organizations left out of the copy')
   for (const failure of failed) log.error({ failure }, 'copy not published')
-  for (const warning of warnings) log.warn({ warning }, 'copy cannot be reached')
+  for (const warning of warnings) log.warn({ warning }, 'copy warning')
 }

@@ -112,14 +112,15 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const { group, keep, withoutPersonalData = false } = settings
   const { file, parquet, to }: Partial<PublishSettings> =
     place === undefined ? settings : isBucketAddress(place) ? { to: addressOf(place) } : { file: place }
-  const hidden = config.organizations.flatMap(({ id, privacy }) =>
-    privacy === undefined ? [] : [[id, { drop: privacy.drop, hash: privacy.hash }] as const],
-  )
   const shared = {
     mirror: config.mirror,
     withoutPersonalData,
     organizations: config.organizations.map(({ id }) => id),
-    hidden: hidden.length === 0 ? undefined : Object.fromEntries(hidden),
+    hidden: Object.fromEntries(
+      config.organizations.flatMap(({ id, privacy }) =>
+        privacy === undefined ? [] : [[id, { drop: privacy.drop, hash: privacy.hash }]],
+      ),
+    ),
   }
   return [
     ...(file === undefined ? [] : [{ ...shared, group, file, keep, lockWaitMs: LOCK_WAIT_MS }]),

@@ -13,39 +13,39 @@ process.stdout.write(JSON.stringify(await answer()))
 
 async function answer(): Promise<Answer> {
   try {
-    const [{ mirror, hidden }] = plans
-    await requireHidden({ hidden }, mirror)
-    return { published: await withFileToRead(mirror, publishAll) }
+    await requireHidden(plans[0], plans[0].mirror)
+    return { published: await withFileToRead(plans[0].mirror, publishAll) }
   } catch (error) {
+    if (isOurs(error)) return { error: describeError(error) }
     // The message of a defect may quote anything, so only its kind is passed on.
-    const unexpected =
-      error instanceof Error ? `${error.name}${'code' in error ? ` ${String(error.code)}` : ''}` : 'Error'
-    return { error: isOurs(error) ? describeError(error) : { code: 'unexpected', message: unexpected } }
+    const [name, code] =
+      error instanceof Error ? [error.name, 'code' in error ? ` ${String(error.code)}` : ''] : ['Error', '']
+    return { error: { code: 'unexpected', message: name + code } }
   }
 }
 
 /** Publishes the mirror in a file to each target. One of several that fails keeps no other from being published. */
 async function publishAll(mirror: string): Promise<Published> {
-  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
-  for (const plan of plans) {
+  let done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
+  for (const plan of plans)
     try {
-      const { copies, leftOut, failed, warnings, ...objects } = await publish({ ...plan, mirror })
-      Object.assign(done, objects)
-      done.copies.push(...copies)
-      const known = new Set(done.leftOut.map(({ organization }) => organization))
-      done.leftOut.push(...leftOut.filter(({ organization }) => !known.has(organization)))
-      done.failed.push(...failed)
-      done.warnings.push(...warnings)
+      const { failed, warnings, ...published } = await publish({ ...plan, mirror })
+      const copies = [...done.copies, ...published.copies]
+      done = {
+        ...done,
+        ...published,
+        copies,
+        failed: [...done.failed, ...failed],
+        warnings: [...done.warnings, ...warnings],
+      }
     } catch (error) {
       if (plans.length === 1 || !isOurs(error)) throw error
       done.failed.push({ file: placeOf(plan), ...describeError(error) })
     }
-  }
   return done
 }
 
 async function publish(plan: TargetPlan): Promise<Published> {
   if ('file' in plan) return publishCopies(plan)
-  if ('parquet' in plan) return publishFolder(plan)
-  return publishBucket(plan, processEnvironment())
+  return 'parquet' in plan ? publishFolder(plan) : publishBucket(plan, processEnvironment())
 }

@@ -1,7 +1,6 @@
 import { chmodSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
 import { listedNames } from '../text/wording.ts'
@@ -12,25 +11,8 @@ import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
-import {
-  type Access,
-  accessOf,
-  type CopyTarget,
-  copyTargets,
-  modeOf,
-  prepareFolder,
-  requirePublishable,
-  unreachableFolder,
-} from './target-place.ts'
-import {
-  beginFile,
-  digestOfFile,
-  flushFile,
-  flushPlace,
-  makeFile,
-  underItsName,
-  writeTextFile,
-} from './written-file.ts'
+import { accessOf, type CopyTarget, copyTargets, modeOf, prepareFolder, requirePublishable } from './target-place.ts'
+import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, writeTextFile } from './written-file.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
@@ -38,33 +20,24 @@ import {
  * cannot be replaced, and MirrorUnusable for a mirror that cannot be read.
  */
 export function publishCopies(plan: PublishPlan): Published {
-  const recorded = inMirrorFile(plan.mirror, (db) => recordedIn(db))
-  const organizations = recorded.filter(isRead).map(({ organization }) => organization)
-  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
-  const fail = (file: string, error: unknown) => {
-    if (!isOurs(error)) throw error
-    done.failed.push({ file, ...describeError(error) })
-  }
-  const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
-    try {
-      return [{ ...target, access: accessOf({ ...plan, group }) }]
-    } catch (error) {
-      // The group of one organization, who may have left long ago, keeps no copy from the others.
-      if (group === plan.group) throw error
-      fail(target.file, error)
-      return []
-    }
-  })
+  const recorded = inMirrorFile(plan.mirror, recordedIn)
+  const targets = copyTargets(
+    plan,
+    recorded.filter(isRead).map(({ organization }) => organization),
+  )
+  // The group of one organization, who may have left long ago, keeps no copy from the others.
+  if (targets.some(({ group }) => group === plan.group)) accessOf(plan)
   for (const { file } of targets) requirePublishable(file, plan.mirror)
-  for (const target of targets.filter(({ file }) => plan.only?.includes(file) ?? true))
+  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
+  const standing: CopyTarget[] = []
+  for (const target of targets)
     try {
-      done.copies.push(publishCopy(target, plan))
-      const warning = unreachableFolder(target.file, target.access)
-      if (warning !== undefined && !done.warnings.includes(warning)) done.warnings.push(warning)
+      if (plan.only?.includes(target.file) ?? true) done.copies.push(publishCopy(target, plan))
+      standing.push(target)
     } catch (error) {
-      fail(target.file, error)
+      if (!isOurs(error)) throw error
+      done.failed.push({ file: target.file, ...describeError(error) })
     }
-  const standing = targets.filter(({ file }) => !done.failed.some((failed) => failed.file === file))
   for (const [folder, inFolder] of Map.groupBy(standing, ({ file }) => dirname(file)))
     done.warnings.push(...describeCopies(join(folder, 'metadata.json'), inFolder, plan))
   // A list may have been read to its end since.
@@ -73,25 +46,21 @@ export function publishCopies(plan: PublishPlan): Published {
   return done
 }
 
-type Target = Omit<CopyTarget, 'group'> & { access: Access }
-
 /**
  * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it; its second name is
  * taken back where the new copy could not be put there.
  */
-function publishCopy(
-  { file, organization, access }: Target,
-  { keep, lockWaitMs, ...plan }: PublishPlan,
-): PublishedCopy {
-  const { gid } = access
+function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishPlan): PublishedCopy {
+  const { file, organization, group } = target
+  const access = accessOf({ ...plan, group })
   try {
     prepareFolder(dirname(file), access)
-    const { path, end } = beginFile(file, { waitMs: lockWaitMs, gid })
+    const { path, end } = beginFile(file, { waitMs: lockWaitMs, gid: access.gid })
     try {
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
       const digestPath = `${path}.sha256`
-      makeFile(digestPath, gid)
+      makeFile(digestPath, access.gid)
       writeFileSync(digestPath, `${digest.sha256}  ${basename(file)}\n`)
       for (const made of [path, digestPath]) {
         flushFile(made)
@@ -105,8 +74,6 @@ function publishCopy(
       flushPlace(file)
       if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
       return { file, ...digest, ...built }
-    } catch (error) {
-      throw underItsName(error, { path, file })
     } finally {
       end()
     }
@@ -119,13 +86,8 @@ function publishCopy(
  * Writes Datasette's `metadata.json` beside the copies of a folder: what each table and column holds. Returns a sentence where it cannot be
  * written, or where another file has that name, which is left as it is.
  */
-function describeCopies(
-  place: string,
-  targets: readonly Target[],
-  { withoutPersonalData, lockWaitMs }: PublishPlan,
-): string[] {
-  const [{ gid, forAll } = { gid: undefined, forAll: withoutPersonalData }] = targets.map(({ access }) => access)
-  const described = [...tablesOfCopy({ withoutPersonalData }), MANIFEST].map(({ name, meaning, columns }) => {
+function describeCopies(place: string, targets: readonly CopyTarget[], plan: PublishPlan): string[] {
+  const described = [...tablesOfCopy(plan), MANIFEST].map(({ name, meaning, columns }) => {
     const meanings = columns.map((each) => [
       each.name,
       sentence(each.personal ? `${each.meaning} (personal data)` : each.meaning),
@@ -140,10 +102,13 @@ function describeCopies(
   }
   const text = `${JSON.stringify(metadata, null, 2)}\n`
   try {
-    const found = readIfThere(place)
-    if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
+    const found = lstatSync(place, { throwIfNoEntry: false })
+    // A pipe would be read for ever.
+    const held = found?.isFile() === true ? readFileSync(place, 'utf8') : undefined
+    if (found !== undefined && held?.startsWith('{\n  "title": "Customer Mirror",') !== true)
       return [`${place}: is not of this program and was left as it is; the copies are not described for Datasette.`]
-    if (found !== text) writeTextFile(place, text, { mode: modeOf({ gid, forAll }), gid, waitMs: lockWaitMs })
+    const access = accessOf({ ...plan, group: targets[0]?.group })
+    if (held !== text) writeTextFile(place, text, { mode: modeOf(access), gid: access.gid, waitMs: plan.lockWaitMs })
     return []
   } catch (error) {
     return [describeError(copyError(error, place)).message]
@@ -157,34 +122,25 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** Empty for what is no file, such as a pipe, which would be read for ever. */
-function readIfThere(path: string): string | undefined {
-  try {
-    return lstatSync(path).isFile() ? readFileSync(path, 'utf8') : ''
-  } catch (error) {
-    return codeOf(error) === 'ENOENT' ? undefined : ''
-  }
-}
-
 /**
  * Throws CopyFailed while the mirror at `address` shows what the configuration hides, as after a restore or a change of the policy: the next
  * run of the organization rewrites its values, and readers keep the copy from before until then.
  */
-export async function requireHidden({ hidden }: Pick<PublishPlan, 'hidden'>, address: string): Promise<void> {
-  if (hidden === undefined) return
+export async function requireHidden({ hidden = {} }: Pick<PublishPlan, 'hidden'>, address: string): Promise<void> {
+  if (Object.keys(hidden).length === 0) return
   const mirror = await openMirrorToRead(address)
-  const stored = await mirror.listPrivacy()
+  const stored = new Map((await mirror.listPrivacy()).map((one) => [one.organization, one]))
   await mirror.close()
-  // Others have no rows in a copy.
-  const read = (await findRecorded(address)).filter(isRead).map(({ organization }) => organization)
-  const shown = read.filter((id) => {
-    const wanted = hidden[id]
-    const found = stored.find(({ organization }) => organization === id)
-    return wanted !== undefined && (found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted))
+  const shown = Object.entries(hidden).flatMap(([id, wanted]) => {
+    const found = stored.get(id)
+    return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted) ? [id] : []
   })
-  if (shown.length === 0) return
+  // Others have no rows in a copy.
+  const read = shown.length === 0 ? [] : (await findRecorded(address)).filter(isRead)
+  const left = read.map(({ organization }) => organization).filter((id) => shown.includes(id))
+  if (left.length === 0) return
   throw new CopyFailed(
-    `The mirror still holds values that the privacy policy hides, of ${listedNames(shown)}. Nothing was published, and the copy from before is ` +
+    `The mirror still holds values that the privacy policy hides, of ${listedNames(left)}. Nothing was published, and the copy from before is ` +
       "unchanged. The next run hides them: 'customer-mirror sync', then publish again.",
     { code: 'unhidden' },
   )

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { accessSync, chmodSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION } from '../config/publish.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -12,15 +11,8 @@ import { JOURNALS, kindOfFile } from './open-to-read.ts'
 import type { FolderPlan, PublishPlan } from './publish-plan.ts'
 import { giveToGroup } from './written-file.ts'
 
-/** What a file is made from, and must not replace, and a name to propose where a folder was named. */
-type Sources = {
-  mirror: string
-  example: string
-  /** The configuration that was read; undefined where none was. */
-  configuration?: string | undefined
-  /** What may be named instead of a link or a device. */
-  instead?: string
-}
+/** What a file must not replace, the name that is proposed where a folder was named, and what may be named in place of a link or a device. */
+type Sources = { mirror: string; example: string; configuration?: string | undefined; instead?: string }
 
 /**
  * Throws UsageError unless `file` is the place of a file, or free for one, and neither the mirror, the configuration nor a part of any
@@ -50,10 +42,8 @@ export function requireTextPlace(file: string, sources: Sources): void {
   // The system says what is wrong with the path, before a mirror in PostgreSQL is copied to be read.
   if (!/[/\\]$/.test(file)) statSync(`${dirname(file)}/.`)
   requirePlace(file, sources)
-  if (lookAt(file) === undefined) return
-  // All of a database that is open may be in its journal.
-  const hasJournal = ['-wal', '-journal'].some((ending) => lookAt(file + ending) !== undefined)
-  if (hasJournal || !['empty', 'foreign'].includes(kindOfFile(file)))
+  const isText = lookAt(file) === undefined || ['empty', 'foreign'].includes(kindOfFile(file))
+  if (!isText || ['-wal', '-journal'].some((ending) => lookAt(file + ending) !== undefined))
     throw refused(file, 'is a database; name another file')
 }
 
@@ -118,39 +108,28 @@ export function copyTargets(
  * for a target or a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
+  try {
+    statSync(plan.mirror, { throwIfNoEntry: false })
+  } catch (error) {
+    throw fileError(error, plan.mirror)
+  }
   const targets = 'file' in plan ? copyTargets(plan, plan.organizations) : [{ file: plan.parquet, group: plan.group }]
   for (const { file, group } of targets) {
-    const folder = 'file' in plan ? dirname(file) : file
     accessOf({ ...plan, group })
-    // Whether a target leads to the mirror by another name shows only once there is one.
-    if (!isPostgres(plan.mirror)) {
-      if (isMissing(plan.mirror) && folder === dirname(plan.mirror)) throw ofTheMirror(folder)
-      if (!isMissing(plan.mirror)) {
-        requireReadable(plan.mirror)
-        if ('file' in plan) requirePublishable(file, plan.mirror)
-        else requireSafeFolder(folder, plan.mirror)
-      }
-    }
-    atPlace(file, () => accessSync(nearestFolder(folder), constants.W_OK | constants.X_OK))
+    atPlace(file, () => {
+      if ('file' in plan) requirePublishable(file, plan.mirror)
+      else requireSafeFolder(file, plan.mirror)
+      accessSync(nearestFolder('file' in plan ? dirname(file) : file), constants.W_OK | constants.X_OK)
+    })
   }
   return targets.map(({ file }) => file)
-}
-
-function requireReadable(mirror: string): void {
-  try {
-    statSync(mirror)
-    accessSync(mirror, constants.R_OK)
-  } catch (error) {
-    throw fileError(error, mirror)
-  }
 }
 
 /** Throws UsageError or CopyFailed unless `file` is free, or a copy made by this program, in a folder that is safe. */
 export function requirePublishable(file: string, mirror: string): void {
   atPlace(file, () => {
     requirePlace(file, { mirror, example: 'readers.db' })
-    const kind = lookAt(file) && kindOfFile(file)
-    if (kind !== undefined && kind !== 'copy' && kind !== 'empty')
+    if (lookAt(file) !== undefined && !['copy', 'empty'].includes(kindOfFile(file)))
       throw refused(file, 'was not published by this program. It was left as it is; name another file')
     requireNoJournals(file)
     const [digest, found] = [`${file}.sha256`, lookAt(`${file}.sha256`)]
@@ -166,13 +145,12 @@ const DIGEST = /^[0-9a-f]{64} {2}[^\n]+\n$/
 /** Throws UsageError for a folder whose copies others could replace, or which is that of the mirror. */
 export function requireSafeFolder(folder: string, mirror: string): void {
   requireOwnFolder(folder, 'copy')
-  if (!isMissing(folder) && realpathSync(folder) === dirname(realpathSync(mirror))) throw ofTheMirror(folder)
-}
-
-function ofTheMirror(folder: string): UsageError {
-  return new UsageError(
-    `${folder}: is the folder of the mirror, which is private. Name a folder of its own, e.g. ${join(folder, 'copies')}, which is made for you.`,
-  )
+  const home = dirname(isMissing(mirror) ? mirror : realpathSync(mirror))
+  if (folder === home || isSame(folder, home))
+    throw refused(
+      folder,
+      `is the folder of the mirror, which is private. Name a folder of its own, e.g. ${join(folder, 'copies')}, which is made for you`,
+    )
 }
 
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
@@ -209,19 +187,4 @@ export function prepareFolder(folder: string, { gid, forAll }: Access): void {
     if (gid !== undefined) giveToGroup(made, gid)
     chmodSync(made, forAll ? 0o755 : 0o750)
   })
-}
-
-/** A sentence about the folder, if there is one, that keeps those from the copy who may read it. */
-export function unreachableFolder(file: string, { gid, forAll }: Access): string | undefined {
-  if (gid === undefined && !forAll) return undefined
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    const { mode, gid: owner } = statSync(folder)
-    const mayEnter = (mode & 0o001) !== 0 || (!forAll && owner === gid && (mode & 0o010) !== 0)
-    if (!mayEnter) {
-      const who = forAll ? 'other users' : 'the group of the copy'
-      const fix = forAll ? `chmod o+x ${folder}` : `chgrp ${gid} ${folder} && chmod g+x ${folder}`
-      return `${folder}: ${who} cannot enter this folder, and so not read the copy. Run: ${fix}`
-    }
-    if (folder === dirname(folder)) return undefined
-  }
 }

@@ -10,7 +10,7 @@ import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../o
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
-import { accessOf, requireSafeFolder, unreachableFolder } from '../target-place.ts'
+import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { lookAtFolder } from './folder.ts'
 import { type FoundPlace, type Manifest, type NewObject, publishedIn, type PublishedObject } from './object-place.ts'
 import type { ObjectStore } from './s3-store.ts'
@@ -27,8 +27,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const access = accessOf(plan)
   const look = async () => lookAtFolder(folder, { extension: 'parquet', access })
   const { objects: parquet, ...done } = await publishObjects(plan, look)
-  const warning = unreachableFolder(`${folder}/_manifest.json`, access)
-  return { ...done, parquet, warnings: [...done.warnings, ...(warning === undefined ? [] : [warning])] }
+  return { ...done, parquet }
 }
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
