@@ -1,6 +1,7 @@
+import { createHash, type Hash } from 'node:crypto'
 import type Database from 'better-sqlite3'
-import { digestRows, fillManifest, organizationsInManifest } from './copy-manifest.ts'
-import { COPY_APPLICATION_ID, writeWithoutWaiting } from './open-to-read.ts'
+import { MANIFEST } from './copy-manifest.ts'
+import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from './open-to-read.ts'
 import { isRead, type Recorded, recordedIn } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 import { GIVEN_BY_SERVER } from './selection.ts'
@@ -19,42 +20,47 @@ type CopySettings = {
   withoutPersonalData: boolean
 }
 
+type Built = Pick<PublishedCopy, 'publishedAt' | 'organizations'>
+
 /**
  * Fills the empty file at `path` with one state of the mirror, as SQLite reads it anywhere: no WAL, nothing beside it. Rows go
  * from file to file within SQLite, in one read transaction that ends before indexes and digests are made, because a long one
  * holds up the WAL of the mirror. Memory is bounded, whatever the number of rows.
  */
-export function buildCopy(path: string, settings: CopySettings): Pick<PublishedCopy, 'publishedAt' | 'organizations'> {
+export function buildCopy(path: string, settings: CopySettings): Built {
   // Made anew here, it would have another group and another mode.
   const db = connect(path, { fileMustExist: true })
   try {
     writeWithoutWaiting(db)
     db.pragma('main.cache_size = -16000')
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
-    const publishedAt = copyRows(db, settings)
+    const state = copyState(db, settings)
     addIndexes(db)
-    digestRows(db)
+    const organizations = db.transaction(() => fillManifest(db, state))()
     db.exec('ANALYZE')
-    return { publishedAt, organizations: organizationsInManifest(db) }
+    return { publishedAt: state.publishedAt, organizations }
   } finally {
     db.close()
   }
 }
 
-function copyRows(db: Database.Database, settings: CopySettings): string {
-  const { mirror, organization, organizations } = settings
+/** What a copy is of. */
+type CopiedState = { recorded: Recorded; leftOut: readonly LeftOut[]; publishedAt: string }
+
+function copyState(db: Database.Database, { mirror, organization, ...settings }: CopySettings): CopiedState {
   try {
     attachReadOnly(db, mirror, 'mirror')
-    const publishedAt = db.transaction(() => {
+    const state = db.transaction(() => {
       // Names of tables are those of the mirror as long as the copy has none.
-      const recorded = recordedIn(db, { isCopy: false })
-      const leftOut = organization === undefined ? leftOutOf(recorded, organizations) : []
-      copyTables(db, { ...settings, leftOut })
-      const copied = recorded.filter((one) => (organization ?? one.organization) === one.organization)
-      return fillManifest(db, { recorded: copied, leftOut })
+      const all = recordedIn(db, { isCopy: false })
+      const recorded = all.filter((one) => (organization ?? one.organization) === one.organization)
+      const copied = { ...settings, organizations: recorded.filter(isRead).map((one) => one.organization) }
+      copyTables(db, { ...copied, isOfAll: organization === undefined })
+      const leftOut = organization === undefined ? leftOutOf(all, settings.organizations) : []
+      return { recorded, leftOut, publishedAt: nowIn(db) }
     })()
     db.exec('DETACH mirror')
-    return publishedAt
+    return state
   } catch (error) {
     // What is not about room is about the mirror.
     throw isOfSqlite(error) && seenIn(error)?.fault !== 'full' ? sqliteError(error, mirror) : error
@@ -77,12 +83,10 @@ const INDEXES: readonly (readonly [table: string, ...columns: string[]])[] = [
   ['changes', 'organization', 'id'],
   ['changes', 'organization', 'changed_at', 'change'],
   ['runs', 'organization', 'id'],
+  ['rejects', 'organization'],
   ['customers_history', 'organization', 'id', 'valid_from'],
   ['customers_daily', 'organization', 'day'],
 ]
-
-/** As in the mirror, for customers_daily. */
-const BY_DAY = 'organization, substr(changed_at, 1, 10), change'
 
 function addIndexes(db: Database.Database): void {
   const columnsOf = db
@@ -94,12 +98,14 @@ function addIndexes(db: Database.Database): void {
   for (const [table, ...columns] of INDEXES) {
     const found = columnsOf.all(table)
     if (!columns.every((column) => found.includes(column))) continue
-    const name = `${table}_by_${columns.join('_')}`
-    const by = name === 'changes_by_organization_changed_at_change' ? BY_DAY : columns.join(', ')
-    const unique = name === 'customers_by_organization_id' ? 'UNIQUE' : ''
-    db.exec(`CREATE ${unique} INDEX main.${name} ON ${table} (${by})`)
+    const unique = table === 'customers' && columns.includes('id') ? 'UNIQUE' : ''
+    db.exec(`CREATE ${unique} INDEX main.${table}_by_${columns.join('_')} ON ${table} (${columns.join(', ')})`)
   }
 }
+
+/*
+ * The tables.
+ */
 
 /** Numbers of rows within the file of the mirror, and what it finds its own rows by: nothing that a reader could use. */
 const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])
@@ -116,15 +122,14 @@ const AGES: Readonly<Record<string, string>> = {
   proven_age_seconds: 'proven_as_of',
 }
 
-/** A table that holds nothing about customers, and so has no organization: it is in every copy. */
+/** It holds nothing about customers, and is in every copy. */
 const SHARED = 'dictionary'
 
 /** A view over tables that every copy has. Another one, `customers_daily`, is copied as a table: DuckDB cannot read the view of SQLite. */
 const SAME_VIEW = 'customers_history'
 
-type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
-  leftOut: readonly LeftOut[]
-}
+/** The organizations whose rows are copied, which are all that were read to their end, or one. */
+type Settings = { organizations: readonly string[]; isOfAll: boolean; withoutPersonalData: boolean }
 
 /** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
 function copyTables(db: Database.Database, settings: Settings): void {
@@ -152,40 +157,34 @@ type CopiedTable = Omit<PublicTable, 'columns'> & { columns: readonly (PublicCol
 
 /** The public tables that a copy has. A reject is a record as it came: what of it is personal cannot be known. */
 export function tablesOfCopy({ withoutPersonalData }: Pick<Settings, 'withoutPersonalData'>): CopiedTable[] {
-  return PUBLIC_TABLES.filter(({ columns, name: table }) => {
-    return table === SHARED || columns.some(({ name }) => name === 'organization')
-  })
-    .filter(({ name }) => !(withoutPersonalData && name === 'rejects'))
-    .map((table) => {
-      const columns = table.columns.flatMap((column) => {
-        const name = `${table.name}.${column.name}`
-        const impersonal = withoutPersonalData ? IMPERSONAL[name] : undefined
-        if (INTERNAL.has(name) || (withoutPersonalData && column.personal && impersonal === undefined)) return []
-        return [{ ...column, value: impersonal ?? quoted(column.name) }]
-      })
-      return { ...table, columns }
+  const tables = PUBLIC_TABLES.filter(({ name }) => !(withoutPersonalData && name === 'rejects'))
+  return tables.map((table) => {
+    const columns = table.columns.flatMap((column) => {
+      const name = `${table.name}.${column.name}`
+      const impersonal = withoutPersonalData ? IMPERSONAL[name] : undefined
+      const isLeftOut = INTERNAL.has(name) || (withoutPersonalData && column.personal && impersonal === undefined)
+      return isLeftOut ? [] : [{ ...column, value: impersonal ?? quoted(column.name) }]
     })
+    return { ...table, columns }
+  })
 }
+
+const IMPERSONAL_FIELDS = publicColumns('customers').filter(({ source, personal }) => source === 'service' && !personal)
 
 /** How columns are read that are in a copy without personal data, though their values may hold some. */
 const IMPERSONAL: Readonly<Record<string, string>> = {
-  'changes.fields': impersonalFields(),
+  // With the fields alone that are not personal; NULL where there are none.
+  'changes.fields': `(SELECT NULLIF(json_group_object(key, json(value)), '{}')
+    FROM json_each(iif(json_valid(fields), fields, '{}'))
+    WHERE key IN (${IMPERSONAL_FIELDS.map(({ name }) => `'${name}'`).join(', ')}) AND type = 'array')`,
   // Up to where it quotes the service, which may name a person.
   'runs.error': `iif(instr(error, '"') > 0, substr(error, 1, instr(error, '"')) || '…', error)`,
-}
-
-/** `changes.fields` with the fields alone that are not personal; NULL where there are none. */
-function impersonalFields(): string {
-  const names = publicColumns('customers').filter(({ source, personal }) => source === 'service' && !personal)
-  const list = names.map(({ name }) => `'${name}'`).join(', ')
-  return `(SELECT NULLIF(json_group_object(key, json(value)), '{}')
-    FROM json_each(iif(json_valid(fields), fields, '{}')) WHERE key IN (${list}) AND type = 'array')`
 }
 
 function copyTable(
   db: Database.Database,
   { name, columns }: CopiedTable,
-  { organization, leftOut }: Settings,
+  { organizations, isOfAll }: Settings,
   as = name,
 ): void {
   const declared = columns.map((column) => {
@@ -193,17 +192,11 @@ function copyTable(
   })
   db.exec(`CREATE TABLE main.${quoted(as)} (${declared.join(', ')})`)
   // The plus keeps the rows in their order: no index is used to find them.
-  const [condition, ...parameters] =
-    name === SHARED
-      ? ['']
-      : organization !== undefined
-        ? ['WHERE organization = ?', organization]
-        : [
-            'WHERE +organization NOT IN (SELECT value FROM json_each(?))',
-            JSON.stringify(leftOut.map((left) => left.organization)),
-          ]
+  const isCopied = `${isOfAll ? '+' : ''}organization IN (SELECT value FROM json_each(?))`
   const values = columns.map(({ value }) => value).join(', ')
-  db.prepare(`INSERT INTO main.${quoted(as)} SELECT ${values} FROM mirror.${quoted(name)} ${condition}`).run(parameters)
+  const copy = `INSERT INTO main.${quoted(as)} SELECT ${values} FROM mirror.${quoted(name)}`
+  if (name === SHARED) db.exec(copy)
+  else db.prepare(`${copy} WHERE ${isCopied}`).run(JSON.stringify(organizations))
 }
 
 /** Dates and counts as they were when the copy was made; ages as they are when it is read. */
@@ -220,4 +213,64 @@ function copyFreshness(db: Database.Database, table: CopiedTable, settings: Sett
 
 function addView(db: Database.Database, name: string, sql: string): void {
   db.exec(`CREATE VIEW main.${quoted(name)} AS ${sql}`)
+}
+
+/*
+ * The manifest.
+ */
+
+/** Adds the table `manifest` to a copy that has all others: what it holds of each organization, and those that it leaves out. */
+function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }: CopiedState): Built['organizations'] {
+  const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
+  db.exec(`CREATE TABLE manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
+  const leave = db.prepare(`INSERT INTO manifest (organization, published_at, left_out, last_run_id, last_status)
+    VALUES (@organization, @publishedAt, @reason, @runId, @status)`)
+  for (const left of leftOut) {
+    const run = recorded.find(({ organization }) => organization === left.organization)
+    leave.run({ runId: null, status: null, ...run, ...left, publishedAt })
+  }
+  const [line, digests] = digestsIn(db)
+  const of = (table: string, value = 'COUNT(*)') => `(SELECT ${value} FROM ${table} WHERE organization = @organization)`
+  // The last change may be among those that retention has deleted.
+  const lastSeq = `max(coalesce(${of('changes', 'MAX(seq)')}, 0), coalesce(${of('horizons', 'feed_seq')}, 0))`
+  const insert = db.prepare(`
+    INSERT INTO manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status, forgotten,
+      customers, active_customers, changes, runs, rejects, last_seq, sha256, sha256_of)
+    VALUES (@organization, @publishedAt, @run, @proof, @readAsOf, @provenAsOf, @runId, @status, @forgotten,
+      ${['customers', 'active_customers', 'changes', 'runs'].map((table) => of(table)).join(', ')},
+      ${hasTable(db, 'rejects') ? of('rejects') : 0}, ${lastSeq}, @sha256,
+      printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', @organization))`)
+  for (const one of recorded.filter(isRead)) {
+    const digest = digests.get(one.organization) ?? createHash('sha256')
+    insert.run({ ...one, ...one.reading, publishedAt, sha256: digest.digest('hex') })
+  }
+  const describe =
+    db.prepare(`INSERT INTO dictionary (table_name, column_name, type, meaning, source, nullable, personal)
+    VALUES ('${MANIFEST.name}', @name, @type, @meaning, @source, @nullable, @personal)`)
+  for (const { nullable, personal, ...said } of MANIFEST.columns)
+    describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
+  return db
+    .prepare<[], Built['organizations'][number]>(
+      `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
+         active_customers AS active, changes, last_seq AS lastSeq, sha256
+       FROM manifest WHERE left_out IS NULL ORDER BY organization`,
+    )
+    .all()
+}
+
+/**
+ * How a customer is a line of text, and a digest of those of each organization: the SHA-256 of what the query in `sha256_of` prints, so that a
+ * reader can compare: `sqlite3 customers.db "$query" | sha256sum`.
+ */
+function digestsIn(db: Database.Database): [line: string, digests: Map<string, Hash>] {
+  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
+  const line = `json_array(${columns.map(quoted).join(', ')})`
+  const digests = new Map<string, Hash>()
+  const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
+  for (const [organization, text] of rows.iterate()) {
+    let digest = digests.get(organization)
+    if (digest === undefined) digests.set(organization, (digest = createHash('sha256')))
+    digest.update(`${text}\n`)
+  }
+  return [line, digests]
 }

@@ -1,16 +1,14 @@
-import { createHash, type Hash } from 'node:crypto'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
 import { listOlder, nameToKeep } from './older-files.ts'
-import { hasColumns, hasTable, kindOfFile, nowIn } from './open-to-read.ts'
+import { hasColumns, kindOfFile } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
-import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
+import type { PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
 import { isMissing } from '../machine/folders.ts'
 import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
-import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
@@ -39,85 +37,6 @@ export const MANIFEST = publicTable(
   },
 )
 
-/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. Returns when. */
-export function fillManifest(
-  db: Database.Database,
-  { recorded, leftOut }: { recorded: Recorded; leftOut: readonly LeftOut[] },
-): string {
-  const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
-  db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
-  const publishedAt = nowIn(db)
-  const insert = db.prepare(`
-    INSERT INTO main.manifest (organization, published_at, left_out, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
-      customers, active_customers, changes, runs, rejects, last_seq, forgotten)
-    VALUES (@organization, @publishedAt, @reason, @run, @proof, @readAsOf, @provenAsOf, @runId, @status,
-      @none, @none, @none, @none, @none, @none, @forgotten)`)
-  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, runId: null, status: null }
-  for (const one of recorded.filter(isRead)) insert.run({ ...one, ...one.reading, reason: null, none: 0, publishedAt })
-  for (const left of leftOut) {
-    const run = recorded.find(({ organization }) => organization === left.organization)
-    insert.run({ ...unread, ...run, ...left, none: null, forgotten: null, publishedAt })
-  }
-  countRows(db)
-  const describe =
-    db.prepare(`INSERT INTO main.dictionary (table_name, column_name, type, meaning, source, nullable, personal)
-    VALUES ('${MANIFEST.name}', @name, @type, @meaning, @source, @nullable, @personal)`)
-  for (const { nullable, personal, ...said } of MANIFEST.columns)
-    describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
-  return publishedAt
-}
-
-/** Each table is read once, whatever the number of organizations. */
-function countRows(db: Database.Database): void {
-  const counted = (table: string, counts: Readonly<Record<string, string>>) => {
-    if (!hasTable(db, table)) return
-    const columns = Object.entries(counts)
-    db.exec(`UPDATE main.manifest SET ${columns.map(([name]) => `${name} = found.${name}`).join(', ')}
-      FROM (SELECT organization, ${columns.map(([name, sql]) => `${sql} AS ${name}`).join(', ')}
-        FROM main.${table} GROUP BY organization) AS found
-      WHERE found.organization = manifest.organization AND left_out IS NULL`)
-  }
-  counted('customers', { customers: 'COUNT(*)', active_customers: 'SUM(removed_at IS NULL)' })
-  counted('changes', { changes: 'COUNT(*)', last_seq: 'MAX(seq)' })
-  // The last change may be among those that retention has deleted.
-  db.exec(`UPDATE main.manifest SET last_seq = max(last_seq, feed_seq) FROM main.horizons
-    WHERE horizons.organization = manifest.organization AND left_out IS NULL`)
-  counted('runs', { runs: 'COUNT(*)' })
-  counted('rejects', { rejects: 'COUNT(*)' })
-}
-
-/**
- * Adds a digest of the customers of each organization. `sha256` is the SHA-256 of what the query in `sha256_of` prints, a line
- * for each customer, so that a reader can compare: `sqlite3 customers.db "$query" | sha256sum`.
- */
-export function digestRows(db: Database.Database): void {
-  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
-  const line = `json_array(${columns.map(quoted).join(', ')})`
-  const digests = new Map<string, Hash>()
-  const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
-  for (const [organization, text] of rows.iterate()) {
-    let digest = digests.get(organization)
-    if (digest === undefined) digests.set(organization, (digest = createHash('sha256')))
-    digest.update(`${text}\n`)
-  }
-  const save = db.prepare(`UPDATE manifest SET sha256 = ?,
-    sha256_of = printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', organization)
-    WHERE organization = ? AND left_out IS NULL`)
-  const organizations = db.prepare<[], string>('SELECT organization FROM manifest').pluck().all()
-  for (const organization of organizations)
-    save.run((digests.get(organization) ?? createHash('sha256')).digest('hex'), organization)
-}
-
-export function organizationsInManifest(db: Database.Database): PublishedCopy['organizations'] {
-  return db
-    .prepare<[], PublishedCopy['organizations'][number]>(
-      `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
-         active_customers AS active, changes, last_seq AS lastSeq, sha256
-       FROM manifest WHERE left_out IS NULL ORDER BY organization`,
-    )
-    .all()
-}
-
 /** What a copy holds of the organizations that were read to their end, as the mirror recorded it then. */
 type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ReadOrganization[] }
 
@@ -140,21 +59,23 @@ function readCopy(file: string): Copy | undefined {
 
 /**
  * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
- * there is no copy yet, where it is kept already, and where it is replaced without being kept: partial runs alone would push the copies of nights
+ * there is no copy yet, where it is kept already, and where it is replaced without being kept: quick runs alone would push the copies of nights
  * out, and a customer or an organization that the mirror has forgotten since is kept under no other name.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
-  const before = readCopy(file)
-  const now = before && readCopy(newPath)
-  if (now !== undefined) {
-    const known = new Map(before?.recorded.map((one) => [one.organization, one]))
-    const there = new Map(now.recorded.map((one) => [one.organization, one]))
-    const isOfSameNight = now.recorded.every(({ organization, reading }) => {
-      return known.get(organization)?.reading.run === reading.run
-    })
-    const holdsForgotten = [...known].some(([id, { forgotten }]) => (there.get(id)?.forgotten ?? Infinity) > forgotten)
-    if (holdsForgotten || (isOfSameNight && !isDeepStrictEqual(before?.recorded, now.recorded))) return undefined
+  const [before, now] = [readCopy(file), readCopy(newPath)]
+  if (before !== undefined && now !== undefined) {
+    const isOfSameNight = (one: ReadOrganization, other?: ReadOrganization) => one.reading.run === other?.reading.run
+    const inOther =
+      (copy: Copy) =>
+      ({ organization }: ReadOrganization) =>
+        copy.recorded.find((one) => one.organization === organization)
+    const holdsForgotten = before.recorded.some((one) => (inOther(now)(one)?.forgotten ?? Infinity) > one.forgotten)
+    const isOfQuickRun =
+      now.recorded.every((one) => isOfSameNight(one, inOther(before)(one))) &&
+      !isDeepStrictEqual(before.recorded, now.recorded)
+    if (holdsForgotten || isOfQuickRun) return undefined
   }
   return nameToKeep(file, before?.publishedAt)
 }
@@ -178,7 +99,7 @@ export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
     const wanted = read.filter((one) => organization === undefined || one.organization === organization)
     const copy = readCopy(file)
     const isOfKind = copy?.withoutPersonalData === plan.withoutPersonalData
-    return !isOfKind || lacksDigest(file) || !isDeepStrictEqual(sorted(copy?.recorded ?? []), sorted(wanted))
+    return !isOfKind || lacksDigest(file) || !isDeepStrictEqual(sorted(copy.recorded), sorted(wanted))
   })
   return stale.map(({ file }) => file)
 }
@@ -194,6 +115,5 @@ function sorted(organizations: readonly ReadOrganization[]): ReadOrganization[] 
  */
 function lacksDigest(file: string): boolean {
   const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
-  const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
-  return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
+  return digest === undefined || digest.mtimeNs < statSync(file, { bigint: true }).mtimeNs
 }

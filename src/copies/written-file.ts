@@ -16,10 +16,10 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
-import { codeOf, seenIn } from '../errors/faults.ts'
+import { codeOf } from '../errors/faults.ts'
 import { isMissing, giveToOwner, ownerOfFolder } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
-import { afterPlacing, copyFault } from './copy-error.ts'
+import { afterPlacing, copyError, copyFault } from './copy-error.ts'
 
 /*
  * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same
@@ -27,8 +27,9 @@ import { afterPlacing, copyFault } from './copy-error.ts'
  * is removed by the next one that writes into the folder, whatever place it was for.
  */
 
+/** A file that is being written. Journals of SQLite and a digest may stand beside it. */
 export type Unfinished = {
-  /** Its private name. It is empty at first, and of this user alone; journals of SQLite and a digest may stand beside it. */
+  /** Its private name. It is empty at first, and of this user alone. */
   path: string
   /** Waits until all of it is on the disk, and gives it its place. Throws LeftUndone. */
   place: () => void
@@ -44,7 +45,7 @@ export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfi
   const lock = lockPlace(file, locking)
   const path = privateName(file)
   const end = () => {
-    removeIfPossible(ENDINGS.map((ending) => path + ending))
+    removeIfPossible(['', ...BESIDE].map((ending) => path + ending))
     lock.release()
   }
   try {
@@ -62,6 +63,7 @@ export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfi
   return { path, place, end }
 }
 
+/** Errors name the file, and not its private name, which is gone by then. */
 export async function writeFor<Result>(
   file: string,
   work: (unfinished: Unfinished) => Promise<Result>,
@@ -71,24 +73,19 @@ export async function writeFor<Result>(
   try {
     return await work(unfinished)
   } catch (error) {
-    throw underItsName(error, { path: unfinished.path, file })
+    if (isOurs(error)) error.message = error.message.replaceAll(unfinished.path, file)
+    throw error
   } finally {
     unfinished.end()
   }
-}
-
-/** The error with the name of the file in place of its private name, which is gone by then and says nothing to anyone. */
-export function underItsName(error: unknown, { path, file }: { path: string; file: string }): unknown {
-  if (isOurs(error)) error.message = error.message.replaceAll(path, file)
-  return error
 }
 
 /** Writes a text as a file, which is there as a whole or not at all. Its mode is 0600 unless another one is given. */
 export function writeTextFile(
   file: string,
   text: string,
-  { mode = 0o600, ...writing }: Writing & { mode?: number | undefined } = {},
-): void {
+  { mode = 0o600, ...writing }: Writing & { mode?: number } = {},
+) {
   const { path, place, end } = beginFile(file, writing)
   try {
     writeFileSync(path, text)
@@ -99,27 +96,25 @@ export function writeTextFile(
   }
 }
 
-/** What may stand beside an unfinished file, with its name before it. */
-const ENDINGS = ['', '-journal', '-wal', '-shm', '.sha256']
+const BESIDE = ['-journal', '-wal', '-shm', '.sha256']
 
 /** A private name beside a file, under which what will replace it is made. */
 export function privateName(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.unfinished`)
 }
 
-/** The names of unfinished files, and those of locks. The first group is the file that they are for. */
-const PRIVATE = /^\.(.+?)(?:\.[0-9a-f]{16}\.unfinished(?:-journal|-wal|-shm|\.sha256)?|(?:\.[123])?\.writing)$/s
+/** The names of unfinished files, or of locks. The first group is the file that they are for, the second one marks an unfinished file. */
+const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm|\.sha256)?|(?:\.[123])?\.writing)$/s
 
 /** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
 function privateIn(folder: string): Map<string, string[]> {
-  const names = readdirSync(folder).filter((name) => PRIVATE.test(name))
-  const byFile = Map.groupBy(names, (name) => PRIVATE.exec(name)?.[1] ?? '')
-  for (const [file, found] of byFile)
-    byFile.set(
-      file,
-      found.filter((name) => !name.endsWith('.writing')).map((name) => join(folder, name)),
-    )
-  return byFile
+  const found = new Map<string, string[]>()
+  for (const name of readdirSync(folder)) {
+    const [, file, isUnfinished] = PRIVATE.exec(name) ?? []
+    if (file === undefined) continue
+    found.set(file, [...(found.get(file) ?? []), ...(isUnfinished === undefined ? [] : [join(folder, name)])])
+  }
+  return found
 }
 
 /** The files beside `file` that are being written for it, or that a process left that was killed. */
@@ -132,20 +127,21 @@ export function listUnfinished(file: string): string[] {
  * the name `held`. What cannot be removed stays for the next one.
  */
 export function removeLeftovers(folder: string, held?: string): void {
-  let found = new Map<string, string[]>()
-  try {
-    found = privateIn(folder)
-  } catch {
-    // A folder that this user may write, and not list.
-  }
-  for (const [name, unfinished] of found)
+  const tried = (work: () => void) => {
     try {
-      const lock = name === held ? undefined : lockPlace(join(folder, name), { waitMs: 0 })
-      removeIfPossible(unfinished)
-      lock?.release()
+      work()
     } catch {
-      // It is being written, or of another user.
+      // It is being written, or of another user; or a folder that this user may write, and not list.
     }
+  }
+  tried(() => {
+    for (const [name, unfinished] of privateIn(folder))
+      tried(() => {
+        const lock = name === held ? undefined : lockPlace(join(folder, name), { waitMs: 0 })
+        removeIfPossible(unfinished)
+        lock?.release()
+      })
+  })
 }
 
 /**
@@ -159,10 +155,10 @@ export function lockPlace(
 ): { release: () => void } {
   for (const number of ['', '.1', '.2', '.3']) {
     const path = join(dirname(file), `.${basename(file)}${number}.writing`)
-    for (let inode; (inode = lockFileAt(path)) !== undefined;) {
+    while (mayBeLock(path)) {
+      const inode = inodeOf(path)
       const db = lockedFile(path, waitMs, busy)
-      const lockedInode = inode
-      const isInPlace = () => inodeOf(path) === lockedInode
+      const isInPlace = () => inodeOf(path) === inode
       const release = () => {
         if (isInPlace()) removeIfPossible([path])
         db.close()
@@ -196,20 +192,17 @@ function lockedFile(path: string, waitMs: number, busy: (cause: Error) => Error)
   }
 }
 
-/** Makes the file of a lock where there is none. Undefined for anything but an empty file of this user. */
-function lockFileAt(path: string): bigint | undefined {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  if (found === undefined) {
-    try {
-      makeFile(path)
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-    }
-    return lockFileAt(path)
+/** Whether there is an empty file of this user, which is made where nothing is. */
+function mayBeLock(path: string): boolean {
+  try {
+    makeFile(path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
   }
-  const user = process.geteuid?.()
-  const isOwn = user === undefined || [user, ownerOfFolder(dirname(path))?.uid].includes(Number(found.uid))
-  return found.isFile() && found.size === 0n && isOwn ? found.ino : undefined
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return mayBeLock(path)
+  const isOwn = [process.geteuid?.(), ownerOfFolder(dirname(path))?.uid].includes(found.uid)
+  return found.isFile() && found.size === 0 && isOwn
 }
 
 function inodeOf(path: string): bigint | undefined {
@@ -229,9 +222,7 @@ export function giveToGroup(path: string, gid: number): void {
   try {
     chownSync(path, -1, gid)
   } catch (error) {
-    const seen = seenIn(error)
-    const place = `${dirname(path)}, where files are to be given to group ${gid}`
-    throw seen === undefined ? error : copyFault(place, seen, { cause: error })
+    throw copyError(error, `${dirname(path)}, where files are to be given to group ${gid}`)
   }
 }
 
