@@ -59,7 +59,7 @@ function readCopy(file: string): Copy | undefined {
 
 /**
  * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
- * there is no copy yet, where it is kept already, and where it is replaced without being kept: quick runs alone would push the copies of nights
+ * there is no copy yet, where it is kept already, and where it is replaced without being kept: partial runs alone would push the copies of nights
  * out, and a customer or an organization that the mirror has forgotten since is kept under no other name.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
@@ -72,10 +72,10 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
       ({ organization }: ReadOrganization) =>
         copy.recorded.find((one) => one.organization === organization)
     const holdsForgotten = before.recorded.some((one) => (inOther(now)(one)?.forgotten ?? Infinity) > one.forgotten)
-    const isOfQuickRun =
+    const isOfPartialRun =
       now.recorded.every((one) => isOfSameNight(one, inOther(before)(one))) &&
       !isDeepStrictEqual(before.recorded, now.recorded)
-    if (holdsForgotten || isOfQuickRun) return undefined
+    if (holdsForgotten || isOfPartialRun) return undefined
   }
   return nameToKeep(file, before?.publishedAt)
 }
