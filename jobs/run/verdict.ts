@@ -1,6 +1,5 @@
 import type { Origin } from '../../src/errors/error-facts.ts'
-import { factsOf, namedWaitMs } from '../../src/errors/errors.ts'
-import { statusOf } from '../../src/source/retry.ts'
+import { factsOf, refusalIn } from '../../src/errors/errors.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { KINDS, type RunKind } from '../queue/kinds.ts'
 
@@ -49,7 +48,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (again === 'never') return GIVE_UP
   // It took as long as a run may: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
-  const leastMs = namedWaitMs(error) ?? leastMsAfter(from, circumstances)
+  const leastMs = refusalIn(error).waitMs ?? leastMsAfter(from, circumstances)
   return again === 'wait'
     ? waitFor(leastMs ?? UNNAMED_WAIT_MS, circumstances)
     : { kind: 'retry', leastMs: leastMs ?? 0 }
@@ -63,8 +62,8 @@ export function isWaiting(error: unknown, verdict: JobVerdict): boolean {
 
 /** What the job of a run waits for that ended with this error. */
 export function waitAfter(error: unknown): Wait {
-  const status = statusOf(error)
-  if (namedWaitMs(error) !== undefined) return { why: 'rate-limit', status }
+  const { status, waitMs } = refusalIn(error)
+  if (waitMs !== undefined) return { why: 'rate-limit', status }
   return { why: factsOf(error).from === 'outage' ? 'outage' : 'retry', status }
 }
 

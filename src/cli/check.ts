@@ -12,7 +12,7 @@ import { checkTargets } from '../copies/target-place.ts'
 import { ConfigError, factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { codeOf, mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
-import { monotonicMs, sleep } from '../machine/timers.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import type { Mirror, StoredPrivacy } from '../model/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import { sizeAfterRefusal } from '../scan/window.ts'
@@ -305,13 +305,13 @@ async function* exposedSecrets({ id, apiKey, secret, privacy }: Organization): A
 }
 
 /** What is hidden, whether its key can be read, and whether what is stored in the mirror follows it. */
-async function* checkPrivacy(organization: Organization, { stored, config, named, signal }: Known) {
+async function* checkPrivacy(organization: Organization, { stored, config, named }: Known) {
   const what = `privacy of ${organization.id}`
   const { drop = [], hash = [] } = organization.privacy ?? {}
   const hidden = Object.entries({ drops: drop, hashes: hash }).filter(([, fields]) => fields.length > 0)
   let policy: PrivacyPolicy | undefined
   const read = await find(what, async () => {
-    policy = await readPrivacy(organization, { now: Date.now, sleep, signal })
+    policy = await readPrivacy(organization)
     return { said: hidden.map(([does, fields]) => `${does} ${fields.join(', ')}`).join('; ') }
   })
   if (organization.privacy !== undefined || read.error !== undefined) yield read

@@ -1,12 +1,10 @@
-import { stat } from 'node:fs/promises'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
 import type { SecretReference } from './values.ts'
-import { readText, type FileText } from './read-text.ts'
-import type { Sleep } from '../machine/timers.ts'
+import { readText } from './read-text.ts'
 
 /**
  * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or
@@ -29,27 +27,25 @@ export async function readCredentials(
   throw new ConfigError([apiKey, secret].flatMap((found) => ('problem' in found ? [found.problem] : [])))
 }
 
-/**
- * The policy of an organization with its key. Throws ConfigError if the key cannot be read, is too short, or its file is being written: part of
- * a key is another key, under which all that is hidden would be hidden anew.
- */
+/** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
 export async function readPrivacy(
   { id, privacy }: Pick<Organization, 'id' | 'privacy'>,
-  resting: Resting,
   environment: Environment = processEnvironment(),
 ): Promise<PrivacyPolicy> {
   if (privacy?.key === undefined) return privacyPolicy({ ...privacy, key: undefined })
   const check = (text: string) => (text.length < SHORTEST_PRIVACY_KEY ? TOO_SHORT : undefined)
-  const readFile = (path: string) => readRestedText(path, { maxBytes: MAX_BYTES }, resting)
-  const key = await lookUp(privacy.key, { what: `the privacy key of organization ${id}`, environment, check, readFile })
-  if ('text' in key) return privacyPolicy({ ...privacy, key: key.text })
-  throw new ConfigError([key.problem])
+  const key = await readSecret(privacy.key, { what: `the privacy key of organization ${id}`, environment, check })
+  return privacyPolicy({ ...privacy, key })
 }
 
 /** The secret that signs reports of nights. Throws ConfigError if it cannot be read, or is no such secret. */
 export async function readWebhookSecret(reference: SecretReference): Promise<string> {
   const environment = processEnvironment()
-  const found = await lookUp(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
+  return readSecret(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
+}
+
+async function readSecret(reference: SecretReference, lookup: Lookup): Promise<string> {
+  const found = await lookUp(reference, lookup)
   if ('text' in found) return found.text
   throw new ConfigError([found.problem])
 }
@@ -63,12 +59,11 @@ type Lookup = {
   what: string
   environment: Environment
   check: (text: string) => string | undefined
-  readFile?: (path: string) => Promise<FileText>
 }
 
-async function lookUp(reference: SecretReference, { what, environment, check, readFile }: Lookup): Promise<Found> {
+async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<Found> {
   const fail = (message: string): Found => ({ problem: { file: placeOf(reference), message: `(${what}) ${message}` } })
-  const found = await valueOf(reference, environment, readFile)
+  const found = await valueOf(reference, environment)
   if ('absent' in found) return fail(found.absent)
   const problem = surprise(found.text) ?? check(found.text)
   return problem === undefined ? found : fail(problem)
@@ -77,7 +72,6 @@ async function lookUp(reference: SecretReference, { what, environment, check, re
 async function valueOf(
   reference: SecretReference,
   environment: Environment,
-  readFile = (path: string) => readText(path, { maxBytes: MAX_BYTES }),
 ): Promise<{ text: string } | { absent: string }> {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {
@@ -85,7 +79,7 @@ async function valueOf(
     const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
     return text === undefined ? { absent: 'is not set: export it before running, or use { file: path }' } : { text }
   }
-  const content = await readFile(reference.file)
+  const content = await readText(reference.file, { maxBytes: MAX_BYTES })
   if ('problem' in content) {
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
     return { absent: content.problem + advice }
@@ -140,39 +134,3 @@ function webhookSecretProblem(text: string): string | undefined {
 
 const HEX = /^[0-9a-f]+$/i
 const ALPHABET = { base64: /^[A-Za-z0-9+/]+$/, base64url: /^[A-Za-z0-9_-]+$/ } as const
-
-/** How long a file must not have been written to be taken as whole: the program that writes it may not be done. */
-const REST_MS = 1000
-
-type Resting = {
-  /** Unix milliseconds. */
-  now: () => number
-  sleep: Sleep
-  /** Ends the rest, and what is stopped reads at once. */
-  signal: AbortSignal
-}
-
-/**
- * Reads a file as `readText` does. One that was written a moment ago is read again after a rest, and is a problem if it holds another text
- * then.
- */
-async function readRestedText(
-  path: string,
-  limits: { maxBytes: number },
-  { now, sleep, signal }: Resting,
-): Promise<FileText> {
-  const found = await readText(path, limits)
-  // Looked at after the reading: what was written meanwhile was written a moment ago.
-  const writtenMs = 'text' in found ? await writtenAtMs(path) : undefined
-  if (writtenMs === undefined || Math.abs(now() - writtenMs) >= REST_MS) return found
-  await sleep(REST_MS, signal).catch(() => {})
-  const again = await readText(path, limits)
-  if ('problem' in again || ('text' in found && again.text === found.text)) return again
-  return { problem: 'was changed while it was read: wait until it is written, then try again', missing: false }
-}
-
-/** When a file was last written; undefined for a pipe, which can be read once. */
-async function writtenAtMs(path: string): Promise<number | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found?.isFile() === true ? found.mtimeMs : undefined
-}

@@ -1,21 +1,40 @@
 import { type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode, type WindowFailure } from './error-facts.ts'
 
+/** What an error carries besides its message. */
+type Details<Code extends ErrorCode> = {
+  code: Code
+  /** The HTTP status, if there was an answer. */
+  status?: number | undefined
+  /** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
+  waitMs?: number | undefined
+}
+
 /**
  * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
  * `runs.error_code`, in JSON and in metrics; `error-facts.ts` defines how each is handled. `message` says what happened, where,
  * and what to do next. Neither ever contains a key, a secret, a signature or a customer.
  */
-abstract class OurError extends Error {
-  abstract readonly code: ErrorCode
+abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code
+  readonly status: number | undefined
+  readonly waitMs: number | undefined
+
+  constructor(message: string, { code, status, waitMs }: Details<Code>, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.status = status
+    this.waitMs = waitMs
+  }
 }
 
-/** An error with one of several codes. */
-abstract class WithCode<Code extends ErrorCode> extends OurError {
-  readonly code: Code
+/** The class of the errors that have one code and nothing else to tell. */
+function errorOf<Name extends string, Code extends ErrorCode>(name: Name, code: Code) {
+  return class extends OurError<Code> {
+    override name = name
 
-  constructor(message: string, details: { code: Code }, options?: ErrorOptions) {
-    super(message, options)
-    this.code = details.code
+    constructor(message: string, options?: ErrorOptions) {
+      super(message, { code }, options)
+    }
   }
 }
 
@@ -31,9 +50,7 @@ export type Problem = {
 }
 
 /** Stop: the configuration, or a secret it refers to, has mistakes. The message lists all of them, one on each line. */
-export class ConfigError extends OurError {
-  override name = 'ConfigError' as const
-  readonly code = 'config'
+export class ConfigError extends errorOf('ConfigError', 'config') {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[], options?: ErrorOptions) {
@@ -48,145 +65,73 @@ function describeProblem({ file, line, column, path, message }: Problem): string
 }
 
 /** Stop: an argument of the command does not exist or makes no sense, such as an unknown organization. */
-export class UsageError extends OurError {
-  override name = 'UsageError' as const
-  readonly code = 'usage'
-}
+export class UsageError extends errorOf('UsageError', 'usage') {}
 
-/** Why the service refused: 401, 403, 404, and 400 or 422 for a request it will never accept. */
-type RefusalCode = 'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'
-
-/** Stop this organization and keep its data: the service refused, and would refuse a retry. */
-export class SourceRefused extends WithCode<RefusalCode> {
+/** Stop this organization and keep its data: the service refused (401, 403, 404, 400, 422), and would refuse a retry. */
+export class SourceRefused extends OurError<'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'> {
   override name = 'SourceRefused' as const
-  readonly status: number
-
-  constructor(message: string, details: { code: RefusalCode; status: number }, options?: ErrorOptions) {
-    super(message, details, options)
-    this.status = details.status
-  }
 }
 
 /** The service asked us to slow down. Wait `waitMs`, then ask again. */
-export class RateLimited extends OurError {
+export class RateLimited extends OurError<'rate-limited'> {
   override name = 'RateLimited' as const
-  readonly code = 'rate-limited'
-  /** Milliseconds to wait before the next request; undefined when the service named no time. */
-  readonly waitMs: number | undefined
 
-  constructor(message: string, details: { waitMs?: number | undefined }, options?: ErrorOptions) {
-    super(message, options)
-    this.waitMs = details.waitMs
+  constructor(message: string, { waitMs }: { waitMs?: number | undefined }) {
+    super(message, { code: 'rate-limited', status: 429, waitMs })
   }
 }
-
-/** The codes of a service that could not be reached, or could not answer. */
-type UnavailableCode = 'network' | 'tls' | 'server-error'
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
-export class SourceUnavailable extends WithCode<UnavailableCode> {
+export class SourceUnavailable extends OurError<'network' | 'tls' | 'server-error'> {
   override name = 'SourceUnavailable' as const
-  /** The HTTP status, if there was an answer. */
-  readonly status: number | undefined
-  /** Milliseconds the service asked to wait (Retry-After of a 503); undefined if it named no time. */
-  readonly waitMs: number | undefined
-
-  constructor(
-    message: string,
-    details: { code: UnavailableCode; status?: number | undefined; waitMs?: number | undefined },
-    options?: ErrorOptions,
-  ) {
-    super(message, details, options)
-    this.status = details.status
-    this.waitMs = details.waitMs
-  }
 }
 
-/** The codes of an answer that cannot be trusted. */
-type ContractCode =
-  | 'bad-answer'
-  | 'not-utf8'
-  | 'too-large'
-  | 'page-mismatch'
-  | 'repeated-page'
-  | 'page-cap'
-  | 'cached-answer'
-  | 'tenant-mixup'
-
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
-export class ContractBroken extends WithCode<ContractCode> {
+export class ContractBroken extends OurError<WindowFault | 'bad-answer' | 'not-utf8' | 'page-cap' | 'tenant-mixup'> {
   override name = 'ContractBroken' as const
 }
 
-/** The classes of faults.ts, and two that only a mirror has. */
-export type MirrorCode =
-  | 'full'
-  | 'busy'
-  | 'denied'
-  | 'damaged'
-  | 'missing'
-  | 'foreign'
-  | 'gone'
-  | 'version'
-  | 'replaced'
+type WindowFault = Exclude<WindowFailure, 'hole' | 'size-refused'>
 
 /** Stop: the mirror, a file or on a server, cannot be used as it is. Nothing was written. */
-export class MirrorUnusable extends WithCode<MirrorCode> {
+export class MirrorUnusable extends OurError<Fault | 'version' | 'replaced'> {
   override name = 'MirrorUnusable' as const
 }
 
-/** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
-export class OrganizationLeased extends OurError {
-  override name = 'OrganizationLeased' as const
-  readonly code = 'leased'
-}
-
-/** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
-export class QueueUnavailable extends OurError {
-  override name = 'QueueUnavailable' as const
-  readonly code = 'queue'
-}
+/** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
+export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
 
 /**
  * Try again later: a copy for readers, an export or a backup could not be made. The mirror is untouched, and what was there before stays as
  * it was.
  */
-export class CopyFailed extends WithCode<'full' | 'busy' | 'gone' | 'unhidden'> {
+export class CopyFailed extends OurError<'full' | 'busy' | 'gone' | 'unhidden'> {
   override name = 'CopyFailed' as const
 }
+
+/** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
+export class OrganizationLeased extends errorOf('OrganizationLeased', 'leased') {}
+
+/** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
+export class QueueUnavailable extends errorOf('QueueUnavailable', 'queue') {}
 
 /**
  * The numbers of a page or a run do not add up, so the transaction was rolled back. Something added to the mirror keeps rows from being
  * written, or this program has a defect.
  */
-export class AccountingBroken extends OurError {
-  override name = 'AccountingBroken' as const
-  readonly code = 'accounting'
-}
+export class AccountingBroken extends errorOf('AccountingBroken', 'accounting') {}
 
 /** The run was asked to stop. The current page was finished and saved. */
-export class Interrupted extends OurError {
-  override name = 'Interrupted' as const
-  readonly code = 'interrupted'
-}
+export class Interrupted extends errorOf('Interrupted', 'interrupted') {}
 
 /** A person cancelled the run. Its current pages were saved, and the next run continues from there. */
-export class Cancelled extends OurError {
-  override name = 'Cancelled' as const
-  readonly code = 'cancelled'
-}
+export class Cancelled extends errorOf('Cancelled', 'cancelled') {}
 
 /** The run took as long as one may, six hours. The rows it read are saved, and the next run continues from there. */
-export class MaxRunReached extends OurError {
-  override name = 'MaxRunReached' as const
-  readonly code = 'max-run'
-}
+export class MaxRunReached extends errorOf('MaxRunReached', 'max-run') {}
 
 /** The organization is paused: no run of it was started. */
-export class OrganizationPaused extends OurError {
-  override name = 'OrganizationPaused' as const
-  readonly code = 'paused'
-}
+export class OrganizationPaused extends errorOf('OrganizationPaused', 'paused') {}
 
 /**
  * The error of a run in another process, from the code and message in its report. It is handled like the original, but has no
@@ -196,7 +141,7 @@ export function reportedError({ code, message }: { code: string; message: string
   return isErrorCode(code) ? new ReportedError(message, { code }) : new Error(message)
 }
 
-class ReportedError extends WithCode<ErrorCode> {
+class ReportedError extends OurError {
   override name = 'ReportedError' as const
 }
 
@@ -217,9 +162,9 @@ export function factsOf(error: unknown): ErrorFacts {
   return factsOfCode(describeError(error).code)
 }
 
-/** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
-export function namedWaitMs(error: unknown): number | undefined {
-  return error instanceof RateLimited || error instanceof SourceUnavailable ? error.waitMs : undefined
+/** The status with which the service refused, and how many milliseconds it asked to wait; each undefined where it did not say. */
+export function refusalIn(error: unknown): { status: number | undefined; waitMs: number | undefined } {
+  return isOurs(error) ? error : { status: undefined, waitMs: undefined }
 }
 
 /** The failure of the requested window; undefined if the error concerns the whole service, so that the run has to end. */

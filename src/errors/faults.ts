@@ -1,8 +1,5 @@
 import { constants } from 'node:os'
-import { MirrorUnusable } from './errors.ts'
-
-/** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
-export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
+import { MirrorUnusable, type Fault } from './errors.ts'
 
 /** Where something failed: at a file, at what a sound file of ours holds, in PostgreSQL, or in a bucket. */
 export type Where = 'file' | 'contents' | 'postgres' | 'bucket'
@@ -136,7 +133,7 @@ export function noMirror(place: string): MirrorUnusable {
 
 /** The code that the system or a library gave an error, such as ENOENT; undefined for an error without one. */
 export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'code' in error)) return undefined
+  if (!(error instanceof Error && 'code' in error) || error.code === undefined) return undefined
   const code = String(error.code)
   return 'errno' in error && UNNAMED.test(code) ? (NAMES.get(-Number(error.errno)) ?? code) : code
 }

@@ -1,9 +1,9 @@
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
+import { brotliDecompress, type BrotliOptions, gunzip, type ZlibOptions } from 'node:zlib'
 import type { Agent, Dispatcher } from 'undici'
 // The agent by itself: the index of undici loads 77 files more, for fetch, caches, mocks and web sockets.
 import UndiciAgent from 'undici/lib/dispatcher/agent.js'
-import { ContractBroken, SourceUnavailable, UsageError } from '../errors/errors.ts'
+import { ContractBroken, describeError, SourceUnavailable } from '../errors/errors.ts'
 import { codeOf, tlsFailure } from '../errors/faults.ts'
 import { inTurn, type Room } from './byte-budget.ts'
 
@@ -114,7 +114,7 @@ const FIXED_HEADERS = {
   Accept: 'application/json',
   'Content-Type': 'application/json',
   // Only encodings that can be decompressed within a bound.
-  'Accept-Encoding': 'gzip, deflate, br',
+  'Accept-Encoding': 'gzip, br',
   'Cache-Control': 'no-cache',
 }
 
@@ -280,20 +280,9 @@ async function decompressed(bytes: Buffer, encoding: string | undefined): Promis
 /** Some services write the name of their character set where an encoding belongs. */
 const NO_ENCODINGS: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8'])
 
-type Decompress = (bytes: Buffer, limit: { maxOutputLength: number }) => Promise<Buffer>
-
-const inflateZlib: Decompress = promisify(inflate)
-const inflateBare: Decompress = promisify(inflateRaw)
-
-const DECOMPRESS: ReadonlyMap<string, Decompress> = new Map<string, Decompress>([
-  ['gzip', promisify(gunzip)],
-  ['x-gzip', promisify(gunzip)],
-  ['br', promisify(brotliDecompress)],
-  // "deflate" means the zlib format, and some servers send the bare one. The low bits of the first byte show which it is.
-  [
-    'deflate',
-    (bytes, limit) => (((bytes[0] ?? 0) & 0x0f) === 8 ? inflateZlib(bytes, limit) : inflateBare(bytes, limit)),
-  ],
+const DECOMPRESS = new Map([
+  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
+  ['br', promisify<Buffer, BrotliOptions, Buffer>(brotliDecompress)],
 ])
 
 function tooLarge(place: string): ContractBroken {
@@ -305,45 +294,27 @@ function tooLarge(place: string): ContractBroken {
 class TimedOut extends Error {}
 
 /** What a request that got no answer means, with the original error as its cause. */
-export function unreachable(
-  error: unknown,
-  { place, timeoutMs }: { place: string; timeoutMs: number },
-): SourceUnavailable | UsageError {
-  const errors = errorsIn(error)
-  const codes = errors.flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
+function unreachable(error: unknown, { place, timeoutMs }: { place: string; timeoutMs: number }): SourceUnavailable {
   const fail = (code: 'network' | 'tls', what: string): SourceUnavailable =>
     new SourceUnavailable(`${place}: ${what}`, { code }, { cause: error })
-
-  if (errors.some((each) => each instanceof TimedOut))
+  if (error instanceof TimedOut)
     return fail('network', `no complete answer within ${timeoutMs / 1000} s. Ask again later, or raise requestTimeout.`)
-  if (codes.includes('UND_ERR_INVALID_ARG')) {
-    return new UsageError(
-      `${place}: a header cannot be sent. Check the API key for line breaks and letters outside ASCII.`,
-    )
-  }
-  if (codes.some((code) => NO_TLS.test(code)))
-    return fail(
-      'tls',
-      'this port answers without TLS, as a plain http port does. Check the port in baseUrl; https has one of its own, usually 443.',
-    )
-  for (const { code, message } of errors) {
-    const failure = typeof code === 'string' ? tlsFailure(code, message) : undefined
-    if (failure !== undefined) return fail('tls', `${failure.what} (${String(code)}). ${failure.fix}`)
-  }
-  const known = NO_ANSWER.find(([pattern]) => codes.some((code) => pattern.test(code)))
-  if (known !== undefined) return fail('network', known[1])
-  if (errors.some(isNoHttp)) {
-    const code = codes[0] ?? errors.find(isNoHttp)?.message
-    return fail('network', `the answer is not valid HTTP (${code}). ${LOOK}`)
-  }
-  const named = codes[0] === undefined ? '' : ` (${codes[0]})`
-  return fail('network', `the connection broke before the answer was complete${named}. Ask again later.`)
+  const { message } = describeError(error)
+  const said = codeOf(error) ?? message
+  if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/.test(said))
+    return fail('tls', 'this port answers without TLS, as a plain http port does. Check the port in baseUrl.')
+  const failure = tlsFailure(said, message)
+  if (failure !== undefined) return fail('tls', `${failure.what} (${said}). ${failure.fix}`)
+  const [, what = 'the connection broke before the answer was complete (SAID). Ask again later.'] =
+    NO_ANSWER.find(([pattern]) => pattern.test(said)) ?? []
+  return fail(
+    'network',
+    what.replace('SAID', () => said),
+  )
 }
 
-const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/
-
-/** The first that fits holds. */
-const NO_ANSWER: readonly [code: RegExp, what: string][] = [
+/** What is said of an error without an answer, by its code, or by its message where it has none. */
+const NO_ANSWER: readonly [said: RegExp, what: string][] = [
   [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'could not connect in time. Ask again later.'],
   [/^ENOTFOUND$/, 'the host is not known. Check baseUrl and the name service.'],
   [/^EAI_AGAIN$/, 'the name service does not answer. Ask again later.'],
@@ -353,21 +324,9 @@ const NO_ANSWER: readonly [code: RegExp, what: string][] = [
     'this machine lets the program open no more files and connections. Raise the limit (ulimit -n, LimitNOFILE of a systemd unit), ' +
       'or lower concurrency or jobs.concurrency.',
   ],
+  // The parser reports the end of a connection as well.
+  [
+    /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$|Response does not match (?!.*Invalid EOF))/,
+    'the answer is not valid HTTP (SAID). Check the address and the port in baseUrl, and any proxy in between.',
+  ],
 ]
-
-const LOOK = 'Check the address and the port in baseUrl, and any proxy in between.'
-
-/** Whether an answer came that cannot be read as HTTP. The parser often gives no code, and reports the end of a connection as well. */
-function isNoHttp({ name, code, message }: Coded): boolean {
-  if (name === 'HTTPParserError') return !message.includes('Invalid EOF state')
-  return /^(HPE_|ERR_ASSERTION$|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$)/.test(String(code))
-}
-
-type Coded = Error & { code?: unknown }
-
-/** An error, the errors it aggregates, and its causes. */
-function errorsIn(error: unknown, depth = 0): Coded[] {
-  if (!(error instanceof Error) || depth > 4) return []
-  const gathered = error instanceof AggregateError ? error.errors : []
-  return [error, ...[...gathered, error.cause].flatMap((inner) => errorsIn(inner, depth + 1))]
-}

@@ -1,5 +1,5 @@
 import { backoffMs } from '../time/durations.ts'
-import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
+import { factsOf, RateLimited, refusalIn } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { SHORTEST_PAUSE_MS } from './retry-after.ts'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
@@ -101,13 +101,13 @@ export class Retry {
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
       this.#refusedSinceMs ??= monotonicMs()
       if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
-      await this.#waits.wait(waitMs, { reason: 'rate-limited', status: statusOf(refusal), attempt }, signal)
+      await this.#waits.wait(waitMs, { reason: 'rate-limited', status: refusalIn(refusal).status, attempt }, signal)
     }
   }
 
   async #waitOutFailure(failure: unknown, waitMs: number, attempt: number, signal: AbortSignal): Promise<void> {
     if (this.#exceedsBudget(waitMs)) throw failure
-    await this.#waits.wait(waitMs, { reason: 'unavailable', status: statusOf(failure), attempt }, signal)
+    await this.#waits.wait(waitMs, { reason: 'unavailable', status: refusalIn(failure).status, attempt }, signal)
   }
 
   #exceedsBudget(waitMs: number): boolean {
@@ -130,14 +130,15 @@ function waitBeforeNext(
 ): number | undefined {
   const { askAgain } = factsOf(error)
   if (askAgain === 'never') return undefined
-  const mustWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
-  if (mustWait) return namedWaitMs(error) ?? Math.max(SHORTEST_PAUSE_MS, backoffMs(tries, random(), BACKOFF))
+  const { status, waitMs } = refusalIn(error)
+  if (askAgain === 'wait' || status === 503)
+    return waitMs ?? Math.max(SHORTEST_PAUSE_MS, backoffMs(tries, random(), BACKOFF))
   return tries < attempts ? backoffMs(tries, random(), BACKOFF) : undefined
 }
 
 /** Whether a refusal names this wait, and not a shorter one that another request has extended since. */
 function names(refusal: unknown, waitMs: number): boolean {
-  return factsOf(refusal).askAgain === 'wait' && (namedWaitMs(refusal) ?? waitMs) >= waitMs - 1000
+  return factsOf(refusal).askAgain === 'wait' && (refusalIn(refusal).waitMs ?? waitMs) >= waitMs - 1000
 }
 
 /** For a request that was never sent, because the answer to another one asked to wait. */
@@ -150,12 +151,6 @@ function notSent(waitMs: number): RateLimited {
 }
 
 type WaitingFacts = Pick<WaitingEvent, 'reason' | 'status' | 'attempt'>
-
-/** The status with which the service refused; undefined where it did not answer, or where nothing was sent. */
-export function statusOf(refusal: unknown): number | undefined {
-  if (refusal instanceof RateLimited) return 429
-  return refusal instanceof SourceUnavailable ? refusal.status : undefined
-}
 
 /** Counts time once however many requests wait through it, and reports a wait once however many requests share it. */
 class Waits {

@@ -1,7 +1,6 @@
 import { readCredentials, readPrivacy } from '../config/credentials.ts'
 import type { Organization } from '../config/organization.ts'
 import { factsOf } from '../errors/errors.ts'
-import { sleep } from '../machine/timers.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
@@ -72,8 +71,7 @@ async function runOnce(
   credentials: FoundCredentials,
   settings: RunSettings,
 ): Promise<Outcome> {
-  const { now, signal } = settings
-  const privacy = await readPrivacy(organization, { now, sleep, signal }).catch((error: unknown) => ({ error }))
+  const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
   const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
   try {
     const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })

@@ -1,4 +1,3 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readCredentials, readPrivacy } from '../../src/config/credentials.ts'
@@ -101,44 +100,16 @@ function organizationWith(privacy: Organization['privacy']): Pick<Organization, 
   return { id: 'acme', privacy }
 }
 
-/** A day after the files of these tests were written. */
-const AT_REST = {
-  now: () => Date.now() + 86_400_000,
-  sleep: async () => expect.unreachable('no file was written a moment ago'),
-  signal: new AbortController().signal,
-}
-
-test.each([
-  ['is whole', (file: string) => readFileSync(file, 'utf8'), /^is read$/],
-  ['was written in part', () => `${PRIVACY_KEY}${PRIVACY_KEY}\n`, /was changed while it was read: wait until/],
-])('a key file that was written a moment ago, and %s, is read again after a rest', async (_, later, said) => {
-  const file = join(await aFolder({ key: `${PRIVACY_KEY}\n` }), 'key')
-  const rests: number[] = []
-  const sleep = async (ms: number) => {
-    rests.push(ms)
-    writeFileSync(file, later(file))
-  }
-  const { mtimeMs } = statSync(file)
-  const reading = readPrivacy(
-    organizationWith({ drop: [], hash: ['phone'], key: { file } }),
-    { ...AT_REST, now: () => mtimeMs + 10, sleep },
-    {},
-  )
-
-  expect(await reading.then(() => 'is read', String)).toMatch(said)
-  expect(rests).toEqual([1000])
-})
-
 test('the key comes from a file or the environment, and shows in no message', async () => {
   const file = join(await aFolder({ key: `${PRIVACY_KEY}\n`, empty: '\n', short: 'hunter2-made-up' }), 'key')
   const hashed = (key: { env: string } | { file: string }) => organizationWith({ drop: [], hash: ['phone'], key })
-  const fromFile = await readPrivacy(hashed({ file }), AT_REST, {})
-  const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }), AT_REST, { PRIVACY_KEY: PRIVACY_KEY })
+  const fromFile = await readPrivacy(hashed({ file }), {})
+  const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }), { PRIVACY_KEY: PRIVACY_KEY })
   expect(fromFile.hashOf('x')).toBe(fromEnvironment.hashOf('x'))
   expect(JSON.stringify(fromFile)).not.toContain(PRIVACY_KEY)
 
   const what = '(the privacy key of organization acme)'
-  const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) }), AT_REST, {}))
+  const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) }), {}))
   expect(await linesFor('absent')).toEqual([expect.stringContaining(`${what} does not exist: create it`)])
   expect(await linesFor('empty')).toEqual([expect.stringContaining(`${what} is empty`)])
   expect(await linesFor('short')).toEqual([

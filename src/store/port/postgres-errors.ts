@@ -1,5 +1,5 @@
-import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
-import { connectionsTaken, type Fault, mirrorFault, tlsFailure } from '../../errors/faults.ts'
+import { type Fault, isOurs, MirrorUnusable } from '../../errors/errors.ts'
+import { connectionsTaken, mirrorFault, tlsFailure } from '../../errors/faults.ts'
 import { NUMBERED } from '../schema/schema.ts'
 import { unreadableIn } from './sql.ts'
 import { CONNECTIONS } from './postgres-connections.ts'
