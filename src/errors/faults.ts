@@ -133,8 +133,8 @@ export function noMirror(place: string): MirrorUnusable {
 
 /** The code that the system or a library gave an error, such as ENOENT; undefined for an error without one. */
 export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'code' in error) || error.code === undefined) return undefined
-  const code = String(error.code)
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return undefined
+  const { code } = error
   return 'errno' in error && UNNAMED.test(code) ? (NAMES.get(-Number(error.errno)) ?? code) : code
 }
 
