@@ -37,37 +37,39 @@ export async function carryInto(path: string, replaced: Connection | undefined, 
     // Nothing of a mirror of another version, or without all of its tables, can be carried over.
     const from = replaced !== undefined && isWhole(replaced) ? replaced : undefined
     const feed = carryFeed(from, restored, nowMs)
-    const forgotten = await carryForgotten(from, restored)
+    const { forgotten, unrecognized } = from === undefined ? NOTHING : await carryForgotten(from, restored)
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if ((forgotten.forgotten ?? 0) > 0 && !purge(restored)) {
+    if (forgotten !== undefined && forgotten > 0 && !purge(restored)) {
       const said = 'what is left of forgotten customers could not be erased. Nothing was restored'
       throw mirrorFault(path, { fault: 'full', said })
     }
     const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
     const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
-    return { ...feed, ...forgotten, customers, organizations }
+    return { ...feed, forgotten, unrecognized, customers, organizations }
   } finally {
     restored.close()
   }
 }
+
+const NOTHING = { forgotten: undefined, unrecognized: 0 }
 
 /**
  * Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember them, so numbers go on from the
  * time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
  */
 function carryFeed(from: Connection | undefined, to: Connection, nowMs: number) {
-  const restored = mirroredIn(to)
-  const known = from === undefined ? restored : mirroredIn(from)
+  const before = from ?? to
+  const [restored, known] = [mirroredIn(to), mirroredIn(before)]
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  const given = (table: string) => Math.max(lastNumber(to, table), from === undefined ? 0 : lastNumber(from, table))
-  const [then, now] = [stateOf(to), from === undefined ? undefined : stateOf(from)]
-  const isBehind = given('changes') > lastNumber(to, 'changes') || (now?.stamp ?? '') > (then?.stamp ?? '')
+  const given = (table: string) => Math.max(lastNumber(to, table), lastNumber(before, table))
+  const [then, now] = [stateOf(to), stateOf(before)]
   // Every mirror makes a key for itself, which its backups have too.
-  const isAnother = from === undefined || now?.key !== then?.key
+  const isAnother = from === undefined || now.key !== then.key
+  const isBehind = given('changes') > lastNumber(to, 'changes') || now.stamp > then.stamp
   // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
-  const feedGoesBack = isBehind || isAnother || onlyInBackup.length > 0
-  const numbers: Readonly<Record<string, number>> = {
+  const feedGoesBack = isAnother || isBehind || onlyInBackup.length > 0
+  const numbers = {
     // A reader who has read all of the replaced feed has read less than one number more.
     changes: Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0),
     runs: Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0),
@@ -77,55 +79,50 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number) 
     to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
     to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
   }
-  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(now?.stamp ?? '')
-  if (feedGoesBack) {
-    // Readers of an organization that came after the backup have rows of it, too.
-    const came = known.filter((id) => from !== undefined && nameInBackup(from, to, id) === id)
+  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(now.stamp)
+  // Readers of an organization that came after the backup have rows of it, too.
+  const came = known.filter((organization) => nameInBackup(before, to, organization) === organization)
+  if (feedGoesBack)
     to.prepare(
       `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
        ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
-    ).run(numbers['changes'], JSON.stringify([...restored, ...came]))
-  }
+    ).run(numbers.changes, JSON.stringify([...restored, ...came]))
   return { feedGoesBack, onlyInBackup }
 }
 
-function stateOf(db: Connection) {
-  const state = 'SELECT hex(key) AS key, updated_at AS stamp FROM last_update LEFT JOIN fingerprint_key'
-  return db.prepare<[], { key: string | null; stamp: string }>(state).get()
+function stateOf(db: Connection): { key: string; stamp: string } {
+  const state = `SELECT coalesce(hex(key), '') AS key, updated_at AS stamp FROM last_update LEFT JOIN fingerprint_key`
+  return db.prepare<[], { key: string; stamp: string }>(state).get() ?? { key: '', stamp: '' }
 }
 
 /** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
-async function carryForgotten(from: Connection | undefined, to: Connection) {
-  if (from === undefined) return { forgotten: undefined, unrecognized: 0 }
-  const keys = 'SELECT organization, key FROM forgotten_keys'
-  const keysIn = (db: Connection) => db.prepare<[], { organization: string; key: Buffer }>(keys).all()
-  const rows = 'SELECT hash, forgotten_at FROM forgotten WHERE organization = ?'
-  const forgottenIn = (db: Connection, organization: string) =>
-    db.prepare<[string], { hash: string; forgotten_at: string }>(rows).all(organization)
-  const add = to.prepare(
-    'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  )
+async function carryForgotten(from: Connection, to: Connection) {
   const carried = { forgotten: 0, unrecognized: 0 }
-  for (const { organization, key } of keysIn(from)) {
+  const keys = from.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys')
+  const hashes = from.prepare<[string], { hash: string; at: string }>(
+    'SELECT hash, forgotten_at AS at FROM forgotten WHERE organization = ?',
+  )
+  for (const { organization, key } of keys.all()) {
     const name = nameInBackup(from, to, organization)
-    const ofBackup = keysIn(to).find((one) => one.organization === name)?.key
-    if (ofBackup === undefined)
-      to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(name, key)
-    const isSameKey = ofBackup?.equals(key) ?? true
-    const there = new Set(isSameKey ? forgottenIn(to, name).map(({ hash }) => hash) : [])
-    const fresh = forgottenIn(from, organization).filter(({ hash }) => !there.has(hash))
-    const known = fresh.length === 0 ? new Map<string, string>() : idsByHash(to, name, key)
-    for (const { hash, forgotten_at } of fresh) {
+    to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, key)
+    const ownKey = to
+      .prepare<[string], Buffer>('SELECT key FROM forgotten_keys WHERE organization = ?')
+      .pluck()
+      .get(name)
+    const known = idsByHash(to, name, key)
+    for (const { hash, at } of hashes.all(organization)) {
       const id = known.get(hash)
       // A hash under the key of a mirror that was begun anew is of use only where the backup shows whose it is.
-      carried[isSameKey || id !== undefined ? 'forgotten' : 'unrecognized'] += 1
+      const ownHash = ownKey === undefined || ownKey.equals(key) ? hash : id && idHash(ownKey)(id)
       if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
-      const ownHash = id === undefined || isSameKey ? hash : idHash(ofBackup ?? key)(id)
-      if (isSameKey || id !== undefined) add.run(name, ownHash, forgotten_at)
+      if (ownHash === undefined) carried.unrecognized += 1
+      else carried.forgotten += to.prepare(ADD).run(name, ownHash, at).changes
     }
   }
   return carried
 }
+
+const ADD = 'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
 function nameInBackup(from: Connection, to: Connection, organization: string): string {
@@ -146,10 +143,9 @@ function idsByHash(db: Connection, organization: string, key: Buffer): Map<strin
   const texts = db
     .prepare<[Record<string, string>], string>(
       `SELECT id FROM customers WHERE organization = @organization
-       UNION ALL SELECT id FROM changes WHERE organization = @organization
-       UNION ALL SELECT payload FROM rejects WHERE organization = @organization
-       UNION ALL SELECT record_id FROM rejects WHERE organization = @organization AND record_id IS NOT NULL
-       UNION ALL SELECT CAST(certificate AS TEXT) FROM runs WHERE organization = @organization AND certificate IS NOT NULL`,
+       UNION SELECT id FROM changes WHERE organization = @organization
+       UNION SELECT payload || ' ' || coalesce(record_id, '') FROM rejects WHERE organization = @organization
+       UNION SELECT coalesce(certificate, '') FROM runs WHERE organization = @organization`,
     )
     .pluck()
   const hashOf = idHash(key)

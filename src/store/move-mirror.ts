@@ -4,30 +4,16 @@ import { either, joined, quoted, sql, type Sql, text } from './port/sql.ts'
 import type { SqliteSession } from './port/sqlite-store.ts'
 import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
-import { NUMBERED, SERVER_COLUMNS, type TypedColumn } from './schema/schema.ts'
+import { NUMBERED, type Table, TABLES_OF_SERVER } from './schema/schema.ts'
 
-/** Every table that a mirror needs to go on as if nothing had happened, with its key. Rows come after those that they refer to. */
-const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
-  ['fingerprint_key', 'id'],
-  ['last_update', 'id'],
-  ['runs', 'id'],
-  ['customers', 'organization', 'id'],
-  ['changes', 'seq'],
-  ['rejects', 'reject_id'],
-  ['held_rows', 'organization', 'row_id'],
-  ['absences', 'organization', 'row_id'],
-  ['windows', 'run_id', 'start', 'size'],
-  ['lists', 'organization'],
-  ['edited_customers', 'edit'],
-  ['privacy_policies', 'organization'],
-  ['retired_organizations', 'organization'],
-  ['unfinished_forgets', 'organization'],
-  ['forgotten_keys', 'organization'],
-  ['forgotten', 'number'],
-  ['horizons', 'organization'],
-]
+/** What each mirror makes for itself, or needs no more. */
+const OWN: ReadonlySet<string> = new Set(['dictionary', 'leases', 'mirror_schema', 'commits'])
 
-export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)
+/** Every table that a mirror needs to go on as if nothing had happened. Rows come after those that they refer to. */
+export const MOVED_TABLES: readonly Table[] = TABLES_OF_SERVER.filter(({ name }) => !OWN.has(name)).map((table) =>
+  // By which a file finds them in order, too.
+  table.name === 'customers' ? { ...table, key: ['organization', 'id'] } : table,
+)
 
 /** Those that every mirror has one row in from the start. */
 const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'])
@@ -55,9 +41,7 @@ export type Copied = Record<string, number>
 export async function copyRows(copying: Copying): Promise<Copied> {
   const { from, to, tables, differing } = copying
   const copied: Copied = {}
-  const chosen = TABLES.filter(([name]) => tables?.includes(name) ?? true).map(([name, ...key]) => {
-    return { name, key, columns: SERVER_COLUMNS[name] ?? [] }
-  })
+  const chosen = MOVED_TABLES.filter(({ name }) => tables?.includes(name) ?? true)
   // Or a server would sort what is left of a table for each page.
   for (const session of [from, to])
     if ('query' in session) await session.query('SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off')
@@ -80,15 +64,6 @@ export async function copyRows(copying: Copying): Promise<Copied> {
   if (tables === undefined) await continueNumbers(from, to)
   return copied
 }
-
-/** A table that holds what a mirror without runs does not; undefined where there is none. */
-export async function heldTable(session: Session): Promise<string | undefined> {
-  for (const name of MOVED_TABLES.filter((each) => !OF_MIRROR.has(each)))
-    if ((await session.all(sql`SELECT 1 FROM ${text(name)} LIMIT 1`)).length > 0) return name
-  return undefined
-}
-
-type Table = { name: string; key: readonly string[]; columns: readonly TypedColumn[] }
 
 /** The rows of a table in the order of its key, some at a time. A server finds the next ones meanwhile. */
 async function* pagesOf(session: Session, table: Table, { organizations, signal }: Copying): AsyncGenerator<Row[]> {

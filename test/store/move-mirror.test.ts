@@ -30,7 +30,7 @@ test('every table and every column of both stores is moved, or known to be made 
     await aDatabase()
   ).read((session) => session.all<{ table: string; column: string }>(text(POSTGRES_COLUMNS)))
   for (const { table, column } of rows) inPostgres.set(table, [...(inPostgres.get(table) ?? []), column])
-  const moved = new Map(MOVED_TABLES.map((name) => [name, (COLUMNS[name] ?? []).toSorted()]))
+  const moved = new Map(MOVED_TABLES.map(({ name }) => [name, (COLUMNS[name] ?? []).toSorted()]))
 
   for (const stored of [columns, inPostgres]) {
     const own = [...stored].filter(([table]) => !NOT_MOVED.includes(table))
@@ -56,7 +56,7 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
     { organization: 'acme', min: 1, max: 73, count: 63 },
     { organization: 'globex', min: 61, max: 70, count: 10 },
   ])
-  for (const name of MOVED_TABLES) {
+  for (const { name } of MOVED_TABLES) {
     const numbers = ['row_id', 'row_ids', 'later_rows', 'pending_rows', 'next_row']
     const plain = (COLUMNS[name] ?? []).flatMap((column) => (numbers.includes(column) ? [] : [`"${column}"`]))
     const rows = `SELECT ${plain.join(', ')} FROM ${name} ORDER BY ${plain.join(', ')}`

@@ -35,28 +35,27 @@ export function namesIn(schema: string): string[] {
   return Array.from(schema.matchAll(/^CREATE (?:TABLE|VIEW|TRIGGER) (\w+)/gm), ([, name = '']) => name)
 }
 
-export type TypedColumn = { name: string; type: string }
+/** A table with the columns of its key, and all of them with their types. */
+export type Table = { name: string; key: readonly string[]; columns: readonly { name: string; type: string }[] }
 
-/** The columns of each table with their types. */
-function columnsIn(schema: string): Readonly<Record<string, readonly TypedColumn[]>> {
-  const found = Array.from(schema.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms), ([, table = '', body = '']) => {
-    const columns = Array.from(body.matchAll(/^ {2}"?([a-z]\w*)"? +(\w+)/gm), ([, name = '', type = '']) => ({
-      name,
-      type,
-    }))
-    return [table, columns] as const
+function tablesIn(schema: string): Table[] {
+  return Array.from(schema.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms), ([, table = '', body = '']) => {
+    const found = body.matchAll(/^ {2}"?([a-z]\w*)"? +(\w+)/gm)
+    const columns = Array.from(found, ([, name = '', type = '']) => ({ name, type }))
+    // The key of one column is the first.
+    const key = /^ {2}PRIMARY KEY \((.*)\)/m.exec(body)?.[1]?.split(', ')
+    return { name: table, key: key ?? columns.slice(0, 1).map(({ name }) => name), columns }
   })
-  return Object.fromEntries(found)
 }
 
-const IN_FILE = columnsIn(SQLITE_SCHEMA)
+const TABLES_OF_FILE = tablesIn(SQLITE_SCHEMA)
 
-/** Those of a server, where a column has a type of its own for truth, times and JSON. */
-export const SERVER_COLUMNS = columnsIn(POSTGRES_SCHEMA)
+/** Those of a server have the same columns, with types of their own for truth, times and JSON. */
+export const TABLES_OF_SERVER: readonly Table[] = tablesIn(POSTGRES_SCHEMA)
 
-/** The columns of each table of a file, by name; those of a server are the same. */
+/** The columns of each table, by name. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(IN_FILE).map(([table, columns]) => [table, columns.map(({ name }) => name)]),
+  TABLES_OF_FILE.map(({ name, columns }) => [name, columns.map((column) => column.name)]),
 )
 
 /** The columns that each table and each public view has to have. */
@@ -66,9 +65,10 @@ export const SHAPES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The columns of each table with times. */
-export const TIMES: readonly (readonly [table: string, columns: string[]])[] = Object.entries(IN_FILE)
-  .map(([table, columns]) => [table, columns.flatMap(({ name, type }) => (type === 'DATETIME' ? [name] : []))] as const)
-  .filter(([, columns]) => columns.length > 0)
+export const TIMES: readonly (readonly [table: string, columns: string[]])[] = TABLES_OF_FILE.map(
+  ({ name, columns }) =>
+    [name, columns.filter(({ type }) => type === 'DATETIME').map((column) => column.name)] as const,
+).filter(([, columns]) => columns.length > 0)
 
 /** Columns of which no number is given twice. */
 export const NUMBERED = [
