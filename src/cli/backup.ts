@@ -74,7 +74,6 @@ export function restoredText({
   customers,
   organizations,
   kept,
-  feedGoesBack,
   forgotten,
   unrecognized,
   onlyInBackup,
@@ -107,11 +106,10 @@ export function restoredText({
       `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the ` +
         'backup, do that again.',
     )
-  if (feedGoesBack)
-    lines.push(
-      'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
-        'or updated_at need a new copy of the customers.',
-    )
+  lines.push(
+    'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
+      'or updated_at need a new copy of the customers.',
+  )
   return `${lines.join('\n')}\n`
 }
 

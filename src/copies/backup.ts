@@ -6,7 +6,7 @@ import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
-import { connect, withoutFolder } from '../store/sqlite/connect.ts'
+import { connect } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
@@ -21,8 +21,6 @@ export type BackupPlan = {
   keep: number | undefined
 }
 
-export type Backup = { file: string; takenAt: string; bytes: number; customers: number; removed: string[] }
-
 /**
  * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
  * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
@@ -31,23 +29,17 @@ export type Backup = { file: string; takenAt: string; bytes: number; customers: 
 export async function makeBackup(
   { file, mirror, keep }: BackupPlan,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
-): Promise<Backup> {
+) {
   const source = openToRead(mirror)
   try {
-    // Published copies are read in the same way, and lack what a run needs.
-    if (!isMirror(source.db))
-      throw new MirrorUnusable(
-        `${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`,
-        { code: 'foreign' },
-      )
+    const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
+    if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
     const takenAt = sqlTime(nowMs)
     return await writeFor(file, async ({ path, place }) => {
-      const unsound = (what: string) => {
-        const said = `${what}. No backup was made, and those from before were left as they are`
-        return mirrorFault(mirror, { fault: 'damaged', said })
-      }
+      const kept = 'No backup was made, and those from before were left as they are.'
+      const unsound = (said: string) => mirrorFault(mirror, { fault: 'damaged', said }, { kept })
       const customers = await copyChecked(source, path, { signal, unsound, takenAt })
       const bytes = statSync(path).size
       const replaced = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
@@ -68,24 +60,24 @@ export async function makeBackup(
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
-type Checking = { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string }
-
 /**
  * Copies one state of a mirror into the file at `path`, while runs go on writing: within one read transaction, because SQLite would
  * otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in the mirror
  * alone, are deleted there, and one with `takenAt` is marked as a backup. Returns how many customers it has. Throws what `unsound` returns
  * for a damaged one, and Interrupted after an abort.
  */
-export async function copyChecked(source: OpenedToRead, path: string, { signal, unsound, takenAt }: Checking) {
+export async function copyChecked(
+  source: OpenedToRead,
+  path: string,
+  { signal, unsound, takenAt }: { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string },
+) {
   const progress = () => {
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
     return PAGES_AT_ONCE
   }
   source.db.exec('BEGIN')
   try {
-    await source.db.backup(path, { progress }).catch((error: unknown) => {
-      throw withoutFolder(error)
-    })
+    await source.db.backup(path, { progress })
     source.requireUnchanged()
     const copy = connect(path, { fileMustExist: true })
     try {

@@ -9,25 +9,11 @@ import { numberIn } from './open-to-read.ts'
 import { mirroredIn } from './organizations.ts'
 import { lastNumber } from './selection.ts'
 
-export type CarriedOver = {
-  /** Whether readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
-  feedGoesBack: boolean
-  /** How many customers were not yet forgotten in the backup and stay so; undefined where there is no replaced mirror that can be read. */
-  forgotten: number | undefined
-  /** How many were forgotten in the replaced mirror under another key, so that the restored one may not recognize them. */
-  unrecognized: number
-  /** Organizations that the replaced mirror does not have: they were renamed or forgotten after the backup. */
-  onlyInBackup: string[]
-  /** In the restored mirror. */
-  customers: number
-  organizations: number
-}
-
 /**
  * Takes from the mirror that is about to be replaced, where it can be read, what must not go back in time: the numbers of changes and runs,
  * the greatest `updated_at`, and who is forgotten. It goes into the copy of the backup at `path`; nothing is left there of the forgotten.
  */
-export async function carryInto(path: string, replaced: Connection | undefined, nowMs: number): Promise<CarriedOver> {
+export async function carryInto(path: string, replaced: Connection | undefined, nowMs: number) {
   const restored = openDatabase(path, 'write')
   try {
     restored.pragma('journal_mode = DELETE')
@@ -36,66 +22,61 @@ export async function carryInto(path: string, replaced: Connection | undefined, 
     restored.exec('BEGIN')
     // Nothing of a mirror of another version, or without all of its tables, can be carried over.
     const from = replaced !== undefined && isWhole(replaced) ? replaced : undefined
-    const feed = carryFeed(from, restored, nowMs)
-    const { forgotten, unrecognized } = from === undefined ? NOTHING : await carryForgotten(from, restored)
+    const onlyInBackup = carryFeed(from, restored, nowMs)
+    const carried =
+      from === undefined ? { forgotten: undefined, unrecognized: 0 } : await carryForgotten(from, restored)
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if (forgotten !== undefined && forgotten > 0 && !purge(restored)) {
+    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) {
       const said = 'what is left of forgotten customers could not be erased. Nothing was restored'
       throw mirrorFault(path, { fault: 'full', said })
     }
     const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
     const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
-    return { ...feed, forgotten, unrecognized, customers, organizations }
+    return { ...carried, onlyInBackup, customers, organizations }
   } finally {
     restored.close()
   }
 }
 
-const NOTHING = { forgotten: undefined, unrecognized: 0 }
-
 /**
- * Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember them, so numbers go on from the
- * time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
+ * Goes on with the numbers that were given out, and has every reader of the feed begin with a new copy. Nothing shows which numbers a mirror
+ * gave out that is lost or was begun anew; readers remember them, so numbers go on from the time then, of which no mirror has had as many:
+ * milliseconds for changes, seconds for runs. Returns the organizations that the replaced mirror does not have.
  */
-function carryFeed(from: Connection | undefined, to: Connection, nowMs: number) {
+function carryFeed(from: Connection | undefined, to: Connection, nowMs: number): string[] {
   const before = from ?? to
   const [restored, known] = [mirroredIn(to), mirroredIn(before)]
-  const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  const given = (table: string) => Math.max(lastNumber(to, table), lastNumber(before, table))
-  const [then, now] = [stateOf(to), stateOf(before)]
+  const textIn = (db: Connection, statement: string) => db.prepare<[], string>(statement).pluck().get()
   // Every mirror makes a key for itself, which its backups have too.
-  const isAnother = from === undefined || now.key !== then.key
-  const isBehind = given('changes') > lastNumber(to, 'changes') || now.stamp > then.stamp
-  // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
-  const feedGoesBack = isAnother || isBehind || onlyInBackup.length > 0
+  const key = 'SELECT hex(key) FROM fingerprint_key'
+  const isSame = from !== undefined && textIn(from, key) === textIn(to, key)
+  const given = (table: string) => Math.max(lastNumber(to, table), lastNumber(before, table))
   const numbers = {
     // A reader who has read all of the replaced feed has read less than one number more.
-    changes: Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0),
-    runs: Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0),
+    changes: Math.max(given('changes') + 1, isSame ? 0 : nowMs),
+    runs: Math.max(given('runs'), isSame ? 0 : Math.floor(nowMs / 1000)),
     forgotten: given('forgotten'),
   }
   for (const [table, seq] of Object.entries(numbers)) {
     to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
     to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
   }
-  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(now.stamp)
+  const stamp = textIn(before, 'SELECT updated_at FROM last_update')
+  to.prepare('UPDATE last_update SET updated_at = max(updated_at, coalesce(?, updated_at))').run(stamp)
   // Readers of an organization that came after the backup have rows of it, too.
   const came = known.filter((organization) => nameInBackup(before, to, organization) === organization)
-  if (feedGoesBack)
-    to.prepare(
-      `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
-       ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
-    ).run(numbers.changes, JSON.stringify([...restored, ...came]))
-  return { feedGoesBack, onlyInBackup }
+  to.prepare(
+    `INSERT INTO horizons (organization, feed_seq) SELECT DISTINCT value, ? FROM json_each(?) WHERE true
+     ON CONFLICT DO UPDATE SET feed_seq = excluded.feed_seq`,
+  ).run(numbers.changes, JSON.stringify([...restored, ...came]))
+  return restored.filter((organization) => !known.includes(organization))
 }
 
-function stateOf(db: Connection): { key: string; stamp: string } {
-  const state = `SELECT coalesce(hex(key), '') AS key, updated_at AS stamp FROM last_update LEFT JOIN fingerprint_key`
-  return db.prepare<[], { key: string; stamp: string }>(state).get() ?? { key: '', stamp: '' }
-}
-
-/** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
+/**
+ * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns how many were not yet forgotten in
+ * the backup, and how many were forgotten under another key, so that the restored mirror may not recognize them.
+ */
 async function carryForgotten(from: Connection, to: Connection) {
   const carried = { forgotten: 0, unrecognized: 0 }
   const keys = from.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys')

@@ -178,7 +178,7 @@ export async function backup(it: World): Promise<string> {
 export async function restoreOne(it: World): Promise<string> {
   const chosen = it.pick(it.backups)
   if (chosen === undefined) return 'no backup yet'
-  const { feedGoesBack, kept, forgotten: again } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
+  const { kept, forgotten: again } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
   if (kept !== undefined) rmSync(kept)
   const before = [...it.model].map(([name, { service, held }]) => ({
     name,
@@ -202,8 +202,8 @@ export async function restoreOne(it: World): Promise<string> {
       restored?.absent.delete(n)
     }
   }
-  if (feedGoesBack) it.followers = []
-  return `restore ${it.backups.indexOf(chosen) + 1}: ${feedGoesBack}, ${again} forgotten`
+  it.followers = []
+  return `restore ${it.backups.indexOf(chosen) + 1}: ${again} forgotten`
 }
 
 function isCarried(it: World, name: string, least: number): boolean {

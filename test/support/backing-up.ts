@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import { backupCommand } from '../../src/cli/backup.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { type Backup, type BackupPlan, makeBackup } from '../../src/copies/backup.ts'
+import { type BackupPlan, makeBackup } from '../../src/copies/backup.ts'
 import { type Restored, restoreMirror, type RestorePlan } from '../../src/copies/restore.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { night } from '../store/nights.ts'
@@ -23,7 +23,7 @@ type Settings = { nowMs?: number; signal?: AbortSignal }
 export async function backUp(
   mirror: string,
   { nowMs = START_MS, signal = new AbortController().signal, ...plan }: Partial<BackupPlan> & Settings = {},
-): Promise<Backup> {
+) {
   const file = plan.file ?? join(temporaryFolder(), 'backups', 'customers.db')
   return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal })
 }

@@ -19,7 +19,7 @@ export function connect(file: string, options: Database.Options = {}): Database.
 }
 
 /** The error of SQLite for a folder that the driver did not find; any other error unchanged. */
-export function withoutFolder(error: unknown): unknown {
+function withoutFolder(error: unknown): unknown {
   const isOfDriver = error instanceof TypeError && error.message.endsWith('because the directory does not exist')
   return isOfDriver ? new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN') : error
 }

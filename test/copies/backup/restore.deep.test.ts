@@ -59,14 +59,14 @@ describe('a restore', () => {
   })
 })
 
-test('while another restore is under way, the second one is refused', async () => {
+test('while another process writes it at the moment, the second one is refused', async () => {
   const { mirror, backup } = await aBackup()
   const first = lockPlace(mirror)
   const second = restore(backup, mirror)
 
   await expect(second).rejects.toMatchObject({
     code: 'busy',
-    message: expect.stringMatching(/another restore is under way/),
+    message: expect.stringMatching(/another process writes it at the moment/),
   })
   first.release()
   expect(namesBeside(mirror)).toEqual(['customers.db'])
