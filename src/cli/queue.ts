@@ -1,3 +1,4 @@
+import { chooseIds } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
@@ -7,10 +8,11 @@ import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoOf, isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument } from './command.ts'
+import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
 import { type Io, type Screen, screenOf } from './io.ts'
 import { configOption, moment, say, second } from './output/say.ts'
 import { renderTable } from './output/table.ts'
+import { pauseAsJson, pausedLines } from './status.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -130,8 +132,12 @@ export function pauseCommand(io: Io) {
       const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
-      const { config, organizations, queue } = await chosen(ids, file)
-      for (const { name, before, now } of await queue.pauseOrganizations(config, organizations, { nowMs, untilMs })) {
+      const config = await namedConfig(file)
+      const { pauseOrganizations } = await import('../../jobs/commands/listed-queue.ts')
+      for (const { name, before, now } of await pauseOrganizations(config, chooseIds(config, ids), {
+        nowMs,
+        untilMs,
+      })) {
         const already = before && `already, since ${moment(before.sinceMs)}; now `
         say(io.stdout, `${subject(name)} paused ${already ?? ''}${untilWords(now?.untilMs)}\n`)
       }
@@ -153,8 +159,9 @@ export function resumeCommand(io: Io) {
   return command('resume', RESUME_EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
-      const { config, organizations, queue } = await chosen(ids, file)
-      const changed = await queue.resumeOrganizations(config, organizations, Date.now())
+      const config = await namedConfig(file)
+      const { resumeOrganizations } = await import('../../jobs/commands/listed-queue.ts')
+      const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
       const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
       if (named.length === 0) say(io.stdout, 'Nothing was paused.\n')
       for (const { name, before } of named) {
@@ -173,13 +180,6 @@ Examples:
       every pause, also those of single organizations
 `
 
-async function chosen(ids: readonly string[], file: string | undefined) {
-  const config = await namedConfig(file)
-  const { chooseIds } = await import('../config/organization.ts')
-  const organizations = chooseIds(config, ids)
-  return { config, organizations, queue: await import('../../jobs/commands/listed-queue.ts') }
-}
-
 function subject(name: string): string {
   return name === ALL ? 'all organizations:' : `${name}:`
 }
@@ -188,22 +188,59 @@ function untilWords(untilMs: number | undefined): string {
   return untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
 }
 
-/** A line for each paused organization, below a table of all. `config`: the file that the user named. */
-export function pausedLines(
-  lines: readonly { organization: string; paused: Pause | undefined }[],
-  config: string | undefined,
-): string {
-  return lines
-    .map(({ organization, paused }) => {
-      if (paused === undefined) return ''
-      const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-      const resume = `customer-mirror resume ${organization}${configOption(config)}`
-      return `${organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
+/** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
+export function scheduleCommand(io: Io) {
+  return command('schedule', SCHEDULE_EXAMPLES)
+    .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
+    .option(...JSON_OPTION)
+    .action(async ({ config: file, next, json }) => {
+      const config = await namedConfig(file)
+      const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
+      const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
+      show(io, json, {
+        document: { organizations: lines.map(scheduleAsJson) },
+        table: scheduleTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
+      })
     })
-    .join('')
 }
 
-/** The key `paused` of a JSON document. */
-export function pauseAsJson(paused: Pause | undefined) {
-  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
+type ScheduleLine = import('../../jobs/commands/list-schedule.ts').ScheduleLine
+
+function scheduleAsJson({ cron, timezone, paused, runs, between, ...same }: ScheduleLine) {
+  return {
+    ...{ ...same, cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) },
+    runs: runs.map(momentAsJson),
+    quick: between === undefined ? null : { cron: between.cron, runs: between.runs.map(momentAsJson) },
+  }
 }
+
+function momentAsJson({ atMs, ...same }: ScheduleLine['runs'][number]) {
+  return { at: isoTime(atMs), ...same }
+}
+
+function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefined): string {
+  /** The first of the rows has the cells of its organization. */
+  const rowsOf = (runs: ScheduleLine['runs'], timezone: string | undefined, first: readonly string[]) =>
+    runs.map(({ atMs, local, clocksChange }, index) => [
+      ...(index === 0 ? first : first.map(() => '')),
+      ...[local, moment(atMs), timezone ?? '–', clocksChange ? 'the clocks change on this day' : ''],
+    ])
+  const nights = lines.flatMap(({ organization, timezone, dueNow, paused, runs }) => {
+    const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
+    if (runs.length === 0) return [[organization, due, '–', '–', timezone ?? '–', '']]
+    return rowsOf(runs, timezone, [organization, due])
+  })
+  const quick = lines.flatMap(({ organization, timezone, between }) =>
+    rowsOf(between?.runs ?? [], timezone, [organization]),
+  )
+  const table = renderTable(['organization', 'due now', 'next runs', 'UTC', 'time zone', ''], nights, screen)
+  if (quick.length === 0) return table
+  return `${table}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
+}
+
+const SCHEDULE_EXAMPLES = `
+Examples:
+  $ customer-mirror schedule
+      the next five runs of each organization, in local time and in UTC; and apart from them the next five quick runs
+  $ customer-mirror schedule --next 30 --json
+`

@@ -1,10 +1,12 @@
-import { shownMirror } from '../address/mirror-address.ts'
-import type { Organization } from '../config/organization.ts'
+import { isSharedQueue, shownMirror } from '../address/mirror-address.ts'
+import { chooseIds } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
+import { processWords } from '../machine/process-name.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
-import { exitCodeOfRuns, oneExitCode } from './exit-code.ts'
+import type { LeasedRun } from '../model/report.ts'
+import { command, durationArgument, listHeldRemovals, listUnderway, namedConfig, withMirrorOf } from './command.ts'
+import { exitCodeOfRuns, type ExitCode, oneExitCode } from './exit-code.ts'
 import { type Io, type Screen, screenOf } from './io.ts'
 import { foundText, whatToDo } from './output/advice.ts'
 import { differentCustomers, runsTable } from './output/run-words.ts'
@@ -22,13 +24,11 @@ export function runCommand(io: Io) {
       if (timeoutMs !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
       const config = await namedConfig(file)
-      const { chooseOrganizations } = await import('../config/organization.ts')
-      const organizations = chooseOrganizations(config, ids)
-      if (wait) return waitForRuns({ config, file, organizations, timeoutMs, quick, now }, io)
-      const { requestRuns } = await import('../../jobs/commands/run-and-wait.ts')
-      const chosen = organizations.map(({ id }) => id)
       const options = { kind: quick ? ('quick' as const) : ('sync' as const), now, clock: Date.now }
-      const requested = await requestRuns(config, chosen, options, (each) => each)
+      const asked = { config, file, chosen: chooseIds(config, ids), options }
+      if (wait) return waitForRuns(asked, timeoutMs, io)
+      const { requestRuns } = await import('../../jobs/commands/run-and-wait.ts')
+      const requested = await requestRuns(config, asked.chosen, options, (each) => each)
       say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
       // A service said when to ask again, or the organization is paused.
       io.exitWith(requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0)
@@ -51,30 +51,27 @@ Examples:
       wait for the end, in a script
 `
 
+/** `file`: the configuration as the user named it. */
 type Asked = {
   config: Config
-  /** As the user named it. */
   file: string | undefined
-  organizations: readonly Organization[]
-  timeoutMs: number | undefined
-  quick: boolean
-  now?: true | undefined
+  chosen: readonly string[]
+  options: import('../../jobs/commands/run-and-wait.ts').RequestOptions
 }
 
 /** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
-async function waitForRuns({ config, file, organizations, timeoutMs, quick, now }: Asked, io: Io): Promise<void> {
-  const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
+async function waitForRuns({ config, file, chosen, options }: Asked, timeoutMs: number | undefined, io: Io) {
   const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
-  const ids = organizations.map(({ id }) => id)
-  const options = { kind: quick ? ('quick' as const) : ('sync' as const), now, clock: Date.now }
-  const waited = await runAndWait(config, ids, options, {
+  const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
+  const waited = await runAndWait(config, chosen, options, {
     signal: AbortSignal.any([io.signal, ...timeIsUp]),
     now: Date.now,
     monotonicMs,
     // None where the mirror is on another machine, or is not made yet.
     listRuns: (organization) =>
       withMirrorOf(config, (mirror) => mirror.listRuns({ organization, limit: LATEST_RUNS })).catch(() => []),
-    onRequested: (requested) => say(io.stderr, requested.map((run) => requestedText(run, quick)).join('')),
+    onRequested: (requested) =>
+      say(io.stderr, requested.map((run) => requestedText(run, options.kind === 'quick')).join('')),
     onNews: (id, news) => say(io.stderr, `${id}: ${newsWords(news)}; still waiting\n`),
   })
   const ended = waited.flatMap((each) => each.waited ?? [])
@@ -82,10 +79,9 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
   // Where the mirror is on another machine, its held removals are looked up there.
   const held = here.length > 0 ? await listHeldRemovals(config) : []
   if (ended.length > 0) {
-    print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
-    print(io.stdout, foundText(here))
-    const outcomes = ended.map(({ outcome }) => outcome)
-    say(io.stderr, whatToDo({ outcomes, held }, { config: file }))
+    const shown = { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }
+    print(io.stdout, waitedText(ended, shown) + foundText(here))
+    say(io.stderr, whatToDo({ outcomes: ended.map(({ outcome }) => outcome), held }, { config: file }))
   }
   const codes = waited.map(({ organization, waited: end }) => {
     if (end !== undefined) return end.from === 'none-possible' ? 6 : exitCodeOfRuns([end.outcome], held)
@@ -97,12 +93,10 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
   io.exitWith(oneExitCode(codes))
 }
 
-type WaitNews = import('../../jobs/commands/run-and-wait.ts').WaitNews
-
 /** Runs that may have ended between the end of a job and the look at the mirror. */
 const LATEST_RUNS = 20
 
-function newsWords(news: WaitNews): string {
+function newsWords(news: import('../../jobs/commands/run-and-wait.ts').WaitNews): string {
   if (news.news !== 'delayed') return NEWS[news.news]
   return `waits for its next attempt${news.reason === '' ? '' : ` after a failure (${news.reason})`}`
 }
@@ -113,24 +107,24 @@ const NEWS = {
   'queue-back': 'the queue answers again',
 } as const
 
-type Requested = Omit<import('../../jobs/commands/run-and-wait.ts').RequestedRun, 'job'>
-
 /** Whether a job was added, or which one there is. Without an `option`, the advice for a pause follows. */
-function requestedText({ organization, added, state, untilMs }: Requested, quick: boolean, option?: string): string {
-  if (added) return `${organization}: ${quick ? 'quick run queued' : 'queued'}\n`
-  if (state === 'paused') {
-    const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
-    const resume = option === undefined ? '' : `. First: customer-mirror resume ${organization}${option}`
-    return `${organization}: is paused${until}; nothing was requested${resume}\n`
+function requestedText(
+  run: Omit<import('../../jobs/commands/run-and-wait.ts').RequestedRun, 'job'>,
+  quick: boolean,
+  option?: string,
+): string {
+  const { organization, added, state, untilMs } = run
+  const words = () => {
+    if (added) return quick ? 'quick run queued' : 'queued'
+    if (state === 'paused') {
+      const resume = option === undefined ? '' : `. First: customer-mirror resume ${organization}${option}`
+      return `is paused${untilMs === undefined ? '' : ` until ${moment(untilMs)}`}; nothing was requested${resume}`
+    }
+    if (untilMs !== undefined)
+      return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
+    return (quick ? QUICK_STATES : STATES)[state] ?? `has a job already (${state})`
   }
-  if (untilMs !== undefined) {
-    const until = second(Math.ceil(untilMs / 1000) * 1000)
-    return (
-      `${organization}: has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, ` +
-      'because it would refuse an earlier request\n'
-    )
-  }
-  return `${organization}: ${(quick ? QUICK_STATES : STATES)[state] ?? `has a job already (${state})`}\n`
+  return `${organization}: ${words()}\n`
 }
 
 const STATES: Readonly<Record<string, string>> = {
@@ -142,11 +136,8 @@ const STATES: Readonly<Record<string, string>> = {
 }
 
 const QUICK_STATES: Readonly<Record<string, string>> = {
+  ...STATES,
   active: 'has a quick run at this moment',
-  waiting: 'has a quick run in the queue already',
-  started: 'has a quick run that waited for its moment; it starts now',
-  delayed: 'has a quick run in the queue already, which waits for its moment',
-  ended: 'had a quick run that ended just now; ask again for another one',
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
 }
 
@@ -176,3 +167,74 @@ function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
   const read = count(differentCustomers(report), 'customer')
   return `${organization}: complete: ${read}: ${changes} · ${cost}. Its mirror is not on this machine: look there for its proof.\n`
 }
+
+/** `customer-mirror cancel`: ends the run of an organization after its current pages. */
+export function cancelCommand(io: Io) {
+  return command('cancel', CANCEL_EXAMPLES)
+    .argument('<organization...>', 'ids of organizations')
+    .action(async (ids, { config: file }) => {
+      const config = await namedConfig(file)
+      const before = await findUnderway(config)
+      const chosen = await chooseCancelled(config, ids, before)
+      const isAlone = !isSharedQueue(config.queue) && chosen.some((id) => before.has(id))
+      const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
+      const { cancelRuns } = await import('../../jobs/commands/cancel-runs.ts')
+      const cancelled = isAlone
+        ? chosen.map((organization) => ({ organization, end: 'nothing' as const }))
+        : await cancelRuns(config, chosen, waiting)
+      const underway = isAlone ? before : await findUnderway(config)
+      const codes = cancelled.map(({ organization, end }): ExitCode => {
+        // A run that no worker of this queue makes.
+        const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
+        const words = elsewhere === undefined ? ENDS[end] : elsewhereWords(elsewhere, end === 'removed')
+        say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
+        return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
+      })
+      io.exitWith(oneExitCode(codes))
+    })
+}
+
+/** A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more. */
+const LONGEST_MS = 30_000
+
+/** The named organizations: those of the configuration, and those that left it while they have a run or a job. */
+async function chooseCancelled(config: Config, ids: readonly string[], underway: ReadonlyMap<string, LeasedRun>) {
+  const left = ids.filter((id) => config.organizations.every((organization) => organization.id !== id))
+  const { listJobs } = await import('../../jobs/commands/listed-queue.ts')
+  const queued = left.length > 0 && isSharedQueue(config.queue) ? (await listJobs(config)).jobs : []
+  const leaving = left.filter((id) => underway.has(id) || queued.some(({ organization }) => organization === id))
+  const others = ids.filter((id) => !leaving.includes(id))
+  return [...chooseIds(config, others), ...new Set(leaving)]
+}
+
+/** The runs under way by organization, as far as this machine knows them. */
+async function findUnderway(config: Config): Promise<Map<string, LeasedRun>> {
+  return new Map((await listUnderway(config)).map((run) => [run.organization, run]))
+}
+
+function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
+  const before = isRemoved ? 'its job was taken out of the queue, but ' : ''
+  return (
+    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there, or ` +
+    'SIGTERM, ends it after its current pages.'
+  )
+}
+
+const ENDS: Readonly<Record<import('../../jobs/commands/cancel-runs.ts').CancelEnd, string>> = {
+  ended:
+    'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
+  removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
+  'was-over': "its run had ended before it could be cancelled: 'customer-mirror <runs>' shows it.",
+  nothing: 'nothing is under way, and nothing waits in the queue.',
+  unanswered:
+    'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
+    "'customer-mirror <runs>' shows it.",
+}
+
+const CANCEL_EXAMPLES = `
+The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of 'customer-mirror run'. A job that waits in the queue is taken out of it.
+
+Examples:
+  $ customer-mirror cancel acme
+  $ customer-mirror cancel acme globex
+`

@@ -11,9 +11,8 @@ import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { groupTitle, leftBehindText } from './output/advice.ts'
-import { configOption, duration, jsonDocument, print, say } from './output/say.ts'
+import { configOption, duration, jsonDocument, moment, print, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { pauseAsJson, pausedLines } from './queue.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -289,4 +288,24 @@ function fixOf(code: string, option: string): string | undefined {
   const { fix } = factsOfCode(code)
   // Such an advice goes with the message of a run.
   return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined
+}
+
+/** A line for each paused organization, below a table of all. `config`: the file that the user named. */
+export function pausedLines(
+  lines: readonly { organization: string; paused: Pause | undefined }[],
+  config: string | undefined,
+): string {
+  return lines
+    .map(({ organization, paused }) => {
+      if (paused === undefined) return ''
+      const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
+      const resume = `customer-mirror resume ${organization}${configOption(config)}`
+      return `${organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
+    })
+    .join('')
+}
+
+/** The key `paused` of a JSON document. */
+export function pauseAsJson(paused: Pause | undefined) {
+  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { pauseCommand } from '../../src/cli/queue.ts'
-import { scheduleCommand } from '../../src/cli/schedule.ts'
+import { pauseCommand, scheduleCommand } from '../../src/cli/queue.ts'
+
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
