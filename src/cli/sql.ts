@@ -1,13 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
+import { isPostgres } from '../address/mirror-address.ts'
 import { processEnvironment } from '../config/environment.ts'
-import { Interrupted, reportedError, UsageError } from '../errors/errors.ts'
+import { Interrupted, isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { keptCompiled, programBeside } from '../machine/process-apart.ts'
-import { command, durationArgument, fileToRead, layoutOf, mirrorOption } from './command.ts'
-import type { Io } from './io.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
+import { plainText } from '../text/plain-text.ts'
+import { command, durationArgument, fileToRead, layoutOf, mirrorOption, type ReadingOptions, show } from './command.ts'
+import { screenOf, type Io } from './io.ts'
 import type { Layout } from './output/rows.ts'
-import { duration, say } from './output/say.ts'
+import { duration, hanging, say } from './output/say.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
@@ -26,7 +31,6 @@ export function sqlCommand(io: Io) {
     .action(async (statement, { tables, timeout: limitMs, ...options }) => {
       if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
-        const { listTables } = await import('./list-tables.ts')
         return listTables(options, io)
       }
       if (statement === undefined)
@@ -39,8 +43,7 @@ export function sqlCommand(io: Io) {
         const sql = statement === '-' ? await statementFromInput(io) : statement
         if (!io.signal.aborted) await runStatement(started, { file, sql, layout, limitMs }, ending, io)
       } catch (error) {
-        const { withSuggestion } = await import('./list-tables.ts')
-        throw withSuggestion(error)
+        throw withAdvice(error)
       } finally {
         ending.abort()
       }
@@ -62,23 +65,19 @@ The mirror is opened read-only. Only the time in which the database works counts
 `
 
 async function statementFromInput({ signal }: Io): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const stop = () => void process.stdin.destroy()
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    for await (const chunk of process.stdin) {
-      chunks.push(Buffer.from(chunk))
-      bytes += chunk.length
-      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB. Shorten it.')
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  return text(addAbortSignal(signal, process.stdin)).catch((error: unknown) => {
+    if (signal.aborted) return ''
+    throw error
+  })
 }
 
-const MOST_BYTES = 1024 * 1024
+/** The error of a statement, and where the tables and columns are listed if it names one that there is not. */
+function withAdvice(error: unknown): unknown {
+  if (!isOurs(error) || error.code !== 'usage') return error
+  const message = plainText(error.message)
+  if (!/no such (table|column): |(relation|column) .* does not exist/.test(message)) return new UsageError(message)
+  return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} 'customer-mirror sql --tables' lists them all.`)
+}
 
 /** What the process that runs a statement is to do, as JSON on its standard input. */
 export type StatementPlan = {
@@ -160,4 +159,65 @@ function reportsOf({ stdio: [, , , reports] }: ChildProcess): NodeJS.ReadableStr
 /** A descriptor that the process can write to itself, which saves a copy of every row. */
 function descriptorOf(stream: NodeJS.WritableStream): number | undefined {
   return 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
+}
+
+/** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
+async function listTables(options: ReadingOptions, io: Io): Promise<void> {
+  if (options.csv || options.jsonl)
+    throw new UsageError(
+      '--tables prints a text, or one document with --json. For rows: sql "SELECT * FROM dictionary"',
+    )
+  const tables = await tablesOf(options)
+  show(io, options.json, { document: { tables }, table: asText(tables, screenOf(io.stdout)?.columns) })
+}
+
+/** Those of the mirror or copy that is named; otherwise those of SQLite, which need no mirror and no configuration. */
+async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTable[]> {
+  const { file } = await fileToRead(options).catch((error: unknown) => {
+    if (options.mirror === undefined && options.config === undefined && isOurs(error)) return { file: '' }
+    throw error
+  })
+  if (options.mirror === undefined && !isPostgres(file)) return PUBLIC_TABLES
+  return describedTables(file)
+}
+
+/** A public table, with the types of the store that it is in. */
+type DescribedTable = Omit<PublicTable, 'columns'> & { columns: readonly DescribedColumn[] }
+type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
+
+/**
+ * The public tables that a mirror or a copy has, as it describes them itself. A copy without personal data has fewer tables and columns; every
+ * copy has a manifest.
+ */
+async function describedTables(place: string): Promise<DescribedTable[]> {
+  const { readStatement } = await import('../copies/read-rows.ts')
+  const { MANIFEST } = await import('../copies/copy-manifest.ts')
+  const described = new Map<string, Pick<DescribedColumn, 'type' | 'meaning'>>()
+  for await (const { rows } of readStatement(place, DICTIONARY, { limitMs: 60_000 }))
+    for (const [name, type, meaning] of rows)
+      described.set(String(name), { type: String(type), meaning: String(meaning) })
+  return [...PUBLIC_TABLES, MANIFEST]
+    .map((table) => ({
+      ...table,
+      columns: table.columns.flatMap((column) => {
+        const found = described.get(`${table.name}.${column.name}`)
+        return found === undefined ? [] : [{ ...column, ...found }]
+      }),
+    }))
+    .filter(({ columns }) => columns.length > 0)
+}
+
+const DICTIONARY = "SELECT table_name || '.' || column_name, type, meaning FROM dictionary"
+
+function asText(tables: readonly DescribedTable[], columns = Infinity): string {
+  const entry = (start: string, meaning: string) => `${hanging(start, meaning, columns)}\n`
+  const typeWidth = Math.max(...tables.flatMap((table) => table.columns.map(({ type }) => type.length)))
+  const blocks = tables.map((table) => {
+    const width = Math.max(...table.columns.map(({ name }) => name.length))
+    const lines = table.columns.map(({ name, type, meaning }) =>
+      entry(`  ${name.padEnd(width)}  ${type.padEnd(typeWidth)}  `, meaning),
+    )
+    return entry(`${table.name}: `, table.meaning) + lines.join('')
+  })
+  return blocks.join('\n')
 }

@@ -68,13 +68,14 @@ type Table = { screen?: TableScreen | undefined; nothing: string; none?: string 
 function tableFormat({ screen, nothing, none }: Table): RowFormat {
   let head: string[] = []
   let kept: (string | bigint)[][] = []
-  let widths: number[] = []
-  let isFirst = true
+  let widest = 0
+  let separator = ''
   const drawn = () => {
     if (kept.length === 0 && none !== undefined) return none
-    const table = (isFirst ? '' : '\n') + renderTable(head, kept, screen, { isTitled: false })
+    const table = separator + renderTable(head, kept, screen)
+    separator = '\n'
     kept = []
-    isFirst = false
+    widest = 0
     return table
   }
   return {
@@ -84,20 +85,15 @@ function tableFormat({ screen, nothing, none }: Table): RowFormat {
     },
     row(values) {
       const cells = values.map((value) => cellOf(value, nothing))
-      const wider = widen(widths, cells)
-      const room = (kept.length + 1) * wider.reduce((total, width) => total + width, 0)
-      const isFull = kept.length > 0 && (kept.length === MOST_ROWS || room > MOST_ROOM)
-      const table = isFull ? drawn() : ''
-      widths = isFull ? widen([], cells) : wider
+      const width = Math.max(widest, ...cells.map((cell) => String(cell).length))
+      const room = (kept.length + 1) * width * cells.length
+      const table = kept.length === MOST_ROWS || (kept.length > 0 && room > MOST_ROOM) ? drawn() : ''
+      widest = Math.max(widest, width)
       kept.push(cells)
       return table
     },
     close: drawn,
   }
-}
-
-function widen(widths: readonly number[], cells: readonly (string | bigint)[]): number[] {
-  return cells.map((cell, column) => Math.max(String(cell).length, widths[column] ?? 0))
 }
 
 function cellOf(value: SqlValue, nothing: string): string | bigint {

@@ -9,15 +9,9 @@ type Cell = string | number | bigint
 
 /**
  * A table for people, without frames, ending in a new line. Files, pipes and wide terminals get every column. On a narrow terminal, empty
- * columns are left out, then long cells are broken between words, and at last each row becomes a block. The first cell of a row is the title
- * of its block, unless what it says depends on the name of its column.
+ * columns are left out, then long cells are broken between words, and at last each row becomes a block.
  */
-export function renderTable(
-  head: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  screen?: TableScreen,
-  { isTitled = true } = {},
-): string {
+export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], screen?: TableScreen): string {
   const all = [head, ...rows.map((row) => row.map(textOf))]
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
@@ -28,7 +22,7 @@ export function renderTable(
   const pick = <Value>(from: readonly Value[]) => from.filter((_, column) => used.includes(column))
   const widths = narrowed(pick(whole), pick(widthsOf(all, longestWord)), screen)
   if (widths !== undefined) return drawTable(all.map(pick), widths, pick(isRight))
-  return rows.map((row, index) => blockOf(head, row, all[index + 1] ?? [], { ...screen, isTitled })).join('\n')
+  return rows.map((row, index) => blockOf(head, row, all[index + 1] ?? [], screen)).join('\n')
 }
 
 const GAP = 2
@@ -77,20 +71,16 @@ function drawLine(cells: readonly string[], widths: readonly number[], isRight: 
   }).join('')
 }
 
-/** One row as a block: its title, if it has one, and below it the other cells that are not empty, each with the head of its column. */
+/** The cells of one row that are not empty, each behind the head of its column. */
 function blockOf(
   head: readonly string[],
   row: readonly Cell[],
   texts: readonly string[],
-  { columns, isTitled }: TableScreen & { isTitled: boolean },
+  { columns }: TableScreen,
 ): string {
-  const indent = isTitled ? '  ' : ''
-  const lines = head.flatMap((name, column) =>
-    (isTitled && column === 0) || isNothing(row[column]) ? [] : [[indent + name, texts[column] ?? '']],
-  )
+  const lines = head.flatMap((name, column) => (isNothing(row[column]) ? [] : [[name, texts[column] ?? '']]))
   const [names = 0, longest = 0] = widthsOf(lines, columnsOf)
-  const title = isTitled ? drawTable([[texts[0] ?? '']], [columns]) : ''
-  return title + drawTable(lines, [names, Math.min(longest, Math.max(10, columns - names - GAP))])
+  return drawTable(lines, [names, Math.min(longest, Math.max(10, columns - names - GAP))])
 }
 
 function textOf(cell: Cell): string {

@@ -25,14 +25,14 @@ acme          complete     1,200  proven
 globex        failed:          0  –
               forbidden
 `
-const IN_BLOCKS = `acme
-  status  complete
-  new     1,200
-  proof   proven
+const IN_BLOCKS = `organization  acme
+status        complete
+new           1,200
+proof         proven
 
-globex
-  status  failed:
-          forbidden
+organization  globex
+status        failed:
+              forbidden
 `
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   [55, WHOLE],
   [54, WITHOUT_EMPTY_COLUMNS],
   [40, BROKEN_BETWEEN_WORDS],
-  [22, IN_BLOCKS],
+  [24, IN_BLOCKS],
 ])('a table as a file or a terminal of %s columns gets it', (columns, table) => {
   expect(renderTable(HEAD, ROWS, columns === undefined ? undefined : { columns })).toBe(table)
 })
