@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
@@ -38,7 +39,6 @@ export function forgetCommand(io: Io) {
 
 /** Deletes the rows, then the bytes they leave. */
 async function forget(customer: { organization: string; id: string }, file: string | undefined) {
-  const { listCopiesLeft } = await import('../copies/copies-left.ts')
   return withMirrorToChange(file, async (mirror, config) => {
     await requireKnown(customer.organization, mirror, config)
     // What cannot be listed ends the command before anything is deleted.

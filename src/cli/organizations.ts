@@ -2,9 +2,11 @@ import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
-import type { MirroredOrganization } from '../copies/organizations.ts'
+import { listCopiesLeft } from '../copies/copies-left.ts'
+import { listMirroredOrganizations, type MirroredOrganization, requireKnown } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Contents, Organizations } from '../model/organizations.ts'
+import { openOrganizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { clocks, closing, command, JSON_OPTION, namedConfig, show, fileToRead, mirrorOption } from './command.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
@@ -47,51 +49,43 @@ function listCommand(io: Io) {
     .addOption(mirrorOption())
     .option(...JSON_OPTION)
     .action(async ({ json, ...named }) => {
-      const lines = await linesOf(named)
+      const { file, configured } = await fileToRead(named)
+      // Organizations are there before the first sync makes the mirror.
+      const mirrored = await listMirroredOrganizations(file, { mayBeMissing: named.mirror === undefined })
+      const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
+      const lines = [...names].map((organization) => ({
+        organization,
+        isConfigured: named.mirror === undefined ? configured.includes(organization) : undefined,
+        mirrored: mirrored.find((one) => one.organization === organization),
+      }))
       const rows = lines.map((line) => {
         const { active = 0, removed = 0, readAsOfMs } = line.mirrored ?? {}
-        const read = readAsOfMs === undefined ? 'never' : moment(readAsOfMs)
-        return [line.organization, stateOf(line), active, removed, read]
+        return [
+          line.organization,
+          stateOf(line),
+          active,
+          removed,
+          readAsOfMs === undefined ? 'never' : moment(readAsOfMs),
+        ]
       })
       const head = ['organization', 'state', 'active', 'removed', 'last read']
       const table = rows.length === 0 ? 'There are no organizations.\n' : renderTable(head, rows, screenOf(io.stdout))
       show(io, json, { document: { organizations: lines.map(asJson) }, table })
-      if (json) return
-      for (const { organization, isConfigured, mirrored } of lines)
-        if (isConfigured === false && mirrored !== undefined && mirrored.active > 0)
-          say(io.stdout, leftBehindText({ organization, active: mirrored.active }, named.config))
+      const left = lines.filter(({ isConfigured }) => isConfigured === false).flatMap(({ mirrored: one }) => one ?? [])
+      if (!json) say(io.stdout, leftBehindText(left, named.config))
     })
 }
 
 /** An organization, whether the configuration names it (undefined: there is none), and what the mirror holds of it. */
 type Line = { organization: string; isConfigured: boolean | undefined; mirrored: MirroredOrganization | undefined }
 
-async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
-  const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
-    fileToRead(named),
-    import('../copies/organizations.ts'),
-  ])
-  const hasConfiguration = named.mirror === undefined
-  // Organizations are there before the first sync makes the mirror.
-  const mirrored = await listMirroredOrganizations(file, { mayBeMissing: hasConfiguration })
-  const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
-  return [...names].map((organization) => ({
-    organization,
-    isConfigured: hasConfiguration ? configured.includes(organization) : undefined,
-    mirrored: mirrored.find((one) => one.organization === organization),
-  }))
-}
-
 function asJson({ organization, isConfigured, mirrored }: Line) {
+  const { active = 0, removed = 0, isLeaving = false, retiredAtMs, readAsOfMs } = mirrored ?? {}
   return {
     organization,
     configured: isConfigured ?? null,
-    inMirror: mirrored !== undefined && !mirrored.isLeaving,
-    retiredAt: isoTime(mirrored?.retiredAtMs),
-    unfinishedForget: mirrored?.isLeaving ?? false,
-    active: mirrored?.active ?? 0,
-    removed: mirrored?.removed ?? 0,
-    readAsOf: isoTime(mirrored?.readAsOfMs),
+    inMirror: mirrored !== undefined && !isLeaving,
+    ...{ retiredAt: isoTime(retiredAtMs), unfinishedForget: isLeaving, active, removed, readAsOf: isoTime(readAsOfMs) },
   }
 }
 
@@ -136,16 +130,12 @@ function renameCommand(io: Io) {
         `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
         `  ${update}\n`
       show(io, json, { document: { organization: to, before: from, ...renamed, update }, text })
-      say(io.stderr, whatToConfigure(from, to, config))
+      if (isInConfiguration(config, from))
+        say(
+          io.stderr,
+          `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`,
+        )
     })
-}
-
-function whatToConfigure(from: string, to: string, config: Config): string {
-  const [hasOld, hasNew] = [isInConfiguration(config, from), isInConfiguration(config, to)]
-  if (hasOld && hasNew) return `The configuration (${config.file}) still names ${from}: take it out there.\n`
-  if (hasOld) return `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`
-  if (!hasNew) return `The configuration (${config.file}) does not name ${to}: until it does, it is not mirrored.\n`
-  return ''
 }
 
 const RETIRE_EXAMPLES = `
@@ -212,7 +202,6 @@ function organizationForgetCommand(io: Io) {
 
 /** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
 async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
-  const { listCopiesLeft } = await import('../copies/copies-left.ts')
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
@@ -241,7 +230,6 @@ async function withOrganizations<Result>(
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await namedConfig(file)
-  const { openOrganizations } = await import('../store/mirror.ts')
   return closing(await openOrganizations(config.mirror), (organizations) => work(organizations, config))
 }
 
@@ -264,6 +252,5 @@ async function requireMirrored(id: string, organizations: Organizations, config:
   if (names.includes(id)) return
   if (isInConfiguration(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
-  const { requireKnown } = await import('../copies/organizations.ts')
   requireKnown([id], { known: names, configured: [] })
 }

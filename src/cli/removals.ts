@@ -36,15 +36,10 @@ function listCommand(io: Io) {
     .option(...JSON_OPTION)
     .action(async ({ config, json }) => {
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
-      const documents = held.map(({ runId, startedAtMs, ...run }) => {
-        return { run: runId, ...run, at: isoTime(startedAtMs) }
-      })
+      const removals = held.map(({ runId, startedAtMs, ...run }) => ({ run: runId, ...run, at: isoTime(startedAtMs) }))
       const rows = held.map((run) => [`#${run.runId}`, run.organization, run.held, moment(run.startedAtMs)])
-      const table =
-        held.length === 0
-          ? 'No removals are held back.\n'
-          : renderTable(['run', 'organization', 'held', 'at'], rows, screenOf(io.stdout))
-      show(io, json, { document: { removals: documents }, table })
+      const table = renderTable(['run', 'organization', 'held', 'at'], rows, screenOf(io.stdout))
+      show(io, json, { document: { removals }, table: held.length === 0 ? 'No removals are held back.\n' : table })
     })
 }
 
@@ -59,13 +54,9 @@ function showCommand(io: Io) {
     .action(async (asked, { config: file, json, csv }) => {
       const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}
-      if (json) {
-        const documents = customers.map(({ absentSinceMs, ...customer }) => {
-          return { ...customer, absentSince: isoTime(absentSinceMs) }
-        })
-        return show(io, json, { document: { run, organization, customers: documents } })
-      }
-      if (csv) return printCustomers(io, customers, csv)
+      const document = { run, organization, customers: customers.map(asJson) }
+      if (json) return show(io, json, { document })
+      if (csv) return printCustomers(io, customers, { csv })
       if (held === undefined) return say(io.stdout, `${organization}: no removals are held back.\n`)
       say(io.stdout, headingOf(held))
       await printCustomers(io, customers)
@@ -87,7 +78,7 @@ const DECISIONS = {
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
-  const { does, done } = DECISIONS[decision]
+  const { does, done, question } = DECISIONS[decision]
   const examples = ['', ' --yes'].map((more) => `  $ customer-mirror removals ${decision} acme${more}\n`)
   return command(decision, `\nExamples:\n${examples.join('')}`)
     .description(does)
@@ -97,10 +88,18 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     .action(async (asked, { config: file, json, yes }) => {
       const held = await withMirror(file, removalsHeld(asked, { named: !yes }))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
-      const ask = json ? undefined : io.ask
-      if (!yes && !(await isWanted(decision, held, { ...io, ask, option: configOption(file) })))
-        return say(io.stdout, 'Nothing was changed.\n')
-      const { runId: run, organization } = held
+      const { runId: run, organization, customers: shown } = held
+      if (!yes) {
+        const see = `customer-mirror removals show ${organization}${configOption(file)}`
+        if (json || io.ask === undefined)
+          throw new UsageError(`There is no terminal to ask on. See whom it concerns with '${see}', then add --yes.`)
+        say(io.stdout, headingOf(held))
+        await printCustomers(io, shown.slice(0, MOST_ASKED))
+        const more = shown.length - MOST_ASKED
+        if (more > 0) say(io.stdout, `and ${count(more, 'more customer')}: ${see}\n`)
+        const answer = await io.ask(`\n${question(count(shown.length, 'customer'))} [y/N] `)
+        if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
+      }
       // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
@@ -110,27 +109,9 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     })
 }
 
-type Held = { runId: number; organization: string; customers: HeldCustomer[] }
-
-/** Whether a person who has seen the names says so. Throws UsageError where there is no terminal to ask on. */
-async function isWanted(
-  decision: keyof typeof DECISIONS,
-  held: Held,
-  { option, ...io }: Pick<Io, 'stdout' | 'signal'> & { ask: Io['ask'] | undefined; option: string },
-): Promise<boolean> {
-  const { organization, customers } = held
-  const see = `customer-mirror removals show ${organization}${option}`
-  if (io.ask === undefined)
-    throw new UsageError(`There is no terminal to ask on. See whom it concerns with '${see}', then add --yes.`)
-  say(io.stdout, headingOf(held))
-  await printCustomers(io, customers.slice(0, MOST_ASKED))
-  if (customers.length > MOST_ASKED)
-    say(io.stdout, `and ${count(customers.length - MOST_ASKED, 'more customer')}: ${see}\n`)
-  const answer = await io.ask(`\n${DECISIONS[decision].question(count(customers.length, 'customer'))} [y/N] `)
-  return /^y(es)?$/i.test(answer.trim())
-}
-
 const MOST_ASKED = 20
+
+type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
 /**
  * The removals that wait of an organization, or of a run by its number, with their customers where these are to be `named`. Undefined for an
@@ -161,16 +142,17 @@ function headingOf({ runId, organization, customers }: Held): string {
   return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`
 }
 
-async function printCustomers(io: Pick<Io, 'stdout' | 'signal'>, customers: readonly HeldCustomer[], csv?: true) {
+function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
+  return { ...customer, absentSince: isoTime(absentSinceMs) }
+}
+
+async function printCustomers(io: Io, customers: readonly HeldCustomer[], format: { csv?: true } = {}) {
   const { writeToStream } = await import('../copies/write-stream.ts')
+  const columns = ['id', 'name', 'username', 'email', 'absent_since']
   const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
-    const since = csv ? isoTime(absentSinceMs) : moment(absentSinceMs)
-    return csv ? [id, name, username, email, since] : [name, username, email, since, id]
+    return [id, name, username, email, format.csv ? isoTime(absentSinceMs) : moment(absentSinceMs)]
   })
-  const columns = csv
-    ? ['id', 'name', 'username', 'email', 'absent_since']
-    : ['name', 'username', 'email', 'absent since', 'id']
-  const layout = layoutOf(csv ? { csv } : {}, { list: 'customers', nothing: '–', stdout: io.stdout })
+  const layout = layoutOf(format, { list: 'customers', nothing: '–', stdout: io.stdout })
   await writeToStream(io.stdout, textOf([{ columns, rows }], layout), io.signal)
 }
 

@@ -41,14 +41,14 @@ export function statusCommand(io: Io) {
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
         const all = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
         for (const { id } of known.organizations) freshness.delete(id)
-        return [all, [...freshness.values()].filter(({ active }) => active > 0)]
+        return [all, [...freshness.values()]]
       })
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
         say(io.stdout, problemBlocks(lines, config))
         print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
         const paused = pausedLines(lines, config)
-        say(io.stdout, (paused && `\n${paused}`) + left.map((each) => leftBehindText(each, config)).join(''))
+        say(io.stdout, (paused && `\n${paused}`) + leftBehindText(left, config))
       }
       const isWaiting = ({ freshness, why }: StatusLine) => (freshness?.held ?? 0) > 0 || why.includes('shape-changed')
       if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)

@@ -132,16 +132,6 @@ test('rename says what to run where rows were copied to, and what to configure',
   expect(valueOf(workplace.mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'acme-eu'`)).toBe(5)
 })
 
-test.each([
-  [['acme', 'initech'], 'acme', /still names acme: take it out there/],
-  [['acme', 'initech'], 'globex', /^$/],
-  [['acme'], 'globex.eu', /does not name initech: until it does, it is not mirrored/],
-])('with %j in the configuration, the rename of %s to initech says so', async (ids, from, said) => {
-  configure({ organizations: ids.map(configured) })
-
-  expect((await run('rename', from, 'initech')).stderr).toMatch(said)
-})
-
 test('with --json a rename and a retirement are one document', async () => {
   const renamed = await run('rename', 'globex', 'initech', '--json')
   const retired = await run('retire', 'globex.eu', '--json')

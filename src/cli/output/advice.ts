@@ -126,22 +126,21 @@ function prunedText({ organization, pruned }: Report): string {
   return `${organization}: deleted, older than retention keeps them: ${deleted.join(', ')}${rest}\n`
 }
 
-/** What to do about an organization that is no longer mirrored, and whose customers are active all the same. */
+/** What to do about each of these organizations that is no longer mirrored, and whose customers are active all the same. */
 export function leftBehindText(
-  { organization, active }: { organization: string; active: number },
+  organizations: readonly { organization: string; active: number }[],
   config: string | undefined,
 ): string {
-  const start = `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active.\n`
-  return (
-    start +
-    commands(
-      [
-        ['if it left', `organizations retire ${organization}`],
-        ['if it has a new id', `organizations rename ${organization} NEW-ID`],
-      ],
-      configOption(config),
-    )
-  )
+  const left = organizations.filter(({ active }) => active > 0)
+  const text = left.map(({ organization, active }) => {
+    const ways = [
+      ['if it left', `organizations retire ${organization}`],
+      ['if it has a new id', `organizations rename ${organization} NEW-ID`],
+    ] as const
+    const customers = count(active, 'customer')
+    return `\n${organization} is not in the configuration, and its ${customers} still count as active.\n${commands(ways, configOption(config))}`
+  })
+  return text.join('')
 }
 
 /** What was published, a line for each copy, and the organizations that are in none. */
