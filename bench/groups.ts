@@ -1,17 +1,58 @@
-import {
-  atRest,
-  CHANGED,
-  edition,
-  firstLoad,
-  floorOf,
-  GONE,
-  type Group,
-  type Member,
-  memberOf,
-  NEW,
-  plainly,
-} from './members.ts'
-import type { Dataset } from './messages.ts'
+import type { Answering, Dataset } from './messages.ts'
+import type { ProgramName } from './run-program.ts'
+
+/** What is measured together, in turns. */
+export type Group = {
+  name: string
+  about: string
+  members: readonly Member[]
+  /** Rounds of a brief benchmark, where it is not as many as those of other groups. */
+  runsInBrief?: number
+  /** Said below its figures. */
+  notes?: readonly string[]
+}
+
+/** A contender or a floor. Its name is the same in every size of the benchmark. */
+export type Member = {
+  name: string
+  program: ProgramName
+  dataset: Dataset
+  scan: 'chain' | 'plain'
+  answering: Answering
+  /** Requests at once. */
+  concurrency?: number
+  /** Organizations at once. */
+  sideBySide?: number
+  /** Whether it starts with an empty file, or with the one of the night before. */
+  start: 'empty' | 'yesterday'
+  /** The program that made the file of the night before, if it is not its own. */
+  madeBy?: ProgramName
+  /** Runs that made it. */
+  nightsBefore?: number
+  /** The member whose requests it repeats, for a floor. */
+  repeats?: string
+  /** What it is compared with; several together are one floor, their sum. */
+  floors: readonly (readonly string[])[]
+  /** Counts to be seen in its result, as shares of the customers: that what is measured is what its name says. */
+  expect?: Readonly<Record<string, readonly [from: number, to: number]>>
+  /** Once before the first round, unmeasured: caches are filled, and the service compresses each page once. */
+  warmUp?: boolean
+  /** Where it keeps its mirror, if not in a file. */
+  store?: 'PostgreSQL'
+  /** How far its server is, one way in milliseconds. */
+  awayMs?: number
+  /** Shown in addition; no target depends on it. */
+  extra?: boolean
+  /** What must be on the machine for it to be measured. */
+  needs?: Requirement
+  /** The Python that runs it, for one written in it. */
+  python?: string
+  /** The Node that starts it, where it is not that of the benchmark. */
+  node?: string
+}
+
+/** What a machine may lack. */
+export type Requirement = 'Python' | 'Node 20' | 'PostgreSQL' | 'dlt' | 'PyAirbyte'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
@@ -25,10 +66,8 @@ const MOST_SIDE_BY_SIDE = 64
 /** With 8 at once the requests a proof takes on top keep us below 7.7 times a sequential loop, whatever else we do. */
 export const MANY_AT_ONCE = 16
 
-export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
-
-/** With fewer customers, starting up weighs more than waiting does, and nothing is to be learned from a loop that waits. */
-export const LEAST_BESIDE_LOOP = 100_000
+/** With fewer customers, starting up weighs more than rows or waiting do. */
+export const LEAST_TO_COMPARE = 100_000
 
 /** How large everything is. */
 export type Sizes = { customers: number; large?: { one: Dataset; many: Dataset; most: Dataset } }
@@ -44,242 +83,140 @@ export const FULL: Sizes = {
 }
 export const QUICK: Sizes = { customers: 20_000 }
 
-/** The most customers that one organization has. */
-export function mostCustomers({ customers, large }: Sizes): number {
-  return Math.max(customers, large?.one.customers ?? 0)
-}
-
-/** The groups without their extras, in fewer rounds where they say so, and without those that are nothing else. */
+/** The groups without their extras and those that are nothing else, in fewer rounds where they say so. */
 export function briefly(groups: readonly Group[]): Group[] {
   return groups
     .map((group) => ({ ...group, members: group.members.filter(({ extra }) => extra !== true) }))
     .filter(({ members }) => members.length > 0)
 }
 
-/** Everything to be measured that needs a service. */
+const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
+
+/** What must have become of the customers in a night with another list, as shares. */
+const EDITIONS = {
+  changed: { updated: [0.002, 0.03], unchanged: [0.97, 0.998] },
+  gone: { missing: [0.002, 0.03], unchanged: [0.97, 0.998] },
+  new: { inserted: [0.009, 0.011], unchanged: [1, 1] },
+} as const
+
+export function atRest(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
+  return { ...member(name, dataset), start: 'yesterday', floors, expect: { unchanged: [1, 1] } }
+}
+
+export function firstLoad(name: string, dataset: Dataset, floors: Member['floors'] = []): Member {
+  return { ...member(name, dataset), floors, expect: { inserted: [1, 1] } }
+}
+
+/** What all members of a dataset have in common, where nothing else is said. */
+function member(name: string, dataset: Dataset): Member {
+  return { name, program: 'mirror', dataset, scan: 'chain', answering: BASE, start: 'empty', floors: [] }
+}
+
+/** A night in which the list is another one than the night before. */
+function otherList(name: string, dataset: Dataset, edition: keyof typeof EDITIONS): Member {
+  return { ...atRest(name, dataset), answering: { ...BASE, edition }, expect: EDITIONS[edition] }
+}
+
+export function plainly(night: Member): Member {
+  return { ...night, scan: 'plain' }
+}
+
+/** The name of a contender's floor. */
+export function floorOf(name: string): string {
+  return `${name}: its downloads`
+}
+
+/** A contender, followed by its floor: the same requests downloaded and parsed, nothing kept. */
+function withFloor(contender: Member): [Member, Member] {
+  const { name, floors, expect: _, ...same } = contender
+  const floor: Member = { ...same, name: floorOf(name), program: 'download', start: 'empty', repeats: name, floors: [] }
+  return [{ ...contender, floors: [[floor.name], ...floors] }, floor]
+}
+
+function extras(members: readonly Member[]): Member[] {
+  return members.map((each) => ({ ...each, extra: true }))
+}
+
+/** Everything to be measured that needs a service; the public tools are measured where they are asked for. */
 export function groupsOf({ customers, large }: Sizes): Group[] {
   const dataset = { organizations: 1, customers }
   const size = customers.toLocaleString('en')
   return [
-    syncsOfFew(),
-    wholeCommands(dataset),
-    { name: 'night', about: `${size} customers, mirrored before, no latency`, members: nightMembers(dataset) },
+    {
+      name: 'startup',
+      about: `short commands; the mirror of \`status\` holds ${size} customers`,
+      members: startup(dataset),
+    },
+    {
+      name: 'whole',
+      about: `${size} customers, whole commands, no latency`,
+      members: NIGHTS.flatMap((night) => wholeCommands(night, dataset)),
+      runsInBrief: 1,
+    },
+    { name: 'night', about: `${size} customers, mirrored before, no latency`, members: nights(dataset) },
     { name: 'load', about: `${size} customers into an empty file, no latency`, members: load(dataset) },
     { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
     { name: 'gzip', about: `${size} customers, compressed answers, no latency`, members: gzip(dataset) },
-    { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHandMembers(dataset) },
-    besidePostgres(customers),
+    {
+      name: 'by-hand',
+      about: `${size} customers: fetch in a loop, one upsert a row`,
+      members: extras([
+        ...withFloor(loop('loop, at rest', 'yesterday', dataset)),
+        ...withFloor(loop('loop, initial sync', 'empty', dataset)),
+      ]),
+    },
+    {
+      name: 'postgres',
+      about: `${size} customers into a server on this machine, and into a file`,
+      members: onBothDatabases(customers),
+      notes: ['CPU and memory are those of the program; the server works beside it'],
+    },
     ...(large === undefined
       ? []
       : [
           { name: 'million', about: 'a million customers, no latency', members: million(large.one, large.many) },
           organizationsAtOnce(large.most),
         ]),
+    {
+      name: 'exports',
+      about: `${(large?.one ?? dataset).customers.toLocaleString('en')} customers, whole commands, into a file`,
+      members: exports(large?.one ?? dataset, large === undefined),
+    },
   ]
 }
 
-function nightMembers(dataset: Dataset): Member[] {
-  const [rest, restFloor] = withFloor(atRest('at rest', dataset, [['at rest, plain']]))
-  return [
-    // What is compared runs one behind the other: the machine changes its speed within a round.
-    ...[rest, plainly(atRest('at rest, plain', dataset)), restFloor],
-    ...withFloor({ ...atRest('the second night', dataset), nightsBefore: 1 }),
-    ...withFloor({ ...atRest('1 % changed', dataset), answering: edition('changed'), expect: CHANGED }),
-    ...withFloor({ ...atRest('1 % gone', dataset), answering: edition('gone'), expect: GONE }),
-    ...withFloor({ ...atRest('1 % new at the top', dataset), answering: edition('new'), expect: NEW }),
-  ]
-}
-
-function load(dataset: Dataset): Member[] {
-  const chain = firstLoad('initial sync', dataset)
-  const inserted = insertFloor('rows inserted', dataset)
-  return [
-    ...withFloor({ ...chain, floors: [[floorOf(chain.name), inserted.name]] }),
-    inserted,
-    ...extras(withFloor(plainly(firstLoad('initial sync, plain', dataset)))),
-  ]
-}
-
-function latency(dataset: Dataset): Member[] {
-  const delayed = (member: Member, latencyMs: number): Member => ({
-    ...member,
-    name: `${member.name}, ${latencyMs} ms`,
-    answering: { ...member.answering, latencyMs },
-  })
-  const rest = atRest('at rest', dataset)
-  // The plain scan asks for as many pages as a loop does.
-  const asMany = delayed(plainly(atRest('at rest, plain', dataset)), 20)
-  const manyAtOnce = { ...delayed(rest, 20), name: AT_REST_MANY_AT_ONCE, concurrency: MANY_AT_ONCE }
-  const floors = [[manyAtOnce.name], ['at rest, 20 ms'], [asMany.name]]
-  const loop = delayed(loopMember('sequential loop at rest', 'yesterday', dataset, floors), 20)
-  const besideLoop = [loop, manyAtOnce, asMany]
-  const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
-  const [load20, load20Floor] = withFloor(delayed(firstLoad('initial sync', dataset), 20))
-  return [
-    rest20,
-    ...extras([rest20Floor]),
-    load20,
-    ...extras([load20Floor, ...otherPaces(load20)]),
-    ...(dataset.customers < LEAST_BESIDE_LOOP ? extras(besideLoop) : besideLoop),
-    ...extras(withFloor(delayed(rest, 100))),
-  ]
-}
-
-/** The same with other numbers of requests at once, to compare them. */
-function otherPaces(member: Member): Member[] {
-  const paces = [4, MANY_AT_ONCE]
-  return paces.map((concurrency) => ({
-    ...member,
-    name: `${member.name}, ${concurrency} at once`,
-    concurrency,
-    floors: [[member.name]],
-  }))
-}
-
-function gzip(dataset: Dataset): Member[] {
-  const compressed = (member: Member): Member => ({
-    ...member,
-    name: `${member.name}, gzip`,
-    answering: { ...member.answering, gzip: true },
-    warmUp: true,
-  })
-  return extras([
-    ...withFloor(compressed(atRest('at rest', dataset))),
-    ...withFloor(compressed(firstLoad('initial sync', dataset))),
-  ])
-}
-
-function byHandMembers(dataset: Dataset): Member[] {
-  return extras([
-    ...withFloor(loopMember('loop, at rest', 'yesterday', dataset)),
-    ...withFloor(loopMember('loop, initial sync', 'empty', dataset)),
-  ])
-}
-
-function million(one: Dataset, many: Dataset): Member[] {
-  const inserted = insertFloor('rows inserted, one organization', one)
-  const whole = firstLoad('initial sync, one organization', one)
-  return [
-    ...withFloor({ ...whole, floors: [[floorOf(whole.name), inserted.name]] }),
-    inserted,
-    firstLoad('initial sync, a hundred organizations', many, [[whole.name]]),
-    ...withFloor(atRest('at rest, one organization', one)),
-    atRest('at rest, a hundred organizations', many, [['at rest, one organization']]),
-  ]
-}
-
-/** The names of the two nights of very many organizations. */
-export const MOST_ORGANIZATIONS = {
-  load: 'initial sync of 1,000 organizations',
-  rest: '1,000 organizations at rest',
-} as const
-
-/** What one process does for very many organizations, as many of them at once as asked and each as fast as its service answers. */
-function organizationsAtOnce(dataset: Dataset): Group {
-  const { organizations, customers } = dataset
-  const atOnce = (member: Member): Member => ({ ...member, concurrency: MANY_AT_ONCE, sideBySide: MOST_SIDE_BY_SIDE })
+/** Public tools that a user might take instead, each for an initial sync and for a night after it. */
+export function toolsGroup(customers: number): Group {
+  const dataset = { organizations: 1, customers }
+  const tools = [
+    ['dlt', 'dlt'],
+    ['PyAirbyte', 'pyairbyte'],
+  ] as const
   return {
-    name: 'organizations',
-    about: `${organizations.toLocaleString('en')} × ${customers.toLocaleString('en')} customers, ${MOST_SIDE_BY_SIDE} organizations at once in one process, no latency`,
-    members: [
-      atOnce(firstLoad(MOST_ORGANIZATIONS.load, dataset)),
-      atOnce({ ...atRest(MOST_ORGANIZATIONS.rest, dataset), nightsBefore: 1 }),
-    ],
-    notes: ['The longest turn of the event loop is by the clock; what other programs take of the machine counts.'],
-  }
-}
-
-function loopMember(name: string, start: Member['start'], dataset: Dataset, floors: Member['floors'] = []): Member {
-  return { ...memberOf(name, dataset), program: 'loop', scan: 'plain', start, floors }
-}
-
-function insertFloor(name: string, dataset: Dataset): Member {
-  return { ...memberOf(name, dataset), program: 'insert', start: 'empty', floors: [] }
-}
-
-function extras(members: readonly Member[]): Member[] {
-  return members.map((member) => ({ ...member, extra: true }))
-}
-
-/** A contender, followed by its floor: the same requests downloaded and parsed, nothing kept. */
-function withFloor(member: Member): [Member, Member] {
-  const { dataset, scan, answering, name, warmUp, concurrency } = member
-  const floor: Member = {
-    ...{ name: floorOf(name), dataset, scan, answering, start: 'empty', repeats: name, floors: [] },
-    program: 'download',
-    ...(warmUp !== undefined && { warmUp }),
-    ...(concurrency !== undefined && { concurrency }),
-  }
-  return [{ ...member, floors: [[floor.name], ...member.floors] }, floor]
-}
-
-/** Fewer say nothing about rows: most of the time the program connects, and the server finishes runs. */
-const LEAST = 100_000
-
-const AT_ONCE = 8
-
-/** How far the server is in one of them, one way. */
-const AWAY_MS = 1
-
-type Kind = 'at rest' | '1 % changed' | 'initial sync' | `${typeof AT_ONCE} organizations at once`
-
-const KINDS: readonly (readonly [kind: Kind, limit: number])[] = [
-  ['at rest', 1.2],
-  ['1 % changed', 1.6],
-  ['initial sync', 1.5],
-  [`${AT_ONCE} organizations at once`, 1.1],
-]
-
-const sqlite = (kind: Kind) => `${kind}, SQLite`
-const postgres = (kind: Kind) => `${kind}, PostgreSQL`
-const FAR = `at rest, PostgreSQL over ${2 * AWAY_MS} ms`
-
-/** What a mirror in PostgreSQL may take, as a multiple of what the same takes on SQLite. */
-export const BESIDE_POSTGRES = [
-  ...KINDS.map(([kind, limit]) => ({ title: `${kind}, PostgreSQL over SQLite`, limit, kind })).map(
-    ({ kind, ...rest }) => ({
-      ...rest,
-      postgres: postgres(kind),
-      sqlite: sqlite(kind),
+    name: 'tools',
+    about: `${customers.toLocaleString('en')} customers with public tools, no latency`,
+    members: tools.flatMap(([needs, program]): Member[] => {
+      const tool = { ...plainly(member(`${needs}, initial sync`, dataset)), program, needs }
+      return [tool, { ...tool, name: `${needs}, a second night`, start: 'yesterday' }]
     }),
-  ),
-  {
-    title: `at rest over ${2 * AWAY_MS} ms, PostgreSQL over SQLite`,
-    limit: 2.5,
-    postgres: FAR,
-    sqlite: sqlite('at rest'),
-  },
-]
-
-/** The same runs on both stores, in turns. */
-function besidePostgres(customers: number): Group {
-  const one = { organizations: 1, customers }
-  const many = { organizations: AT_ONCE, customers: customers / AT_ONCE }
-  const members = KINDS.flatMap(([kind]) => onBoth(kind, memberFor(kind, kind.endsWith('at once') ? many : one)))
-  const [, near] = members
-  const far = near === undefined ? [] : [{ ...near, name: FAR, awayMs: AWAY_MS }]
-  return {
-    name: 'postgres',
-    about: `${customers.toLocaleString('en')} customers into a server on this machine, and into a file`,
-    members: [...members.slice(0, 2), ...far, ...members.slice(2)].map((member) => ({
-      ...member,
-      needs: 'PostgreSQL',
-      extra: customers < LEAST,
-    })),
-    notes: ['CPU and memory are those of the program; the server works beside it'],
   }
 }
 
-function memberFor(kind: Kind, dataset: Member['dataset']): Member {
-  if (kind === 'at rest') return atRest(kind, dataset)
-  if (kind === '1 % changed') return { ...atRest(kind, dataset), answering: edition('changed'), expect: CHANGED }
-  return firstLoad(kind, dataset)
-}
+export const SYNC_OF_40 = 'sync of 40 customers'
+export const SYNC_OF_40_FROM_NODE_20 = 'sync of 40 customers, from Node 20'
 
-function onBoth(kind: Kind, member: Member): Member[] {
+/** Short commands beside Node itself doing nothing, and syncs of so few customers that they do little else than start. */
+function startup(dataset: Dataset): Member[] {
+  const few = { organizations: 1, customers: 40 }
+  const sync = { ...firstLoad(SYNC_OF_40, few), program: 'sync', warmUp: true } as const
+  const nothing = { ...member('node, nothing to do', few), program: 'nothing', warmUp: true } as const
+  const floors = [[nothing.name]]
   return [
-    { ...member, name: sqlite(kind) },
-    { ...member, name: postgres(kind), store: 'PostgreSQL', floors: [[sqlite(kind)]] },
+    { ...nothing, name: '--help', program: 'help', floors },
+    { ...nothing, name: 'status', program: 'status', floors, dataset, start: 'yesterday', madeBy: 'mirror' },
+    nothing,
+    sync,
+    { ...sync, name: SYNC_OF_40_FROM_NODE_20, needs: 'Node 20' },
   ]
 }
 
@@ -303,38 +240,16 @@ export function wholeName(program: keyof typeof PROGRAMS, night: Night): string 
   return `${PROGRAMS[program]}: ${night}`
 }
 
-export const SYNC_OF_40 = 'sync of 40 customers'
-export const SYNC_OF_40_FROM_NODE_20 = 'sync of 40 customers, from Node 20'
-
-/** All programs in all nights; those of one night follow each other. */
-function wholeCommands(dataset: Dataset): Group {
-  return {
-    name: 'whole',
-    about: `${dataset.customers.toLocaleString('en')} customers, whole commands, no latency`,
-    members: NIGHTS.flatMap((night) => programsOf(night, dataset)),
-    runsInBrief: 1,
-  }
-}
-
-/** So few customers that a command does little else than start. */
-function syncsOfFew(): Group {
-  const start = {
-    ...firstLoad(SYNC_OF_40, { organizations: 1, customers: 40 }),
-    program: 'sync',
-    warmUp: true,
-  } as const
-  return {
-    name: 'startup',
-    about: '`customer-mirror sync` of 40 customers into an empty file',
-    members: [start, { ...start, name: SYNC_OF_40_FROM_NODE_20, needs: 'Node 20' }],
-  }
-}
-
-function programsOf(night: Night, dataset: Dataset): Member[] {
-  const { expect, ...base } = nightOf(night, dataset)
+function wholeCommands(night: Night, dataset: Dataset): Member[] {
+  const { expect = {}, ...base } = {
+    'initial sync': firstLoad(night, dataset),
+    'second night': { ...atRest(night, dataset), nightsBefore: 1 },
+    'at rest': atRest(night, dataset),
+    '1 % changed': otherList(night, dataset, 'changed'),
+  }[night]
   const sync = { ...base, program: 'sync', expect } as const
   // Programs by hand count nothing; that they hold the right rows is checked all the same.
-  const byHand = { ...base, scan: 'plain' } as const
+  const byHand = plainly(base)
   const python = wholeName('python', night)
   const floors = [[python], [wholeName('node', night)]]
   return [
@@ -346,9 +261,150 @@ function programsOf(night: Night, dataset: Dataset): Member[] {
   ]
 }
 
-function nightOf(night: Night, dataset: Dataset) {
-  if (night === 'initial sync') return firstLoad(night, dataset)
-  const rest = atRest(night, dataset)
-  if (night === 'second night') return { ...rest, nightsBefore: 1 }
-  return night === 'at rest' ? rest : { ...rest, answering: edition('changed'), expect: CHANGED }
+function nights(dataset: Dataset): Member[] {
+  const [rest, restFloor] = withFloor(atRest('at rest', dataset, [['at rest, plain']]))
+  return [
+    // What is compared runs one behind the other: the machine changes its speed within a round.
+    ...[rest, plainly(atRest('at rest, plain', dataset)), restFloor],
+    ...withFloor({ ...atRest('the second night', dataset), nightsBefore: 1 }),
+    ...withFloor(otherList('1 % changed', dataset, 'changed')),
+    ...withFloor(otherList('1 % gone', dataset, 'gone')),
+    ...withFloor(otherList('1 % new at the top', dataset, 'new')),
+  ]
+}
+
+function load(dataset: Dataset): Member[] {
+  const inserted: Member = { ...member('rows inserted', dataset), program: 'insert' }
+  return [
+    ...withFloor(firstLoad('initial sync', dataset, [[floorOf('initial sync'), inserted.name]])),
+    inserted,
+    ...extras(withFloor(plainly(firstLoad('initial sync, plain', dataset)))),
+  ]
+}
+
+export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
+
+function latency(dataset: Dataset): Member[] {
+  const delayed = (night: Member, latencyMs: number): Member => ({
+    ...night,
+    name: `${night.name}, ${latencyMs} ms`,
+    answering: { ...night.answering, latencyMs },
+  })
+  const rest = atRest('at rest', dataset)
+  // The plain scan asks for as many pages as a loop does.
+  const asMany = delayed(plainly(atRest('at rest, plain', dataset)), 20)
+  const manyAtOnce = { ...delayed(rest, 20), name: AT_REST_MANY_AT_ONCE, concurrency: MANY_AT_ONCE }
+  const floors = [[manyAtOnce.name], ['at rest, 20 ms'], [asMany.name]]
+  const besideLoop = [
+    delayed({ ...loop('sequential loop at rest', 'yesterday', dataset), floors }, 20),
+    manyAtOnce,
+    asMany,
+  ]
+  const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
+  const [load20, load20Floor] = withFloor(delayed(firstLoad('initial sync', dataset), 20))
+  const otherPaces = [4, MANY_AT_ONCE].map((concurrency) => ({
+    ...load20,
+    name: `${load20.name}, ${concurrency} at once`,
+    concurrency,
+    floors: [[load20.name]],
+  }))
+  return [
+    rest20,
+    ...extras([rest20Floor]),
+    load20,
+    ...extras([load20Floor, ...otherPaces]),
+    ...(dataset.customers < LEAST_TO_COMPARE ? extras(besideLoop) : besideLoop),
+    ...extras(withFloor(delayed(rest, 100))),
+  ]
+}
+
+function gzip(dataset: Dataset): Member[] {
+  const contenders = [atRest('at rest, gzip', dataset), firstLoad('initial sync, gzip', dataset)]
+  return extras(
+    contenders.flatMap((night) => withFloor({ ...night, answering: { ...BASE, gzip: true }, warmUp: true })),
+  )
+}
+
+function loop(name: string, start: Member['start'], dataset: Dataset): Member {
+  return { ...plainly(member(name, dataset)), program: 'loop', start }
+}
+
+function million(one: Dataset, many: Dataset): Member[] {
+  const inserted: Member = { ...member('rows inserted, one organization', one), program: 'insert' }
+  const whole = firstLoad('initial sync, one organization', one)
+  return [
+    ...withFloor({ ...whole, floors: [[floorOf(whole.name), inserted.name]] }),
+    inserted,
+    firstLoad('initial sync, a hundred organizations', many, [[whole.name]]),
+    ...withFloor(atRest('at rest, one organization', one)),
+    atRest('at rest, a hundred organizations', many, [['at rest, one organization']]),
+  ]
+}
+
+/** The names of the two nights of very many organizations. */
+export const MOST_ORGANIZATIONS = {
+  load: 'initial sync of 1,000 organizations',
+  rest: '1,000 organizations at rest',
+} as const
+
+/** What one process does for very many organizations, as many of them at once as asked and each as fast as its service answers. */
+function organizationsAtOnce(dataset: Dataset): Group {
+  const { organizations, customers } = dataset
+  const atOnce = (night: Member): Member => ({ ...night, concurrency: MANY_AT_ONCE, sideBySide: MOST_SIDE_BY_SIDE })
+  return {
+    name: 'organizations',
+    about: `${organizations.toLocaleString('en')} × ${customers.toLocaleString('en')} customers, ${MOST_SIDE_BY_SIDE} organizations at once in one process, no latency`,
+    members: [
+      atOnce(firstLoad(MOST_ORGANIZATIONS.load, dataset)),
+      atOnce({ ...atRest(MOST_ORGANIZATIONS.rest, dataset), nightsBefore: 1 }),
+    ],
+    notes: ['The longest turn of the event loop is by the clock; what other programs take of the machine counts.'],
+  }
+}
+
+/** How far the server is in one of them, one way. */
+const AWAY_MS = 1
+
+/** The same runs on both databases, and what one in PostgreSQL may take, as a multiple of what the same takes on SQLite. */
+export const ON_BOTH = [
+  { kind: 'at rest', limit: 1.2 },
+  { kind: 'at rest', limit: 2.5, awayMs: AWAY_MS },
+  { kind: '1 % changed', limit: 1.6 },
+  { kind: 'initial sync', limit: 1.5 },
+  { kind: `${SIDE_BY_SIDE} organizations at once`, limit: 1.1 },
+].map(({ kind, limit, awayMs }) => {
+  const far = awayMs === undefined ? '' : ` over ${2 * awayMs} ms`
+  const [sqlite, postgres] = [`${kind}, SQLite`, `${kind}, PostgreSQL${far}`]
+  return { title: `${kind}${far}, PostgreSQL over SQLite`, kind, limit, awayMs, sqlite, postgres }
+})
+
+function onBothDatabases(customers: number): Member[] {
+  const one = { organizations: 1, customers }
+  const night = (kind: string): Member => {
+    if (kind === 'at rest') return atRest(kind, one)
+    if (kind === '1 % changed') return otherList(kind, one, 'changed')
+    if (kind === 'initial sync') return firstLoad(kind, one)
+    return firstLoad(kind, { organizations: SIDE_BY_SIDE, customers: customers / SIDE_BY_SIDE })
+  }
+  return ON_BOTH.flatMap(({ kind, awayMs, sqlite, postgres }): Member[] => {
+    const same: Member = { ...night(kind), needs: 'PostgreSQL', extra: customers < LEAST_TO_COMPARE }
+    const onServer: Member = { ...same, name: postgres, store: 'PostgreSQL', floors: [[sqlite]] }
+    return awayMs === undefined ? [{ ...same, name: sqlite }, onServer] : [{ ...onServer, awayMs }]
+  })
+}
+
+/** The formats, each with the name of its export. */
+export const EXPORTS = { csv: 'export as CSV', jsonl: 'export as JSON lines', parquet: 'export as Parquet' } as const
+
+/** Beside them a script with the CSV and SQLite of Python's standard library. */
+function exports(dataset: Dataset, extra: boolean): Member[] {
+  const mirrored = { ...member('CSV by hand, in Python', dataset), start: 'yesterday', madeBy: 'mirror' } as const
+  const script: Member = { ...mirrored, program: 'export-by-hand', nightsBefore: 1, extra, needs: 'Python' }
+  const { needs: _, ...same } = script
+  return [
+    { ...same, name: EXPORTS.csv, program: 'export-csv', floors: [[script.name]] },
+    { ...same, name: EXPORTS.jsonl, program: 'export-jsonl' },
+    { ...same, name: EXPORTS.parquet, program: 'export-parquet' },
+    script,
+  ]
 }

@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import { EDITIONS } from './service/served-list.ts'
 
 /** What the processes of the benchmark send each other, as JSON: in an argument, a line of output or a request. */
+
+/** What the service lists: as it was, with 1 % of the rows changed, with 1 % of them gone, or with 1 % new at its top. */
+const EDITIONS = ['base', 'changed', 'gone', 'new'] as const
 
 /** How the service answers from now on. */
 export const answeringSchema = z.object({ latencyMs: z.number(), gzip: z.boolean(), edition: z.enum(EDITIONS) })
@@ -11,9 +13,6 @@ export type Answering = z.output<typeof answeringSchema>
 export const datasetSchema = z.object({ organizations: z.number(), customers: z.number() })
 export type Dataset = z.output<typeof datasetSchema>
 
-/** The first line of the service process. */
-export const startedSchema = z.object({ origin: z.string() })
-
 /** The paths that were asked for, in the order in which they came in. */
 export const askedSchema = z.array(z.string())
 
@@ -21,6 +20,8 @@ export const askedSchema = z.array(z.string())
 const taskSchema = z.object({
   origin: z.string(),
   organizations: z.array(z.string()),
+  /** All customers of these organizations. */
+  customers: z.number().optional(),
   /** The file to write. */
   file: z.string(),
   /** The address of the mirror, where it is not that file. */
@@ -36,16 +37,15 @@ const taskSchema = z.object({
 })
 export type Task = z.output<typeof taskSchema>
 
-/** What one process measured of its own work. */
+/** What one process measured of its own work. What the system does not say, or was not watched, is undefined. */
 export const measurementSchema = z.object({
   wallMs: z.number(),
-  /** All threads, in user and system. Unknown where a process is watched from the outside and the system does not say. */
+  /** All threads, in user and system. */
   cpuMs: z.number().optional(),
   peakRssBytes: z.number().optional(),
-  /** The longest turn of the event loop, by the clock and in CPU time. Unknown where that was not watched. */
+  /** The longest turn of the event loop, by the clock and in CPU time. */
   longestBlockMs: z.number().optional(),
   longestWorkMs: z.number().optional(),
-  /** Unknown where the system does not say. */
   writtenBytes: z.number().optional(),
   /** Size of the file that was left behind. */
   fileBytes: z.number().optional(),
@@ -65,6 +65,9 @@ export function readTask(): Task {
 export function baseUrlOf(origin: string, organization: string): string {
   return `${origin}/${organization}/api/v1`
 }
+
+/** The service verifies nothing. */
+export const CREDENTIALS = { apiKey: 'made-up-key', secret: 'made-up-secret' }
 
 /** The ids of the organizations of a dataset. */
 export function organizationIds({ organizations }: Dataset): string[] {

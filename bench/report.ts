@@ -1,6 +1,10 @@
 import { type GroupResult, ratiosOf, type Row, sharesOf, type Spread, spreadOf } from './results.ts'
 import type { Target, Verdict } from './targets.ts'
 
+/** Where the results and the talk go. */
+export type Output = { stdout: Writer; stderr: Writer }
+type Writer = { write(text: string): unknown }
+
 /** What was measured of a group, as a table. Ratios compare what ran in the same round. */
 export function groupTable(result: GroupResult, all: readonly GroupResult[]): string {
   const header = [

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { childrenCpuMs, countWritten } from './measure.ts'
-import { baseUrlOf, type Measurement, measurementSchema, type Task } from './messages.ts'
+import { baseUrlOf, CREDENTIALS, type Measurement, measurementSchema, type Task } from './messages.ts'
 
 /** Programs of the benchmark, each a process of its own that measures itself and ends with one line of JSON. */
 const PROGRAMS = {
@@ -15,133 +15,118 @@ const PROGRAMS = {
   loop: new URL('contenders/loop.ts', import.meta.url),
   download: new URL('floors/download.ts', import.meta.url),
   insert: new URL('floors/insert.ts', import.meta.url),
-  dlt: new URL('contenders/dlt_pipeline.py', import.meta.url),
-  pyairbyte: new URL('contenders/pyairbyte_sync.py', import.meta.url),
+  dlt: new URL('contenders/public_tools.py', import.meta.url),
+  pyairbyte: new URL('contenders/public_tools.py', import.meta.url),
 } as const
+
+/** A program that knows nothing of the benchmark: it is started as users start it, and watched from the outside. */
+type CommandName = keyof ReturnType<typeof commandLines>
 export type ProgramName = keyof typeof PROGRAMS | CommandName
 
 /** What was compiled is kept there for the next start, as the command itself keeps it. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/customer-mirror/benchmark', import.meta.url))
 
-export type HowToRun = Starters & {
-  /** A folder for CPU profiles of the contenders written in TypeScript; none are taken without it. */
+export type HowToRun = {
+  /** A folder for CPU profiles of the program; none are taken without it. */
   profileFolder?: string | undefined
+  /** What starts a program, where it is not the Node of the benchmark and the `python3` of the PATH. */
+  node?: string | undefined
+  python?: string | undefined
 }
 
 /** Runs a program to its end. Rejects with what it said when it fails. */
 export async function runProgram(name: ProgramName, task: Task, how: HowToRun): Promise<Measurement> {
-  if (isCommand(name)) return runCommand(name, task, how)
-  const { code, stdout, stderr } = await runToEnd([...commandOf(name, how), JSON.stringify(task)], {
-    env: { NODE_COMPILE_CACHE: COMPILED },
-  })
-  if (code !== 0) throw new Error(`The benchmark's program "${name}" failed:\n${stderr.slice(-4000)}`)
+  if (!isProgram(name)) return runCommand(name, task, how)
+  const { profileFolder, python = 'python3' } = how
+  const script = fileURLToPath(PROGRAMS[name])
+  const isProfiled = profileFolder !== undefined && name === 'mirror'
+  const profiling = isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
+  const starter = script.endsWith('.py') ? [python, '-B', script, name] : [process.execPath, ...profiling, script]
+  const { stdout } = await runToEnd([...starter, JSON.stringify(task)], { env: { NODE_COMPILE_CACHE: COMPILED } })
   return measurementSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 }
 
-function commandOf(
-  name: keyof typeof PROGRAMS,
-  { profileFolder, python = 'python3' }: HowToRun,
-): [string, ...string[]] {
-  const script = fileURLToPath(PROGRAMS[name])
-  if (script.endsWith('.py')) return [python, '-B', script]
-  const isProfiled = profileFolder !== undefined && name === 'mirror'
-  return [process.execPath, ...(isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []), script]
+function isProgram(name: string): name is keyof typeof PROGRAMS {
+  return name in PROGRAMS
 }
 
-/** Programs that know nothing of the benchmark: they are started as users start them, and watched from the outside. */
-const COMMANDS = {
-  sync: new URL('../src/cli/customer-mirror.mjs', import.meta.url),
-  'by-hand-node': new URL('contenders/eight-at-once.mjs', import.meta.url),
-  'by-hand-python': new URL('contenders/eight_at_once.py', import.meta.url),
-} as const
-export type CommandName = keyof typeof COMMANDS
-
-/** The programs that start a command, where they are not the Node of the benchmark and the `python3` of the PATH. */
-export type Starters = { node?: string | undefined; python?: string | undefined }
-
-export function isCommand(name: string): name is CommandName {
-  return name in COMMANDS
-}
-
-/** Runs a command from start to exit: the time between, the memory of all its processes, and what they wrote. */
-async function runCommand(name: CommandName, task: Task, starters: Starters): Promise<Measurement> {
-  const workplace = join(dirname(task.file), 'whole')
-  const { command, env } = await prepared(name, task, { workplace, starters })
-  const written = countWritten(workplace)
-  const watched = await runWatched(command, { file: task.file, cwd: workplace, env })
-  return { ...watched, writtenBytes: written() }
-}
-
-type Prepared = { command: [string, ...string[]]; env: Record<string, string> }
-
-/** The command line; for `sync`, a folder with its configuration, and for the others the key in the environment. */
-async function prepared(
-  name: CommandName,
-  { origin, organizations, file, concurrency, scan }: Task,
-  { workplace, starters }: { workplace: string; starters: Starters },
-): Promise<Prepared> {
-  const { node = process.execPath, python = 'python3' } = starters
-  const program = fileURLToPath(COMMANDS[name])
-  await mkdir(workplace, { recursive: true })
-  if (name === 'sync') {
-    const keys = { apiKey: 'made-up-key', secret: 'made-up-secret' }
-    const config = {
-      mirror: file,
-      defaults: { concurrency, scan },
-      organizations: organizations.map((id) => ({ id, baseUrl: baseUrlOf(origin, id), ...keys })),
-    }
-    await writeFile(join(workplace, 'customer-mirror.yaml'), stringify(config))
-    // Empty, it is as if it were not set: the file of this folder is read.
-    return { command: [node, program, 'sync'], env: { CUSTOMER_MIRROR_CONFIG: '' } }
-  }
-  const [organization = '', ...others] = organizations
-  if (others.length > 0) throw new Error('The programs by hand mirror one organization.')
-  const starter: [string, ...string[]] = name === 'by-hand-python' ? [python, '-B'] : [node]
-  const env = { API_KEY: 'made-up-key', API_SECRET: 'made-up-secret' }
-  return { command: [...starter, program, baseUrlOf(origin, organization), file], env }
-}
-
-type Watched = Pick<Measurement, 'wallMs' | 'cpuMs' | 'peakRssBytes' | 'fileBytes'>
-
-/** Runs a command from start to exit: the time between, the memory of all its processes, and the size of the file it leaves. */
-export async function runWatched(
-  command: readonly [string, ...string[]],
-  { file, cwd, env }: { file: string; cwd?: string; env: Readonly<Record<string, string>> },
-): Promise<Watched> {
+/** Runs a command from start to exit: the time between, the memory of all its processes, what they wrote and left. */
+async function runCommand(name: CommandName, task: Task, how: HowToRun): Promise<Measurement> {
+  const cwd = join(dirname(task.file), 'whole')
+  const exported = join(cwd, 'exported')
+  await mkdir(cwd, { recursive: true })
+  if (name === 'sync' || name === 'status') await writeConfiguration(cwd, task)
+  const command = commandLines(task, exported, how)[name]
+  const written = countWritten(cwd)
   const cpuMs = childrenCpuMs()
   let memory: ReturnType<typeof watchMemory> | undefined
-  const onStart = (pid: number) => (memory = watchMemory(pid))
-  const { code, stdout, stderr, wallMs } = await runToEnd(command, { ...(cwd !== undefined && { cwd }), env, onStart })
-  const peakRssBytes = memory?.stop()
-  if (code !== 0) throw new Error(`"${command.join(' ')}" ended with ${code}:\n${(stdout + stderr).slice(-4000)}`)
+  const { wallMs } = await runToEnd(command, {
+    cwd,
+    // Empty, it is as if it were not set: the file of this folder is read.
+    env: { CUSTOMER_MIRROR_CONFIG: '', API_KEY: CREDENTIALS.apiKey, API_SECRET: CREDENTIALS.secret },
+    onStart: (pid) => (memory = watchMemory(pid)),
+  })
   const cpuAfterMs = childrenCpuMs()
+  const isExport = name.startsWith('export')
+  const left = isExport ? exported : task.file
+  const fileBytes = await stat(left).then(
+    ({ size }) => size,
+    () => undefined,
+  )
+  await rm(exported, { force: true })
   return {
-    ...{ wallMs, peakRssBytes, fileBytes: (await stat(file)).size },
+    ...{ wallMs, peakRssBytes: memory?.stop(), fileBytes, writtenBytes: written() },
+    ...(isExport && { customers: task.customers }),
     cpuMs: cpuMs === undefined || cpuAfterMs === undefined ? undefined : cpuAfterMs - cpuMs,
   }
 }
 
-/** How a command ended, and how long that took from the moment it was started. */
-export type Ended = { code: number | null; stdout: string; stderr: string; wallMs: number }
-
-type Surroundings = {
-  cwd?: string
-  /** Beside the variables of this process. */
-  env?: Readonly<Record<string, string>>
-  onStart?: (pid: number) => void
+async function writeConfiguration(folder: string, { origin, organizations, file, concurrency, scan }: Task) {
+  const config = {
+    mirror: file,
+    defaults: { concurrency, scan },
+    organizations: organizations.map((id) => ({ id, baseUrl: baseUrlOf(origin, id), ...CREDENTIALS })),
+  }
+  await writeFile(join(folder, 'customer-mirror.yaml'), stringify(config))
 }
 
-/** Runs a command without a terminal. Rejects when there is no such program. */
-export async function runToEnd(
-  [file, ...args]: readonly [string, ...string[]],
-  { cwd, env = {}, onStart }: Surroundings = {},
-): Promise<Ended> {
+function commandLines({ origin, organizations, file }: Task, exported: string, how: HowToRun) {
+  const { node = process.execPath, python = 'python3' } = how
+  const ours = [node, fileURLToPath(new URL('../src/cli/customer-mirror.mjs', import.meta.url))]
+  const exporting = (format: string) => [...ours, 'export', '--mirror', file, '--format', format, '-o', exported]
+  const byHand = [baseUrlOf(origin, organizations[0] ?? ''), file]
+  return {
+    nothing: [node, '-e', ''],
+    help: [...ours, '--help'],
+    status: [...ours, 'status'],
+    sync: [...ours, 'sync'],
+    'by-hand-node': [node, fileURLToPath(new URL('contenders/eight-at-once.mjs', import.meta.url)), ...byHand],
+    'by-hand-python': [python, '-B', fileURLToPath(new URL('contenders/eight_at_once.py', import.meta.url)), ...byHand],
+    'export-csv': exporting('csv'),
+    'export-jsonl': exporting('jsonl'),
+    'export-parquet': exporting('parquet'),
+    'export-by-hand': [
+      python,
+      '-B',
+      fileURLToPath(new URL('contenders/export_by_hand.py', import.meta.url)),
+      file,
+      exported,
+    ],
+  } satisfies Record<string, string[]>
+}
+
+type Surroundings = { cwd?: string; env?: Readonly<Record<string, string>>; onStart?: (pid: number) => void }
+
+/** Runs a command without a terminal, with `env` beside the variables of this process. Rejects when it fails, and with what it said. */
+export async function runToEnd([file = '', ...args]: readonly string[], { cwd, env = {}, onStart }: Surroundings = {}) {
   const startMs = performance.now()
   const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close').then(() => performance.now() - startMs)
   if (child.pid !== undefined) onStart?.(child.pid)
   const [stdout, stderr, wallMs] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { code: child.exitCode, stdout, stderr, wallMs }
+  if (child.exitCode !== 0)
+    throw new Error(`"${[file, ...args].join(' ')}" ended with ${child.exitCode}:\n${(stdout + stderr).slice(-4000)}`)
+  return { stdout, wallMs }
 }
 
 const EVERY_MS = 20

@@ -1,18 +1,18 @@
-import { EXPORTS } from './commands.ts'
 import {
   AT_REST_MANY_AT_ONCE,
-  BESIDE_POSTGRES,
   CONCURRENCY,
-  LEAST_BESIDE_LOOP,
+  EXPORTS,
+  floorOf,
+  LEAST_TO_COMPARE,
   MANY_AT_ONCE,
   MOST_ORGANIZATIONS,
   type Night,
   NIGHTS,
+  ON_BOTH,
   SYNC_OF_40,
   SYNC_OF_40_FROM_NODE_20,
   wholeName,
 } from './groups.ts'
-import { floorOf } from './members.ts'
 import { QUICK_SCANS } from './quick.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf, spreadOf } from './results.ts'
 
@@ -85,7 +85,7 @@ export const TARGETS: readonly Target[] = [
       wall('sequential loop at rest, 20 ms', AT_REST_MANY_AT_ONCE),
     ),
     atLeast: true,
-    leastCustomers: LEAST_BESIDE_LOOP,
+    leastCustomers: LEAST_TO_COMPARE,
   },
   amount('written to disk per customer at rest', 100, 'bytes', (results) =>
     sharesOf(results, 'at rest', 'writtenBytes', 'customers'),
@@ -108,9 +108,9 @@ export const TARGETS: readonly Target[] = [
   mostRequests('requests of a quick run, by creation', 40, QUICK_SCANS.creation),
   mostRequests('requests of a quick run, by name', 100, QUICK_SCANS.name),
   ...NIGHTS.map((night) => besidePython(night, night === 'initial sync' ? 1.2 : 0.9)),
-  ...BESIDE_POSTGRES.map(({ title, limit, postgres, sqlite }) => ({
+  ...ON_BOTH.map(({ title, limit, postgres, sqlite }) => ({
     ...ratio(title, limit, wall(postgres, sqlite)),
-    leastCustomers: LEAST_BESIDE_LOOP,
+    leastCustomers: LEAST_TO_COMPARE,
   })),
   amount(SYNC_OF_40, 300, 'ms', (results) => samplesOf(results, SYNC_OF_40, 'wallMs')),
   amount(SYNC_OF_40_FROM_NODE_20, 400, 'ms', (results) => samplesOf(results, SYNC_OF_40_FROM_NODE_20, 'wallMs')),
@@ -139,7 +139,7 @@ function mostRequests(title: string, limit: number, scan: string): Target {
 function besidePython(night: Night, limit: number): Target {
   const title = `whole commands, ${night}: sync over Python by hand`
   const target = ratio(title, limit, wall(wholeName('sync', night), wholeName('python', night)))
-  return { ...target, leastCustomers: LEAST_BESIDE_LOOP }
+  return { ...target, leastCustomers: LEAST_TO_COMPARE }
 }
 
 function aboutMillion(targets: readonly Target[]): Target[] {

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
-import { baseUrlOf, readTask, type Task } from '../messages.ts'
+import { baseUrlOf, CREDENTIALS, readTask, type Task } from '../messages.ts'
 
 /**
  * A program: the simplest that does the work. One `fetch` after the other, following the page number to the
@@ -51,6 +51,5 @@ async function loop({ origin, organizations, file }: Task): Promise<{ requests: 
 }
 
 function headersFor(url: URL): Record<string, string> {
-  const credentials = { apiKey: 'made-up-key', secret: 'made-up-secret' }
-  return signedHeaders({ method: 'GET', url }, credentials, { unixMs: Date.now() }, recipeOf(DEFAULT_PRESET))
+  return signedHeaders({ method: 'GET', url }, CREDENTIALS, { unixMs: Date.now() }, recipeOf(DEFAULT_PRESET))
 }

@@ -9,7 +9,7 @@ import { monotonicMs } from '../../src/machine/timers.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/sync/run-organization.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
-import { baseUrlOf, readTask, type Task } from '../messages.ts'
+import { baseUrlOf, CREDENTIALS, readTask, type Task } from '../messages.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
@@ -68,8 +68,8 @@ function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinu
   return {
     id,
     baseUrl: new URL(baseUrlOf(origin, id)),
-    apiKey: { literal: 'made-up-key' },
-    secret: { literal: 'made-up-secret' },
+    apiKey: { literal: CREDENTIALS.apiKey },
+    secret: { literal: CREDENTIALS.secret },
     pageSize: 100,
     concurrency,
     requestTimeoutMs: 30_000,

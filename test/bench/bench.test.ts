@@ -2,18 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { EXPORTS } from '../../bench/commands.ts'
-import { writeCurves } from '../../bench/curves.ts'
-import { briefly, FULL, groupsOf, mostCustomers, QUICK } from '../../bench/groups.ts'
-import type { Member } from '../../bench/members.ts'
+import { briefly, FULL, groupsOf, type Member, QUICK } from '../../bench/groups.ts'
 import type { Measurement } from '../../bench/messages.ts'
+import { scalePart, writePart } from '../../bench/performance-page.ts'
 import { playQuickRounds, QUICK_SCANS } from '../../bench/quick.ts'
 import { verdictTable } from '../../bench/report.ts'
 import type { GroupResult } from '../../bench/results.ts'
 import { runBench } from '../../bench/run-bench.ts'
-import { scalePart } from '../../bench/scale/write-scale.ts'
-import { servedList } from '../../bench/service/served-list.ts'
-import { startService } from '../../bench/service/service.ts'
+import { startService } from '../../bench/service.ts'
 import { listedDigest, type Stage, storedRows } from '../../bench/stage.ts'
 import { holdingFor, type Target, TARGETS, verdicts } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/customers-page.ts'
@@ -44,7 +40,7 @@ describe('targets', () => {
   ])('%s measures everything that the targets of its size depend on', (_, sizes) => {
     const groups = briefly(groupsOf(sizes))
     const results = madeUpResults(groups.flatMap(({ members }) => members))
-    const { holding } = holdingFor(mostCustomers(sizes))
+    const { holding } = holdingFor(sizes.large?.one.customers ?? sizes.customers)
 
     expect(verdicts(results, holding).map(({ title }) => title)).toEqual(holding.map(({ title }) => title))
   })
@@ -63,14 +59,16 @@ describe('targets', () => {
 })
 
 describe('the service that is never what is measured', () => {
-  const options = { seed: 'test', count: 1234 } as const
-  const page = (list: ReturnType<typeof servedList>, number: number, size: number) =>
-    listEnvelope.parse(JSON.parse(list.page(number, size, 'http://service.example.com/customers').toString()))
-
-  test('pages of any size hold the whole list, each record once', () => {
+  test('pages of any size hold the whole list, each record once', async () => {
+    const service = await startService({ organizations: 1, customers: 1234 })
+    onTestFinished(() => service.close())
     const size = 73
-    const list = servedList({ ...options, edition: 'base' })
-    const pages = Array.from({ length: Math.ceil(list.total / size) + 1 }, (_, index) => page(list, index + 1, size))
+    const pages = await Promise.all(
+      Array.from({ length: Math.ceil(1234 / size) + 1 }, async (_, index) => {
+        const page = await fetch(`${service.origin}/org-1/api/v1/customers?page=${index + 1}&per_page=${size}`)
+        return listEnvelope.parse(await page.json())
+      }),
+    )
     const records = pages.flatMap(({ data }) => data)
 
     expect(new Set(records.map((record) => JSON.stringify(record))).size).toBe(1234)
@@ -110,15 +108,9 @@ function madeUp(measurement: Partial<Measurement> = {}): Measurement {
   }
 }
 
-/** Results in which every member took the same, and the short commands too. */
+/** Results in which every member took the same. */
 function madeUpResults(members: readonly Member[]): GroupResult[] {
-  const names = [
-    ...members.map(({ name }) => name),
-    '--help',
-    'status',
-    ...Object.values(QUICK_SCANS),
-    ...Object.values(EXPORTS),
-  ]
+  const names = [...members.map(({ name }) => name), ...Object.values(QUICK_SCANS)]
   const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
   return [{ name: 'made up', about: 'nothing', rows }]
 }
@@ -140,7 +132,6 @@ function aStageAtOnce(): Stage {
       const { load, plain, rest } = costOf(customers)
       return start === 'empty' ? load : scan === 'plain' ? plain : rest
     },
-    yesterdaysFile: async () => '',
     clear: async () => {},
   }
 }
@@ -150,13 +141,12 @@ test('the curves are measured at each size, and their part of the page is writte
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 
   const sizes = ['--size', '400', '--size', '200']
-  expect(await writeCurves([...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
+  expect(await writePart('curves', [...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
   const page = await readFile(file, 'utf8')
 
   expect(page.match(/^\| 200 \|/gm)).toHaveLength(3)
-  expect(page).toMatch(/^\| 200 \| 2 \| \d+ \| [\d.]+ % \| [\d.]+ min \| [\d.]+ min \| [\d,]+ \|$/m)
   // From the smallest size to the largest, in whatever order they are asked for.
-  expect(page).toMatch(/^\| 200 \| 2 \|.*\n\| 400 \| 4 \|/m)
+  expect(page).toMatch(/^\| 200 \| 2 \| 3 \| 25\.0 % \|.*\n\| 400 \| 4 \|/m)
   expect(page).toContain('8 organizations of 200 customers')
   expect(page).not.toMatch(/NaN|undefined|Infinity/)
 })
@@ -173,17 +163,20 @@ test('quick scans find all changes in order of creation, and count by name those
 
 test('the part on a thousand organizations is worked out from what was measured of one', () => {
   const night = madeUp()
-  const server = { cpuMs: 400, walBytes: 5000, transactions: 20, networkBytes: 9000, mostConnections: 1 }
-  const nightOfBoth = { program: night, server }
+  const onServer = { ...night, serverCpuMs: 400, walBytes: 5000, transactions: 20, networkBytes: 9000 }
   const storage = { customers: 5_000_000, changes: 1000, lists: 2000 }
   const part = scalePart({
     ...{ machine: { node: 'made up' }, customers: 1000, pageBytes: 30_000 },
-    sqlite: { nights: { load: night, rest: night, changed: night }, storage },
+    nights: {
+      SQLite: { load: night, rest: night, changed: night },
+      PostgreSQL: { load: onServer, rest: onServer, changed: onServer },
+    },
+    storage: { SQLite: storage, PostgreSQL: storage },
     atOnce: { organizations: 4, rest: madeUp({ peakRssBytes: 160 * 1024 ** 2 }) },
-    postgres: { version: '17', nights: { load: nightOfBoth, rest: nightOfBoth, changed: nightOfBoth }, storage },
   })
 
-  expect(part).toMatch(/each more takes about\n20 MB/)
+  // 100 MB for one, and 20 MB for each of 63 more.
+  expect(part).toContain('| memory of 64 at once | 1,360 MB |')
   expect(part).not.toMatch(/NaN|undefined|Infinity/)
 })
 

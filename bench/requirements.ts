@@ -1,0 +1,70 @@
+import { realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { Group, Member, Requirement } from './groups.ts'
+import { postgresPrograms } from './postgres-server.ts'
+import { runToEnd } from './run-program.ts'
+
+/** The program on this machine for members that need more than the benchmark's own Node; undefined where there is none. */
+export type Found = Readonly<Record<Requirement, string | undefined>>
+
+/** Looks for a Python among the names given and for the tools in each, for a Node 20 in the folders of a PATH, and for PostgreSQL. */
+export async function findRequirements(pythons: readonly string[], path: string): Promise<Found> {
+  return {
+    Python: await firstPython(pythons, 'sqlite3'),
+    dlt: await firstPython(pythons, 'dlt'),
+    PyAirbyte: await firstPython(pythons, 'airbyte'),
+    'Node 20': await nodeTwenty(path),
+    PostgreSQL: postgresPrograms(),
+  }
+}
+
+/** The group with what its members need, and a line below its figures for each thing that is missing. */
+export function equipped(group: Group, found: Found): Group {
+  const { members } = group
+  const missing = new Set(
+    members.flatMap(({ needs }) => (needs === undefined || found[needs] !== undefined ? [] : needs)),
+  )
+  const notes = [...(group.notes ?? []), ...[...missing].map((requirement) => ABOUT_MISSING[requirement])]
+  const present = members.filter(({ needs }) => needs === undefined || !missing.has(needs))
+  return { ...group, members: present.map((member) => ({ ...member, ...starterOf(member, found) })), notes }
+}
+
+const ABOUT_MISSING: Readonly<Record<Requirement, string>> = {
+  Python: 'programs in Python were not measured: there is no python3 here (--python FILE names one)',
+  PostgreSQL: 'a mirror in PostgreSQL was not measured: there is no initdb and postgres here',
+  'Node 20': 'nothing was started from Node 20: there is none on the PATH',
+  dlt: 'dlt was not measured: it is not installed (pip install "dlt[duckdb]")',
+  PyAirbyte: 'PyAirbyte was not measured: it is not installed (pip install airbyte)',
+}
+
+function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python'> {
+  const program = needs && found[needs]
+  if (program === undefined || needs === 'PostgreSQL') return {}
+  return needs === 'Node 20' ? { node: program } : { python: program }
+}
+
+/** The interpreter itself: a name on the PATH may be a script that looks for it at each start. */
+async function firstPython(names: readonly string[], module: string): Promise<string | undefined> {
+  for (const name of names) {
+    const program = await outputOf([name, '-c', `import sys, ${module}; print(sys.executable)`])
+    if (program !== undefined && program !== '') return program
+  }
+  return undefined
+}
+
+async function nodeTwenty(path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter)) {
+    const file = join(folder, 'node')
+    const version = await outputOf([file, '--version'])
+    if (version?.startsWith('v20.')) return realpathSync(file)
+  }
+  return undefined
+}
+
+/** Undefined when there is no such program, or it fails. */
+function outputOf(command: readonly string[]): Promise<string | undefined> {
+  return runToEnd(command).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  )
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import * as z from 'zod'
+import { askedSchema, type Answering, type Dataset } from './messages.ts'
+
+/** The service, in a process of its own. */
+export type Service = {
+  readonly origin: string
+  /** How it answers from now on. It forgets what it was asked so far. */
+  answer(answering: Answering): Promise<void>
+  /** The paths it was asked for since, in order. */
+  asked(): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** Starts a service over made-up customers, and waits until it listens. */
+export async function startService(dataset: Dataset): Promise<Service> {
+  // A million customers are made as objects before they are rendered.
+  const { line, end } = await startHelper(SERVICE, dataset, ['--max-old-space-size=8192'])
+  const { origin } = z.object({ origin: z.string() }).parse(line)
+  return {
+    origin,
+    async answer(answering) {
+      const { ok } = await fetch(`${origin}/answering`, { method: 'POST', body: JSON.stringify(answering) })
+      if (!ok) throw new Error('The service of the benchmark refused its settings.')
+    },
+    asked: async () => askedSchema.parse(await (await fetch(`${origin}/asked`)).json()),
+    close: end,
+  }
+}
+
+const SERVICE = new URL('service-process.ts', import.meta.url)
+
+/** Starts a program of the benchmark that prints one line of JSON when it is ready, and ends when its input does. */
+export async function startHelper(program: URL, argument: object, flags: readonly string[] = []) {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(program), JSON.stringify(argument)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended.then(() => [])])
+  if (line === undefined) throw new Error(`${program.pathname} did not start.`)
+  return {
+    line: z.json().parse(JSON.parse(String(line))),
+    end: async () => {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
