@@ -219,7 +219,7 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
     },
   }
   const metrics = createMetrics({ ...looking, queues })
-  const publisher = startPublisher({ config, log, timings, monotonicMs })
+  const publisher = startPublisher({ config, ...looking, log, timings, monotonicMs })
   const stopping = new AbortController()
   const onEvent = (event: LimitEvent) => logLimit(log, event)
   const processing: Processing = {
@@ -243,8 +243,6 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
   const notifier = createNotifier({ config, mirror, queues, backend, log, timings, now })
   const runners = Object.values(workerOf)
   const workers = [...runners, notifier.worker]
-  syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
-  syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   syncWorker.on('stalled', (jobId) => {
     metrics.countTakenOver()
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')

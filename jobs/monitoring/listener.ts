@@ -21,16 +21,9 @@ type Listening = {
 
 /** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
 export function createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }: Listening): Listener {
-  const logEvent = createEventLog(log, monotonicMs)
   return {
-    onEvent: (organization, event) => {
-      logEvent(organization, event)
-      if (event.kind === 'waiting') publisher.runWaits(organization)
-    },
-    onAnswer: (organization, answer) => {
-      metrics.countAnswer(organization, answer)
-      if (answer.status < 400) publisher.runGoesOn(organization)
-    },
+    onEvent: createEventLog(log, monotonicMs),
+    onAnswer: metrics.countAnswer,
     onRun: (run) => {
       metrics.countRun(run)
       if (KINDS[run.kind].isPartial) {
@@ -38,13 +31,12 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
         return logPartialRun(log, run)
       }
       mirrorFailures.note(run)
-      publisher.runEnded(run.organization)
+      publisher.runEnded()
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))
     },
     onNoRun: (noRun) => {
       if (KINDS[noRun.kind].isPartial) metrics.countSkipped()
-      else publisher.runEnded(noRun.organization)
       logNoRun(log, noRun)
     },
   }

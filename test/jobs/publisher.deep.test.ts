@@ -1,14 +1,14 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { aBucketServer, manifestIn, namedIn, objectsIn } from '../../support/bucket-server.ts'
-import { eventually } from '../../support/eventually.ts'
-import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
-import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { published, SOON } from '../../support/publishing.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aBucketServer, manifestIn, namedIn, objectsIn } from '../support/bucket-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { published, SOON } from '../support/publishing.ts'
+import { message, startWorker } from '../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a worker publishes into a bucket when the runs are over', async () => {
   const sandbox = await aSandbox({ customers: [50, 20] })

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isDue, type PublishState } from '../../jobs/publish/publisher.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { eventually } from '../support/eventually.ts'
+import { aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { published, SOON } from '../support/publishing.ts'
+import { runCommand } from '../support/run-command.ts'
+import { startWorker } from '../support/worker-log.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+
+test('a worker publishes when the runs of all organizations are over', async () => {
+  const sandbox = await aSandbox({ customers: [50, 20, 3] })
+  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copies/x.db', keep: 9 } })
+  const file = join(place.folder, 'copies', 'x.db')
+  const worker = startWorker(place, { timings: SOON })
+  await Promise.all(sandbox.organizations.map(({ id }) => worker.ran(id)))
+  await eventually(
+    () => (existsSync(file) ? valueOf(file, 'SELECT count(*) FROM customers') : 0),
+    (customers) => customers === 73,
+  )
+
+  expect(rowsOf(file, 'SELECT organization, last_status FROM manifest')).toMatchObject([
+    { organization: 'acme', last_status: 'complete' },
+    { organization: 'globex', last_status: 'complete' },
+    { organization: 'initech', last_status: 'complete' },
+  ])
+  expect(worker.lines.join('\n')).not.toContain('@example')
+})
+
+test('a worker that starts makes the copy that an earlier one did not live to make', async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copies/x.db' } })
+  const file = join(place.folder, 'copies', 'x.db')
+  const withoutCopy = aWorkplace(organizationsOf(sandbox), { mirror: place.mirror })
+  expect(await runCommand(syncCommand, ['--config', withoutCopy.config])).toMatchObject({ code: 0 })
+  const worker = startWorker(place, { timings: SOON })
+  await worker.said(published)
+
+  expect(rowsOf(file, 'SELECT organization, run_id, customers FROM manifest')).toEqual([
+    { organization: 'acme', run_id: 1, customers: 30 },
+  ])
+})
+
+const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
+const NEVER = { isRunning: false, endedAtMs: undefined, publishedAtMs: undefined }
+
+test.each<[what: string, state: Partial<PublishState>, nowMs: number, expected: boolean]>([
+  ['the last run has just ended', { endedAtMs: 0 }, 59, false],
+  ['no run for a while', { endedAtMs: 0 }, 60, true],
+  ['a first change, and a later one', { endedAtMs: 50 }, 100, false],
+  ['a run is under way', { endedAtMs: 0, isRunning: true }, 1000, false],
+  ['runs follow each other for too long', { endedAtMs: 3599, isRunning: true }, 3600, true],
+  ['the last copy was made a moment ago', { endedAtMs: 0, publishedAtMs: -50 }, 500, false],
+  ['the last copy was made some time ago', { endedAtMs: 0, publishedAtMs: -50 }, 550, true],
+  ['too long, but the last attempt was a moment ago', { endedAtMs: 3599, publishedAtMs: 3500 }, 3600, false],
+  ['something may have changed before this worker started', {}, 60, true],
+])('whether a copy is made where something changed: %s', (_, state, nowMs, expected) => {
+  expect(isDue({ ...NEVER, changedAtMs: 0, ...state }, nowMs, LIMITS)).toBe(expected)
+})
