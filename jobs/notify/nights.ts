@@ -10,15 +10,28 @@ import type { SharedValues } from '../queue/port.ts'
 import { type Queues, jobStateOf } from '../queue/queues.ts'
 import { listCancellations } from '../run/cancellations.ts'
 import { GRACE_MS, lateSinceMs, wasReadSince } from '../schedule/due-runs.ts'
-import { type Schedule, nextAfter, previousDueMs, startDelayMs } from '../schedule/due-times.ts'
+import { type Schedule, nextAfter, startDelayMs } from '../schedule/due-times.ts'
 
-/** The organizations that are due by the same cron line in the same time zone. */
+/** The organizations that are due by the same cron line in the same time zone, under a name for their jobs. */
 export type Rota = {
-  /** A name for its values in the queue. */
   name: string
   cron: string
   timezone: string
   organizations: readonly { id: string; schedule: Schedule }[]
+}
+
+export function rotasOf(organizations: readonly { id: string; schedule: Schedule | undefined }[]): Rota[] {
+  const scheduled = organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ id, schedule }]))
+  const byLine = Map.groupBy(scheduled, ({ schedule: { cron, timezone } }) => `${cron}\n${timezone}`)
+  return [...byLine].map(([line, members]) => {
+    const [cron = '', timezone = ''] = line.split('\n')
+    return {
+      name: createHash('sha256').update(line).digest('hex').slice(0, 12),
+      cron,
+      timezone,
+      organizations: members,
+    }
+  })
 }
 
 /** One due time of a rota. Times in Unix milliseconds. */
@@ -30,28 +43,6 @@ export type Night = Pick<Rota, 'cron' | 'timezone'> & {
   lastMs: number
 }
 
-/** How an organization stands in a night. `pending`: its run is still to come, or to end. */
-export type Ended = 'complete' | 'failed' | 'pending'
-
-/** The rotas of the configured organizations, by name. */
-export function rotasOf(organizations: readonly { id: string; schedule: Schedule | undefined }[]): Rota[] {
-  const scheduled = organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ id, schedule }]))
-  const byLine = Map.groupBy(scheduled, ({ schedule: { cron, timezone } }) => `${cron}\n${timezone}`)
-  return [...byLine].flatMap(([line, each]) => {
-    const [first] = each
-    if (first === undefined) return []
-    const { cron, timezone } = first.schedule
-    const name = createHash('sha256').update(line).digest('hex').slice(0, 12)
-    return [{ name, cron, timezone, organizations: each }]
-  })
-}
-
-/** The latest due time of a rota that has come, without the spread; undefined if there was none for years. */
-export function lastDueMs({ name, cron, timezone }: Rota, nowMs: number): number | undefined {
-  const dueMs = previousDueMs(name, { cron, timezone, spreadMs: 0 }, nowMs)
-  return dueMs > 0 ? dueMs : undefined
-}
-
 /**
  * The night of a due time. It ends at the latest two hours after the last organization is due, or after a worker first saw that night, and
  * when the next night begins.
@@ -59,78 +50,71 @@ export function lastDueMs({ name, cron, timezone }: Rota, nowMs: number): number
 export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number): Night {
   const due = organizations.map(({ id, schedule }) => ({ id, dueMs: dueMs + startDelayMs(id, schedule) }))
   const spreadMs = Math.max(0, ...due.map((each) => each.dueMs - dueMs))
-  return {
-    ...{ cron, timezone, dueMs },
-    organizations: due,
-    lastMs: spreadMs + Math.min(nextAfter({ cron, timezone }, dueMs), Math.max(dueMs, seenMs) + GRACE_MS),
-  }
+  const lastMs = spreadMs + Math.min(nextAfter({ cron, timezone }, dueMs), Math.max(dueMs, seenMs) + GRACE_MS)
+  return { cron, timezone, dueMs, organizations: due, lastMs }
 }
 
-type Sources = {
+export type Sources = {
   mirror: Pick<Mirror, 'listLastRuns' | 'listLatestRuns' | 'listHeldRemovals' | 'findRun'>
   queues: Pick<Queues, 'sync'>
   backend: { values: Pick<SharedValues, 'list'> }
+  /** Unix milliseconds. */
   now: () => number
 }
 
-/** An organization in a night, and the moment at which it was due. */
-type Standing = { organization: string; dueMs: number; ended: Ended }
+/** How an organization stands in a night, with the moment at which it was due. `pending`: its run is still to come, or to end. */
+export type InNight = { organization: string; dueMs: number; ended: 'complete' | 'failed' | 'pending' }
 
-/**
- * How every organization of a night stands. The queue is asked only about those that were not read. One that is paused until the night is over
- * has a job that waits for the end of its pause; no other one comes.
- */
+/** How every organization of a night stands. One that is paused until the night is over has a job that waits for that; no other one comes. */
 export async function standingsOf(
   { organizations, lastMs }: Night,
-  { mirror, queues, backend, now }: Sources,
-): Promise<Standing[]> {
+  { mirror, queues, backend: { values }, now }: Sources,
+): Promise<InNight[]> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const cancelled = await listCancellations(backend.values)
-  const pauses = await readPauses(backend.values)
-  const standings: Standing[] = []
-  for (const { id, dueMs } of organizations) {
-    const lastRun = lastRuns.get(id)
-    const paused = pauseOf(pauses, id, now())
-    const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
-    const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
-    const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
-    const isRead = wasReadSince(dueMs, lastRun, now())
-    const state = isRead ? undefined : await jobStateOf(queues.sync, id)
-    // While it has a job, a failed run is tried again.
-    const hasJob = state !== undefined && !(isPaused && state === 'delayed')
-    const ended = isRead ? 'complete' : (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending'
-    standings.push({ organization: id, dueMs, ended })
-  }
-  return standings
+  const [cancelled, pauses] = [await listCancellations(values), await readPauses(values)]
+  return Promise.all(
+    organizations.map(async ({ id, dueMs }) => {
+      const lastRun = lastRuns.get(id)
+      if (wasReadSince(dueMs, lastRun, now())) return { organization: id, dueMs, ended: 'complete' }
+      const paused = pauseOf(pauses, id, now())
+      const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
+      const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
+      const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
+      const state = await jobStateOf(queues.sync, id)
+      // While it has a job, a failed run is tried again.
+      const hasJob = state !== undefined && !(isPaused && state === 'delayed')
+      return { organization: id, dueMs, ended: (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending' }
+    }),
+  )
 }
 
-/** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
-export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
+/** How an organization ended in a night, the run that says so, and how many of its removals wait for a decision. */
+export type Ended = Pick<InNight, 'organization' | 'ended'> & { run: Report | undefined; heldRemovals: number }
 
-/** Looks up the runs that say how organizations stand in a night, and their removals. */
-export async function lookUpRuns(standings: readonly Standing[], { mirror }: Sources): Promise<InNight[]> {
+/** Looks up the runs that say how organizations ended in a night, and their removals. */
+export async function lookUpRuns(standings: readonly InNight[], { mirror }: Sources): Promise<Ended[]> {
   const ids = standings.map(({ organization }) => organization)
-  const latest = await mirror.listLatestRuns({ organizations: ids, limit: 5 })
-  const held = await mirror.listHeldRemovals()
-  const found: InNight[] = []
+  const latest = Map.groupBy(await mirror.listLatestRuns({ organizations: ids, limit: 5 }), idOf)
+  const held = Map.groupBy(await mirror.listHeldRemovals(), idOf)
+  const found: Ended[] = []
   for (const { organization, dueMs, ended } of standings) {
-    const meant = latest.findLast(
-      ({ organization: of, status, startedAtMs }) =>
-        of === organization && (ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs),
-    )
-    const heldHere = held.filter((each) => each.organization === organization)
-    found.push({
-      ...{ organization, ended, run: meant && (await mirror.findRun(meant.runId)) },
-      heldRemovals: heldHere.reduce((sum, each) => sum + each.held, 0),
-    })
+    const meant = latest
+      .get(organization)
+      ?.findLast(({ status, startedAtMs }) => (ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs))
+    const heldRemovals = (held.get(organization) ?? []).reduce((sum, each) => sum + each.held, 0)
+    found.push({ organization, ended, run: meant && (await mirror.findRun(meant.runId)), heldRemovals })
   }
   return found
+}
+
+function idOf({ organization }: { organization: string }): string {
+  return organization
 }
 
 /** Whether an organization of any night failed when it was last read, or is late. */
 export async function isAnyBehind(
   organizations: readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[],
-  { mirror, now }: { mirror: Pick<Mirror, 'listLastRuns'>; now: () => number },
+  { mirror, now }: Pick<Sources, 'mirror' | 'now'>,
 ): Promise<boolean> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   return organizations.some((organization) => {
@@ -141,7 +125,7 @@ export async function isAnyBehind(
 }
 
 /** Whether every organization was read to its end, its data has the fields that it had, and none waits for a person to decide. */
-export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run' | 'heldRemovals'>[]): boolean {
+export function wentWell(organizations: readonly Pick<Ended, 'ended' | 'run' | 'heldRemovals'>[]): boolean {
   return organizations.every(
     ({ ended, run, heldRemovals }) =>
       ended === 'complete' && run?.reasons.includes('shape-changed') !== true && heldRemovals === 0,
@@ -149,17 +133,10 @@ export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run' |
 }
 
 /** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
-export function reportNight(
-  { cron, timezone, dueMs }: Night,
-  organizations: readonly InNight[],
-  nowMs: number,
-): object {
+export function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly Ended[], nowMs: number): object {
   const outcomes = organizations.map(outcomeOf)
-  const having = (outcome: NightOutcome) => outcomes.filter((one) => one === outcome).length
-  const sums = (['inserted', 'updated', 'removed', 'returned', 'rejected'] as const).map((name): [string, number] => [
-    name,
-    organizations.reduce((total, { run }) => total + (run?.[name] ?? 0), 0),
-  ])
+  const having = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
+  const sum = (name: (typeof SUMS)[number]) => organizations.reduce((total, { run }) => total + (run?.[name] ?? 0), 0)
   return {
     type: 'night.ended',
     timestamp: isoTime(nowMs),
@@ -174,7 +151,7 @@ export function reportNight(
         failed: having('failed'),
         unfinished: having('unfinished'),
         notStarted: having('not-started'),
-        ...Object.fromEntries(sums),
+        ...Object.fromEntries(SUMS.map((name) => [name, sum(name)])),
       },
       organizations: organizations.map(({ organization, heldRemovals, run }, index) => ({
         ...{ organization, outcome: outcomes[index], heldRemovals },
@@ -184,9 +161,11 @@ export function reportNight(
   }
 }
 
-type NightOutcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
+const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
 
-function outcomeOf({ ended, run }: InNight): NightOutcome {
+type Outcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
+
+function outcomeOf({ ended, run }: Ended): Outcome {
   if (ended === 'complete') return ended
   if (run === undefined) return 'not-started'
   return ended === 'pending' ? 'unfinished' : ended

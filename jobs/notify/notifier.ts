@@ -12,7 +12,8 @@ import { repeatedly } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
-import { isAnyBehind, lastDueMs, lookUpRuns, nightAt, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
+import { previousDueMs } from '../schedule/due-times.ts'
+import { isAnyBehind, lookUpRuns, nightAt, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const
 
@@ -48,16 +49,16 @@ export function createNotifier(settings: Settings) {
   const { backend, queues, config, timings, now, log } = settings
   const stopping = new AbortController()
   const asked = new Map<string, number>()
+  const backoff = { type: 'exponential', delay: timings.notifyPauseMs, jitter: 0.5 }
+  const options = { attempts: ATTEMPTS, backoff, removeOnComplete: KEPT, removeOnFail: KEPT, stackTraceLimit: 0 }
   const looking = repeatedly(timings.notifyLookMs, async () => {
     for (const kind of KINDS.filter((each) => config.current[each] !== undefined))
-      for (const rota of rotasOf(config.current.organizations)) {
-        const dueMs = lastDueMs(rota, now())
-        const name = `${kind}.${rota.name}`
-        if (dueMs === undefined || asked.get(name) === dueMs) continue
-        const options = { attempts: ATTEMPTS, removeOnComplete: KEPT, removeOnFail: KEPT, stackTraceLimit: 0 }
-        const backoff = { type: 'exponential', delay: timings.notifyPauseMs, jitter: 0.5 }
-        const data = { kind, rota: rota.name, dueMs }
-        await queues.notify.add(kind, data, { ...options, backoff, jobId: `${name}.${dueMs}` })
+      for (const { name: rota, ...line } of rotasOf(config.current.organizations)) {
+        const dueMs = previousDueMs(rota, { ...line, spreadMs: 0 }, now())
+        const name = `${kind}.${rota}`
+        // None for years: 0.
+        if (dueMs === 0 || asked.get(name) === dueMs) continue
+        await queues.notify.add(kind, { kind, rota, dueMs }, { ...options, jobId: `${name}.${dueMs}` })
         asked.set(name, dueMs)
       }
   })
@@ -65,11 +66,7 @@ export function createNotifier(settings: Settings) {
     backend,
     'notify',
     async (job, token) => deliver(job, token, { ...settings, signal: stopping.signal }),
-    {
-      concurrency: AT_ONCE,
-      timings,
-      maxStalledCount: ATTEMPTS,
-    },
+    { concurrency: AT_ONCE, timings, maxStalledCount: ATTEMPTS },
   )
   worker.on('error', (error) => log.debug({ failure: describeError(error) }, 'nights not looked at'))
   return {
@@ -81,12 +78,10 @@ export function createNotifier(settings: Settings) {
   }
 }
 
-async function deliver(
-  job: Job<unknown, Counts>,
-  token: string | undefined,
-  settings: Settings & { signal: AbortSignal },
-): Promise<Counts> {
-  const { config, now, log, timings, signal } = settings
+type Delivering = Settings & { signal: AbortSignal }
+
+async function deliver(job: Job<unknown, Counts>, token: string | undefined, settings: Delivering): Promise<Counts> {
+  const { config, mirror, now, log, timings, signal } = settings
   const delay = async (waitMs: number): Promise<never> => {
     await job.moveToDelayed(now() + waitMs, token)
     throw new DelayedError()
@@ -102,9 +97,9 @@ async function deliver(
   const standings = await standingsOf(night, settings)
   if (now() < night.lastMs && standings.some(({ ended }) => ended === 'pending')) return delay(timings.notifyLookMs)
   const organizations = await lookUpRuns(standings, settings)
-  if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) return {}
+  if (!(await isWanted(kind, wentWell(organizations), settings))) return {}
   const id = createHash('sha256')
-    .update(`${await settings.mirror.identity()} ${job.id}`)
+    .update(`${await mirror.identity()} ${job.id}`)
     .digest('hex')
     .slice(0, 32)
   const body = JSON.stringify(reportNight(night, organizations, now()))
@@ -131,23 +126,20 @@ async function isWanted(kind: Payload['kind'], isWell: boolean, settings: Settin
   return !isWell || notify?.only !== 'failures'
 }
 
-async function post(
-  kind: Payload['kind'],
-  { id, body }: Message,
-  { config, now, signal }: Pick<Settings, 'config' | 'now'> & { signal: AbortSignal },
-): Promise<Sent> {
+async function post(kind: Payload['kind'], message: Message, { config, now, signal }: Delivering): Promise<Sent> {
   const { notify, heartbeat } = config.current
-  const url = kind === 'heartbeat' ? heartbeat?.url : notify?.url
-  if (url === undefined) return { isTaken: false, answer: 'no longer configured' }
-  if (kind === 'heartbeat') return send(url, { signal })
+  if (kind === 'heartbeat') return heartbeat === undefined ? NOWHERE : send(heartbeat.url, { signal })
+  if (notify === undefined) return NOWHERE
   try {
-    const secret = notify?.secret && (await readWebhookSecret(notify.secret))
-    const headers = webhookHeaders({ id, body }, { unixSeconds: Math.floor(now() / 1000), secret })
-    return await send(url, { body, headers, signal })
+    const secret = notify.secret && (await readWebhookSecret(notify.secret))
+    const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret })
+    return await send(notify.url, { body: message.body, headers, signal })
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
   }
 }
+
+const NOWHERE: Sent = { isTaken: false, answer: 'no longer configured' }
 
 /** A message, to be sent as it is. */
 type Message = { id: string; body: string }
@@ -181,24 +173,21 @@ export async function send(
   url: URL,
   { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },
 ): Promise<Sent> {
+  const asked =
+    body === undefined
+      ? { headers: AGENT }
+      : { method: 'POST', body, headers: { ...AGENT, 'content-type': 'application/json', ...headers } }
   try {
-    const response = await fetch(url, {
-      method: body === undefined ? 'GET' : 'POST',
-      redirect: 'manual',
-      headers: {
-        'user-agent': `customer-mirror/${version()}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    })
+    const limits = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const response = await fetch(url, { ...asked, redirect: 'manual', signal: limits })
     await response.body?.cancel()
     return { isTaken: response.ok, answer: `status ${response.status}` }
   } catch (error) {
     return { isTaken: false, answer: reasonOf(error) }
   }
 }
+
+const AGENT = { 'user-agent': `customer-mirror/${version()}` }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'

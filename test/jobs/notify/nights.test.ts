@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { type Ended, lastDueMs, nightAt, rotasOf, standingsOf, wentWell } from '../../../jobs/notify/nights.ts'
+import { expect, test } from 'vitest'
+import { type InNight, nightAt, rotasOf, standingsOf, wentWell } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 
@@ -23,33 +23,19 @@ test('organizations with the same cron line and time zone have their nights toge
 
   expect(rotas.map(({ organizations }) => organizations.map(({ id }) => id))).toEqual([['acme', 'globex'], ['hooli']])
   expect(new Set(rotas.map(({ name }) => name)).size).toBe(2)
-  expect(lastDueMs(aRota({ id: 'acme', schedule: nightly }), DUE_MS + 1)).toBe(DUE_MS)
 })
 
-describe('a night ends at the latest', () => {
-  const [id, spreadMs] = ['globex', HOUR_MS]
-  const delayMs = startDelayMs(id, { ...nightly, spreadMs })
-  const rota = aRota({ id: 'acme', schedule: nightly }, { id, schedule: { ...nightly, spreadMs } })
+test('a night ends two hours after the last organization is due, or after a worker saw it, or when the next one begins', () => {
+  const [id, spread] = ['globex', { ...nightly, spreadMs: HOUR_MS }]
+  const delayMs = startDelayMs(id, spread)
+  const rota = aRota({ id: 'acme', schedule: nightly }, { id, schedule: spread })
+  const night = nightAt(rota, DUE_MS, DUE_MS + 1000)
+  const hourly = aRota({ id: 'acme', schedule: { ...nightly, cron: '0 * * * *' } })
 
-  test('two hours after the last organization is due', () => {
-    expect(nightAt(rota, DUE_MS, DUE_MS + 1000)).toMatchObject({
-      organizations: [
-        { id: 'acme', dueMs: DUE_MS },
-        { id, dueMs: DUE_MS + delayMs },
-      ],
-      lastMs: DUE_MS + 1000 + 2 * HOUR_MS + delayMs,
-    })
-  })
-
-  test('two hours after a worker first saw it, where all workers had been away', () => {
-    expect(nightAt(rota, DUE_MS, DUE_MS + 9 * HOUR_MS).lastMs).toBe(DUE_MS + 11 * HOUR_MS + delayMs)
-  })
-
-  test('when the next one begins', () => {
-    const hourly = aRota({ id: 'acme', schedule: { ...nightly, cron: '0 * * * *' } })
-
-    expect(nightAt(hourly, DUE_MS, DUE_MS).lastMs).toBe(DUE_MS + HOUR_MS)
-  })
+  expect(night.organizations.map(({ dueMs }) => dueMs - DUE_MS)).toEqual([0, delayMs])
+  expect(night.lastMs).toBe(DUE_MS + 1000 + 2 * HOUR_MS + delayMs)
+  expect(nightAt(rota, DUE_MS, DUE_MS + 9 * HOUR_MS).lastMs).toBe(DUE_MS + 11 * HOUR_MS + delayMs)
+  expect(nightAt(hourly, DUE_MS, DUE_MS).lastMs).toBe(DUE_MS + HOUR_MS)
 })
 
 const LAST_RUN: LastRun = {
@@ -58,7 +44,9 @@ const LAST_RUN: LastRun = {
 }
 const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: DUE_MS, untilMs: DUE_MS })]])
 
-test.each<[string, Ended, { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }]>([
+test.each<
+  [string, InNight['ended'], { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }]
+>([
   ['was read since it was due', 'complete', { lastRun: { status: 'complete', readAsOfMs: DUE_MS + 1 } }],
   ['failed, and no attempt follows', 'failed', {}],
   ['was called off by a person', 'failed', { lastRun: undefined, cancels: CANCELLED }],
@@ -88,11 +76,8 @@ test.each([
   ['complete', 0, true],
   ['complete', 50, false],
   ['failed', 0, false],
-] as const)(
-  'a night in which an organization ended %s with %d removals held went well: %s',
-  (ended, heldRemovals, isWell) => {
-    const good = { ended: 'complete', run: undefined, heldRemovals: 0 } as const
+] as const)('whether a night went well where one ended %s with %d removals held: %s', (ended, heldRemovals, isWell) => {
+  const good = { ended: 'complete', run: undefined, heldRemovals: 0 } as const
 
-    expect(wentWell([good, { ended, run: undefined, heldRemovals }])).toBe(isWell)
-  },
-)
+  expect(wentWell([good, { ended, run: undefined, heldRemovals }])).toBe(isWell)
+})
