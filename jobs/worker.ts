@@ -20,7 +20,7 @@ import { succeedsWithin, within } from './queue/deadline.ts'
 import { claimQueue } from './queue/mirror-of-queue.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
-import { sharedTurnsIn, type LimitEvent } from './queue/shared-turns.ts'
+import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
 import { startRunWorker, type Processing } from './run/run-job.ts'
 import { requestMissedRuns, watchDueTimes, type Occasion } from './schedule/due-runs.ts'
@@ -59,10 +59,12 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const log = createLog({ level: options.logLevel, stream: stderr })
   const timings = { ...TIMINGS, ...options.timings }
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
-  const common = { config, log, timings, signal, onOutdated: (error: unknown) => outdated.abort(error) }
-  const parts = startParts({ ...common, ...(await openStores(embedded, common)) })
-  const { backend, queues, syncWorker, workers, publisher } = parts
-  const catchUp = catchingUp(parts, common)
+  const common = { config, log, timings, signal }
+  const stores = await openStores(embedded, common)
+  const { backend, queues } = stores
+  const { stop: stopParts, ...parts } = startParts(common, stores, (error) => outdated.abort(error))
+  const { syncWorker, workers, publisher } = parts
+  const catchUp = catchingUp(stores, common)
   const onBack = () => void catchUp('queue-back')
   syncWorker.on('lockRenewalFailed', onBack)
   const onRead = () => {
@@ -70,6 +72,11 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
     void catchUp('time')
   }
+  const again = () => {
+    publisher.compareSoon()
+    void catchUp('time')
+  }
+  const timer = setInterval(again, timings.catchUpMs)
   const watching = { queues: queues.all, workers, write: backend.write, log, timings, monotonicMs }
   const watches = [
     config.follow(timings.configLookMs, onRead),
@@ -77,23 +84,21 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     watchDueTimes({ config, queues, now: Date.now }),
   ]
   const stop = async () => {
+    clearInterval(timer)
     for (const watch of watches) watch.stop()
     // Also a mirror whose server is frozen keeps no worker from stopping.
-    const [inOrder] = await within(Promise.all([parts.stop(), publisher.stop()]), timings.closeMs + CLOSE_MS.all, [
-      false,
-    ])
-    return inOrder
+    return within(stopParts(), timings.closeMs + CLOSE_MS.all, false)
   }
   const names = [hostname(), ...(http.names ?? [])]
-  const server = await serveHttp(watched({ ...parts, config }, { token }), { ...http, names }).catch(
-    async (error: unknown) => {
-      await stop()
-      throw error
-    },
-  )
+  const shown = watched({ ...parts, backend, queues, config }, { token })
+  const server = await serveHttp(shown, { ...http, names }).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
   log.info({ http: server.origin }, 'worker starting')
   if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
   readNow = config.readNow
+  publisher.compareSoon()
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
   await Promise.race([catchUp('start', startedAtMs), stopped])
@@ -104,13 +109,10 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     const { kind, place, telemetry } = backend
     log.info({ queue: kind, place, http: server.origin, traced: telemetry !== undefined }, 'worker started')
   }
-  publisher.compareSoon()
-  const again = setInterval(() => {
-    publisher.compareSoon()
-    void catchUp('time')
-  }, timings.catchUpMs)
   await stopped
-  clearInterval(again)
+  const { reason } = outdated.signal
+  if (outdated.signal.aborted)
+    log.error({ error: describeError(reason) }, 'mirror changed by a newer version, worker ends')
   log.info('worker stopping')
   const inOrder = await stop()
   await server.close()
@@ -158,8 +160,6 @@ type Common = {
   timings: Timings
   /** Aborted when the worker is to stop. */
   signal: AbortSignal
-  /** Called when a newer version has changed the mirror, so that this worker is to end. */
-  onOutdated: (error: unknown) => void
 }
 
 type Stores = Awaited<ReturnType<typeof openStores>>
@@ -200,7 +200,11 @@ const REPLACED = 'mirror was replaced, the file at its place is used'
 const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
-function startParts({ config, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
+function startParts(
+  { config, log, timings }: Common,
+  { backend, mirror, queues }: Stores,
+  onOutdated: (error: unknown) => void,
+) {
   const { values } = backend
   const now = Date.now
   const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
@@ -221,17 +225,13 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
   const metrics = createMetrics({ ...looking, queues })
   const publisher = startPublisher({ config, ...looking, log, timings, monotonicMs })
   const stopping = new AbortController()
-  const onEvent = (event: LimitEvent) => logLimit(log, event)
   const processing: Processing = {
     organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
-    sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, onEvent }),
+    sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
     listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
-    onOutdated: (error) => {
-      if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
-      onOutdated(error)
-    },
+    onOutdated,
     stop: stopping.signal,
     ...{ timings, now, monotonicMs, random: Math.random },
   }
@@ -248,7 +248,7 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ backend, mirror, queues, others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
+    ...{ others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
     /**
      * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
      * answer. Returns whether everything was closed in order.
@@ -258,13 +258,14 @@ function startParts({ config, log, timings, signal, onOutdated, backend, mirror,
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all(workers.map((worker) => worker.close()))
       stopping.abort()
+      const published = publisher.stop()
       // While the queue is gone, a worker would wait for it for ever.
       const inOrder = await succeedsWithin(
         closing.then(() => queues.close()),
         timings.closeMs,
       )
       await within(backend.close(), CLOSE_MS.backend, undefined).catch(() => {})
-      await mirror.close()
+      await Promise.all([published, mirror.close()])
       return inOrder
     },
   }
@@ -274,11 +275,3 @@ const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: 
 
 /** How long the page and the metrics wait for the queue. */
 const ASK_MS = 1000
-
-/** Logs once that a rate limit which all workers share was lost, and once that it is back. */
-function logLimit(log: Logger, event: LimitEvent): void {
-  const { limit } = event
-  if (event.kind === 'limit-back') return log.info({ limit }, 'shared rate limit is back')
-  const reason = codeAndReason(event.error)
-  log.warn({ limit, workers: event.workers, reason }, 'shared rate limit is away, each worker takes its share of it')
-}

@@ -1,15 +1,12 @@
 import pLimit from 'p-limit'
 import { z } from 'zod'
+import type { Logger } from '../../src/machine/log.ts'
 import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
 import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
 import { within } from './deadline.ts'
+import { codeAndReason } from './queue-faults.ts'
 import { parseValue, type SharedValues } from './port.ts'
-
-/** A shared limit could not be reached, so each worker keeps to its share of it; or it is reached again. */
-export type LimitEvent =
-  | { kind: 'limit-away'; limit: string; workers: number; error: unknown }
-  | { kind: 'limit-back'; limit: string }
 
 type Sharing = {
   values: Pick<SharedValues, 'read' | 'replace' | 'nowMs'>
@@ -17,7 +14,8 @@ type Sharing = {
   workers: () => number
   monotonicMs: () => number
   sleep?: Sleep | undefined
-  onEvent?: ((event: LimitEvent) => void) | undefined
+  /** Gets a line when a limit is away, and when it is back. */
+  log: Pick<Logger, 'info' | 'warn'>
 }
 
 /** The rate limits that this worker shares with all others of its queue, by name. */
@@ -178,12 +176,14 @@ class QueueTurns implements SharedTurns {
   }
 
   #setAway(isAway: boolean, error?: unknown): void {
-    const { workers, monotonicMs, onEvent } = this.#sharing
+    const { workers, monotonicMs, log } = this.#sharing
     if (isAway === this.#isAway) return
     this.#isAway = isAway
-    if (!isAway) return onEvent?.({ kind: 'limit-back', limit: this.#name })
+    const limit = this.#name
+    if (!isAway) return log.info({ limit }, 'shared rate limit is back')
     // The turn before may just have been taken.
     this.#nextOwnMs = monotonicMs() + this.#spacingMs * workers()
-    onEvent?.({ kind: 'limit-away', limit: this.#name, workers: workers(), error })
+    const facts = { limit, workers: workers(), reason: codeAndReason(error) }
+    log.warn(facts, 'shared rate limit is away, each worker takes its share of it')
   }
 }
