@@ -34,10 +34,7 @@ type Opening = {
   now: () => number
 }
 
-/**
- * Opens the file. It is looked at by its dates and its size, because not every file system reports changes. Later mistakes in it are logged,
- * and the configuration before stays.
- */
+/** Opens the file. Later mistakes in it are logged, and the configuration before stays. */
 export async function openLiveConfig({ embedded = false, log, now, ...source }: Opening): Promise<LiveConfig> {
   const openSettings = embedded ? (['mirror'] as const) : (['mirror', 'queue'] as const)
   const seenAtMs = new Map<string, number>()
@@ -56,20 +53,18 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
   }
 
   const look = oneAtATime(async () => {
-    const { hash, brokenSinceMs } = live
-    // The open mirror and queue stay in use.
-    const { mirror, queue, file } = live.current
-    const before = stateSeen
-    stateSeen = await stateOf(file)
-    const wasAsked = isAsked
+    const { hash, brokenSinceMs, current } = live
+    const [before, wasAsked] = [stateSeen, isAsked]
+    stateSeen = await stateOf(current.file)
     // A program may write the file in several steps: what has changed since the look before is read at the next one.
     if (!wasAsked && (stateSeen === stateRead || stateSeen !== before)) return
     isAsked = false
     stateRead = stateSeen
     try {
-      const written = await readFile(file)
-      live.awaitingRestart = openSettings.filter((setting) => written[setting] !== live.current[setting])
-      live.current = { ...written, mirror, queue }
+      const written = await readFile(current.file)
+      live.awaitingRestart = openSettings.filter((setting) => written[setting] !== current[setting])
+      // The open mirror and queue stay in use.
+      live.current = { ...written, mirror: current.mirror, queue: current.queue }
       live.hash = configurationHash(written.content)
       live.brokenSinceMs = undefined
     } catch (error) {
@@ -102,7 +97,7 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
   return live
 }
 
-/** A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
+/** Not every file system reports changes. A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
 async function stateOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined) return 'none'
@@ -111,15 +106,12 @@ async function stateOf(file: string): Promise<string> {
 }
 
 /**
- * A hash of the content of a configuration file, in hex: the same for every worker that has read such a file, in whichever folder,
- * with whichever comments and order of keys. Left out are secrets that are written into the file, and the address of the queue,
- * which may hold a password.
+ * A hash of a configuration, in hex, whatever the order of its keys. Left out are secrets that are written into the file, and the address of
+ * the queue, which may hold a password.
  */
 export function configurationHash(content: unknown): string {
   const { queue: _queue, ...rest } = isMapping(content) ? content : { content }
-  return createHash('sha256')
-    .update(JSON.stringify(rest, inOrder) ?? '')
-    .digest('hex')
+  return createHash('sha256').update(JSON.stringify(rest, inOrder)).digest('hex')
 }
 
 /** For `JSON.stringify`: keys sorted, and texts left out that stand where a secret may. */
@@ -156,36 +148,30 @@ const PATIENT_LOOKS = 10
 
 export function compareConfigurations(comparing: Comparing) {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
-  let others = new Map<string, string>()
-  let differingLooks = 0
-  let workers = 1
+  let [sentence, differingLooks, workers] = ['', 0, 1]
 
   async function look(): Promise<void> {
     const nowMs = now()
     await values.write(PREFIX + self, JSON.stringify({ hash: hash(), atMs: nowMs }))
-    const found = await listParsed(values, PREFIX, stored)
-    const gone = [...found].filter(([, { atMs }]) => atMs < nowMs - GONE_LOOKS * lookMs).map(([name]) => name)
-    await Promise.all(gone.map((name) => values.delete(PREFIX + name)))
-    workers = Math.max(1, found.size - gone.length)
-    const differing = [...found].filter(([name, each]) => each.hash !== hash() && !gone.includes(name))
-    others = new Map(differing.map(([name, each]) => [name, each.hash]))
-    differingLooks = others.size === 0 ? 0 : differingLooks + 1
-    if (differingLooks === 1) log.warn({ configurations: [sentence()] }, 'workers have different configurations')
-  }
-
-  function sentence(): string {
-    const named = [...others].map(([name, each]) => `${processWords(name)} has ${shortly(each)}`)
-    return `this worker has the configuration ${shortly(hash())}, but ${named.join(', ')}: give all workers the same file`
+    const found = [...(await listParsed(values, PREFIX, stored))]
+    const alive = found.filter(([, { atMs }]) => atMs >= nowMs - GONE_LOOKS * lookMs)
+    for (const gone of found.filter((each) => !alive.includes(each))) await values.delete(PREFIX + gone[0])
+    workers = alive.length
+    const others = alive.filter(([, each]) => each.hash !== hash())
+    const named = others.map(([name, each]) => `${processWords(name)} has ${shortly(each.hash)}`)
+    sentence = `this worker has the configuration ${shortly(hash())}, but ${named.join(', ')}: give all workers the same file`
+    differingLooks = others.length === 0 ? 0 : differingLooks + 1
+    if (differingLooks === 1) log.warn({ configurations: [sentence] }, 'workers have different configurations')
   }
 
   // While the queue is away, other parts report that, and the next look follows.
-  const looking = repeatedly(lookMs, look)
+  const { stop } = repeatedly(lookMs, look)
   return {
     /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
-    problem: () => (differingLooks > PATIENT_LOOKS ? sentence() : undefined),
+    problem: () => (differingLooks > PATIENT_LOOKS ? sentence : undefined),
     /** How many workers the queue has, with this one, as far as is known. */
     workers: () => workers,
-    stop: looking.stop,
+    stop,
   }
 }
 

@@ -10,6 +10,9 @@ import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
 
+/** How long to wait for an answer of the queue. */
+const ANSWER_MS = 1000
+
 const stored = z
   .object({ sinceMs: z.number(), untilMs: z.number().optional(), resumedMs: z.number().optional() })
   .transform((stated) => ({ untilMs: undefined, resumedMs: undefined, ...stated }))
@@ -22,24 +25,21 @@ export async function readPauses(values: Pick<SharedValues, 'list'>): Promise<Pa
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */
 export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
 
-/**
- * Pauses these organizations, or ALL; one that is paused already stays so, with the new end. ALL are all again, those too that were
- * resumed before.
- */
+/** Pauses these organizations, or ALL, those too that were resumed before. One that is paused already stays so, with the new end. */
 export async function pause(
   values: Pick<SharedValues, 'list' | 'write'>,
   names: readonly string[],
   { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
 ): Promise<Changed[]> {
   const pauses = await readPauses(values)
-  const changed: Changed[] = []
-  for (const name of names) {
-    const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
-    await values.write(PREFIX + name, JSON.stringify(stated))
-    const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
-    changed.push({ name, before: pauseOf(pauses, name, nowMs), now })
-  }
-  return changed
+  return Promise.all(
+    names.map(async (name) => {
+      const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
+      await values.write(PREFIX + name, JSON.stringify(stated))
+      const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
+      return { name, before: pauseOf(pauses, name, nowMs), now }
+    }),
+  )
 }
 
 /** Since when a pause is kept that is stated now. */
@@ -58,26 +58,22 @@ export async function resume(
   nowMs: number,
 ): Promise<Changed[]> {
   const pauses = await readPauses(values)
-  const changed: Changed[] = []
   const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
-  for (const name of names.includes(ALL) ? [ALL, ...own] : names) {
-    const before = pauseOf(pauses, name, nowMs)
-    changed.push({ name, before, now: undefined })
-    if (before === undefined) continue
-    // Later than the pause of all organizations, whose clock may have been ahead.
-    const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
-    await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs }))
-  }
-  return changed
+  return Promise.all(
+    (names.includes(ALL) ? [ALL, ...own] : names).map(async (name) => {
+      const before = pauseOf(pauses, name, nowMs)
+      // Later than the pause of all organizations, whose clock may have been ahead.
+      const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
+      if (before !== undefined) await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs }))
+      return { name, before, now: undefined }
+    }),
+  )
 }
-
-/** How long a command waits that only shows pauses beside other things. */
-const LONGEST_MS = 1000
 
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
 export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
   if (!isSharedQueue(queue)) return undefined
-  return askQueue(queue, LONGEST_MS, ({ values }) => readPauses(values)).catch(() => undefined)
+  return askQueue(queue, ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
 }
 
 /** The organizations that may be late: those that are not paused, and were not a moment ago. */
@@ -103,9 +99,6 @@ type Watching = {
   /** Unix milliseconds. */
   now: () => number
 }
-
-/** How long to wait for an answer of the queue. */
-const ANSWER_MS = 1000
 
 /**
  * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
