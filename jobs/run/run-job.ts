@@ -30,10 +30,10 @@ export type NoRunOfJob = { organization: string; kind: RunKind; why: WhyNone; un
 
 /** The callbacks to which a job reports. */
 export type Listener = {
-  onEvent?(organization: string, event: SourceEvent): void
-  onAnswer?(organization: string, answer: { status: number }): void
-  onRun?(run: RunOfJob): void
-  onNoRun?(noRun: NoRunOfJob): void
+  onEvent(organization: string, event: SourceEvent): void
+  onAnswer(organization: string, answer: { status: number }): void
+  onRun(run: RunOfJob): void
+  onNoRun(noRun: NoRunOfJob): void
 }
 
 /** What the jobs of a worker have in common. */
@@ -134,40 +134,37 @@ export async function runForJob(
 ): Promise<Counts> {
   const { listener, stop, timings, now } = processing
   const { organization: id } = job.data
-  const none = (why: WhyNone, untilMs?: number) => listener.onNoRun?.({ organization: id, kind, why, untilMs })
+  const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
   if (isNewer(job.data)) {
     // It uses none of its attempts, and waits a little longer each time.
-    const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
-    return delayUntil(job, token, now() + waitMs, { report: () => none('newer-version') })
+    await delayUntil(job, token, now() + timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS))
+    none('newer-version')
+    throw new DelayedError()
   }
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 
-  if (kind === 'sync') await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
+  const isFull = kind === 'sync'
+  if (isFull) await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
   // A job may be faster than the look at a changed file, and is put off.
   const organization = processing.organizationOf(id)
   const { unknownTo = 0 } = progressOf(job)
-  if (kind === 'sync' && organization === undefined && unknownTo < MOST_UNKNOWN) {
-    return delayUntil(job, token, now() + timings.leftWaitMs, {
-      changes: { unknownTo: unknownTo + 1 },
-      report: () => none('another-configuration'),
-    })
+  if (isFull && organization === undefined && unknownTo < MOST_UNKNOWN) {
+    await delayUntil(job, token, now() + timings.leftWaitMs, { unknownTo: unknownTo + 1 })
+    none('another-configuration')
+    throw new DelayedError()
   }
-  const why = await (kind === 'sync' ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
+  const why = await (isFull ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
   if (why !== undefined) {
     none(why)
     return {}
   }
   const decide = (error: unknown, pages: number): JobVerdict =>
     verdictOf(error, {
-      kind,
-      waitedMs: waitedBefore(job, pages),
-      maxWaitMs: organization?.maxWaitMs ?? 0,
+      ...{ kind, waitedMs: waitedBefore(job, pages), maxWaitMs: organization?.maxWaitMs ?? 0 },
       startsLeft: MOST_STARTS - job.attemptsStarted,
-      stopping: stop.aborted,
-      lockLost: lost?.aborted === true,
-      leasedWaitMs: timings.leasedWaitMs,
-      mirrorWaitMs: timings.mirrorWaitMs,
+      ...{ stopping: stop.aborted, lockLost: lost?.aborted === true },
+      ...{ leasedWaitMs: timings.leasedWaitMs, mirrorWaitMs: timings.mirrorWaitMs },
     })
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const outcome =
@@ -179,7 +176,7 @@ export async function runForJob(
         })
   if (outcome === undefined) return handBack(job, token)
   const verdict = decide(outcome.error, outcome.report.pages)
-  listener.onRun?.({ organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) })
+  listener.onRun({ organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) })
   return endJob(job, token, { outcome, verdict }, processing)
 }
 
@@ -194,7 +191,8 @@ async function endJob(
 ): Promise<Counts> {
   const { report, error } = outcome
   const { now, onOutdated, stop } = processing
-  if (error !== undefined && factsOf(error).from === 'other-version') {
+  const { from } = factsOf(error)
+  if (error !== undefined && from === 'other-version') {
     onOutdated(error)
     // A worker that takes jobs would take the one that it puts back.
     if (!stop.aborted) await once(stop, 'abort')
@@ -203,20 +201,19 @@ async function endJob(
   if (verdict.kind === 'hand-back') return handBack(job, token)
   if (verdict.kind === 'complete') return countsOf(report)
   // The job of a cancelled run says so, although its run is no failure.
-  if (verdict.kind === 'give-up' || factsOf(error).from === 'cancel') throw new UnrecoverableError(reasonOf(outcome))
+  if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(outcome))
   if (verdict.kind === 'drop') return report.runId === undefined ? {} : countsOf(report)
   const wait = waitAfter(error)
   if (verdict.kind === 'retry') {
     const attempts = job.attemptsMade + 1
     const delayMs = verdict.leastMs + backoff(attempts, processing)
-    const noted = { ...wait, attempt: attempts + 1, untilMs: now() + delayMs }
-    // Only for those who look into the queue.
-    await job.updateProgress({ ...progressOf(job), unknownTo: 0, wait: noted }).catch(() => {})
+    note(job, { unknownTo: 0, wait: { ...wait, attempt: attempts + 1, untilMs: now() + delayMs } })
     throw new RunFailed(reasonOf(outcome), delayMs)
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
-  return delayUntil(job, token, untilMs, { changes: { unknownTo: undefined, wait: { ...wait, untilMs }, waitedMs } })
+  await delayUntil(job, token, untilMs, { unknownTo: undefined, wait: { ...wait, untilMs }, waitedMs })
+  throw new DelayedError()
 }
 
 /** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */
@@ -229,39 +226,39 @@ function isLast({ kind }: JobVerdict, { attemptsMade, opts }: RunJob): boolean {
   return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
 }
 
-/**
- * Makes the run of a job. After a stop it is waited for only for a limited time, and a page that arrives later is lost: undefined then.
- */
+/** Notes changes of its progress at a job, only for those who look into the queue. */
+function note(job: RunJob, changes: Partial<JobProgress>): void {
+  void job.updateProgress({ ...progressOf(job), ...changes }).catch(() => {})
+}
+
+/** Makes the run of a job. After a stop it is waited for only for a limited time, and a page that arrives later is lost: undefined then. */
 async function run(
   kind: RunKind,
   organization: Organization,
   job: RunJob,
   signal: AbortSignal,
-  { mirror, rateLimits, sharedTurns, listener, timings, now, monotonicMs, random, stop }: Processing,
+  { listener, stop, timings, ...processing }: Processing,
   comesBack: (error: unknown, saved: { pages: number }) => boolean,
 ): Promise<Outcome | undefined> {
-  // Only for those who look into the queue.
-  const note = (wait: Wait | undefined) => void job.updateProgress({ ...progressOf(job), wait }).catch(() => {})
+  const { mirror, rateLimits, sharedTurns, now, monotonicMs, random } = processing
   const running = runOrganization(organization, {
     ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random, signal, comesBack },
     ...{ trigger: job.name, isPartial: KINDS[kind].isPartial, longestWaitMs: timings.longestWaitMs },
     onEvent: (event) => {
-      listener.onEvent?.(organization.id, event)
+      listener.onEvent(organization.id, event)
       const wait = waitOfEvent(event)
-      if (wait !== undefined) note(wait)
+      if (wait !== undefined) note(job, { wait })
     },
     onAnswer: (answer) => {
-      listener.onAnswer?.(organization.id, answer)
-      if (answer.status < 400 && progressOf(job).wait !== undefined) note(undefined)
+      listener.onAnswer(organization.id, answer)
+      if (answer.status < 400 && progressOf(job).wait !== undefined) note(job, { wait: undefined })
     },
   })
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
-  const onStop = () => resolve(undefined)
-  if (stop.aborted) onStop()
-  stop.addEventListener('abort', onStop, { once: true })
   // A worker makes runs for months, with one signal for all of them.
-  const first = await Promise.race([running, stopped]).finally(() => stop.removeEventListener('abort', onStop))
-  return first ?? within(running, timings.handBackMs, undefined)
+  const ended = new AbortController()
+  const stopped = stop.aborted ? undefined : once(stop, 'abort', ended).catch(() => {})
+  await Promise.race([running, stopped]).finally(() => ended.abort())
+  return within(running, timings.handBackMs, undefined)
 }
 
 /** What a run waits for at the request of its service, or while that is down. */
@@ -287,7 +284,9 @@ async function putOffWhilePaused(
   const { untilMs } = paused
   // Before the job is delayed: a pause that ends now starts what is noted as put off.
   await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
-  await delayUntil(job, token, untilMs ?? processing.now() + LOOK_AGAIN_MS, { report: () => onPaused(untilMs) })
+  await delayUntil(job, token, untilMs ?? processing.now() + LOOK_AGAIN_MS)
+  onPaused(untilMs)
+  throw new DelayedError()
 }
 
 /** Back to the head of the queue, as if it had not been started. */
@@ -296,18 +295,16 @@ async function handBack(job: RunJob, token: string | undefined): Promise<never> 
   throw new WaitingError()
 }
 
-/** Delays the job without using one of its attempts, notes `changes` at it, and then reports that. */
+/** Delays the job without using one of its attempts, and notes `changes` at it. DelayedError has to follow. */
 async function delayUntil(
   job: RunJob,
   token: string | undefined,
   untilMs: number,
-  { changes, report = () => {} }: { changes?: Partial<JobProgress>; report?: () => void },
-): Promise<never> {
+  changes?: Partial<JobProgress>,
+): Promise<void> {
   // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
   await job.moveToDelayed(untilMs, token)
   if (changes !== undefined) await job.updateProgress({ ...progressOf(job), ...changes })
-  report()
-  throw new DelayedError()
 }
 
 /** The outcome of a run that never started, with its error. */

@@ -83,6 +83,8 @@ async function mirrored(options: SandboxOptions = {}) {
         queues: Object({ sync: { getDeduplicationJobId: async () => null } }),
         values: { read: async () => undefined },
         listener: {
+          onEvent: () => {},
+          onAnswer: () => {},
           onRun: ({ verdict }: RunOfJob) => void ends.push(verdict.kind),
           onNoRun: ({ why }: NoRunOfJob) => void ends.push(why),
         },
