@@ -1,11 +1,10 @@
-import { describe, expect, inject, test } from 'vitest'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
 import { version } from '../../src/machine/version.ts'
 import { eventually, stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { aWorkerOf, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
+import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a worker mirrors every organization that was never mirrored, and stops when it is asked to', async () => {
@@ -28,30 +27,28 @@ test('a worker mirrors every organization that was never mirrored, and stops whe
   ])
 })
 
-describe('being stopped in the middle of a run', () => {
-  test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
-    const gate = aGate({ fromPage: 3 })
-    const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-    const worker = startWorker(place)
-    await gate.reached
-    void worker.stop()
-    gate.open()
-    const stopped = await worker.said(message('worker stopped'))
-    await worker.stop()
+test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
+  const gate = aGate({ fromPage: 3 })
+  const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  const worker = startWorker(place)
+  await gate.reached
+  void worker.stop()
+  gate.open()
+  const stopped = await worker.said(message('worker stopped'))
+  await worker.stop()
 
-    const { queues } = await someQueues(place.queue, place.mirror)
-    expect(stopped).toMatchObject({ inOrder: true })
-    expect(rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')).toEqual([
-      { status: 'interrupted', part: 0 },
-    ])
-    expect(
-      (await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({
-        organization: data.organization,
-        attemptsMade,
-      })),
-    ).toEqual([{ organization: 'acme', attemptsMade: 0 }])
-  })
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect(stopped).toMatchObject({ inOrder: true })
+  expect(rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')).toEqual([
+    { status: 'interrupted', part: 0 },
+  ])
+  expect(
+    (await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({
+      organization: data.organization,
+      attemptsMade,
+    })),
+  ).toEqual([{ organization: 'acme', attemptsMade: 0 }])
 })
 
 test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {
@@ -82,7 +79,7 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
 })
 
 test('a service that fails is tried again, one that refuses is not', async () => {
-  let failures = 12
+  let failures = 2
   const sandbox = await aSandbox({
     customers: [20, 20],
     forbidden: ['globex'],
@@ -95,7 +92,6 @@ test('a service that fails is tried again, one that refuses is not', async () =>
       return next()
     },
   })
-  failures = 2
   const place = aJobsWorkplace(organizationsOf(sandbox))
   const worker = startWorker(place)
 
@@ -132,64 +128,31 @@ test('neither a key nor a secret nor a customer is in the queue or the log', asy
   expect(Object.values(done?.returnvalue ?? {}).every((value) => typeof value === 'number')).toBe(true)
 })
 
-// The embedded queue has no second worker, and other processes cannot add to it.
-if (!isEmbedded) {
-  test('twelve due times during one long run do not start another', async () => {
-    const gate = aGate({ fromPage: 2 })
-    const { place, worker } = await aWorkerOf(150, gate, startWorker)
-    await gate.reached
-    // A worker of another process takes two seconds of a processor to start.
-    const second = inject('isDeep') ? startWorkerProcess(place) : startWorker(place)
-    await second.said(message('worker started'))
-    const { queues } = await someQueues(place.queue, place.mirror)
-    for (let dueMs = 1; dueMs <= 12; dueMs += 1) await queues.request('sync', 'acme', 'schedule', { dueMs })
-    const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
-    gate.open()
-    await worker.ran('acme')
-
-    expect(jobs).toBe(1)
-    expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
-  })
-}
-
 const TEN = Array.from({ length: 10 }, () => 5)
 
-test('one organization is mirrored after the other where jobs.concurrency is 1', async () => {
-  let [underWay, most] = [0, 0]
-  const sandbox = await aSandbox({
-    customers: TEN,
-    intercept: async (_context, next) => {
-      most = Math.max(most, (underWay += 1))
-      await sleep(5)
-      await next()
-      underWay -= 1
-    },
-  })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency: 1 } })
-  const worker = startWorker(place)
+test.each([1, 10])(
+  'as many organizations are mirrored at the same time as jobs.concurrency says: %i',
+  async (concurrency) => {
+    let most = 0
+    const asking = new Set<string>()
+    const sandbox = await aSandbox({
+      customers: TEN,
+      intercept: async (context, next) => {
+        const key = context.req.header('X-API-Key') ?? ''
+        most = Math.max(most, asking.add(key).size)
+        // With fewer at the same time, none of them would ever be answered.
+        await eventually(
+          () => most,
+          (asked) => asked === concurrency,
+        )
+        await next()
+        asking.delete(key)
+      },
+    })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency } })
+    const worker = startWorker(place)
+    for (const { id } of sandbox.organizations) await worker.ran(id)
 
-  for (const { id } of sandbox.organizations) await worker.ran(id)
-
-  expect(most).toBe(1)
-})
-
-test('ten organizations are mirrored at the same time where jobs.concurrency is 10', async () => {
-  const allAsk = Promise.withResolvers<void>()
-  const asking = new Set<string>()
-  const sandbox = await aSandbox({
-    customers: TEN,
-    intercept: async (context, next) => {
-      asking.add(context.req.header('X-API-Key') ?? '')
-      // With fewer at the same time, none of them would ever be answered.
-      if (asking.size === TEN.length) allAsk.resolve()
-      await allAsk.promise
-      await next()
-    },
-  })
-  const place = aJobsWorkplace(organizationsOf(sandbox), { jobs: { concurrency: 10 } })
-  const worker = startWorker(place)
-
-  for (const { id } of sandbox.organizations) await worker.ran(id)
-
-  expect(asking.size).toBe(10)
-})
+    expect(most).toBe(concurrency)
+  },
+)

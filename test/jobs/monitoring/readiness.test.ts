@@ -1,15 +1,20 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { examine, type Examined, MirrorFailures } from '../../../jobs/monitoring/health.ts'
-import { logRun, createEventLog } from '../../../jobs/monitoring/listener.ts'
+import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
+import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
+import { lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
+import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import { emptyReport } from '../../../src/model/report.ts'
-import { customers } from '../../support/builders.ts'
+import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
-import { organizationAt } from '../../support/workplace.ts'
+import { readOverview } from '../../../src/status/overview.ts'
+import { runHere } from '../../support/run-cli.ts'
+import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import { isoTime } from '../../../src/time/moments.ts'
 
@@ -173,4 +178,81 @@ function around({ reads = [], paused = [] }: Around) {
     pauses: new Map(paused.map((id) => [id, pause])),
     nowMs: FAILED_MS + 120_000,
   }
+}
+
+/** Ten hours after everything was due. */
+const NOON_MS = Date.UTC(2026, 2, 5, 12)
+const HOUR_MS = 60 * MINUTE_MS
+const REFUSED = { ...anEnding(), status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
+
+type Known = { seenAgoMs?: number; begunAgoMs?: number; ended?: 'interrupted' | 'failed' | 'complete' }
+
+test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
+  ['was seen a minute ago, and waits for its first run', { seenAgoMs: MINUTE_MS }, false, 1],
+  ['is in its first run for twenty minutes', { seenAgoMs: MINUTE_MS, begunAgoMs: 20 * MINUTE_MS }, false, 1],
+  ['is in its first run for twenty minutes, without a worker', { begunAgoMs: 20 * MINUTE_MS }, false, 1],
+  ['was interrupted in its first run', { begunAgoMs: 20 * MINUTE_MS, ended: 'interrupted' }, false, 1],
+  ['was seen three hours ago', { seenAgoMs: 3 * HOUR_MS }, true, 0],
+  ['is in its first run for three hours', { seenAgoMs: MINUTE_MS, begunAgoMs: 3 * HOUR_MS }, true, 0],
+  // Between its attempts it is no more late than during them.
+  ['failed a minute ago', { seenAgoMs: 2 * MINUTE_MS, begunAgoMs: MINUTE_MS, ended: 'failed' }, false, 0],
+  ['began three hours ago, and failed', { seenAgoMs: MINUTE_MS, begunAgoMs: 3 * HOUR_MS, ended: 'failed' }, true, 0],
+  ['was not seen by a worker', {}, true, 0],
+  ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
+])('an organization that was never read and %s: late is %s', async (_what, known, isLate, urgency) => {
+  const { organizations, mirror } = await aNew(known)
+  const readiness = await examine({ write: async () => {}, workers: [], organizations, mirror, nowMs: NOON_MS })
+  const facts = overviewFacts(organizations, { nowMs: NOON_MS, monotonicMs: 0 })
+  const [shown] = (await readOverview(mirror, facts)).organizations
+
+  expect(readiness.ready).toBe(!isLate)
+  expect(shown?.due).toMatchObject({ isDue: true, isLate })
+  expect(shown?.standing.urgency).toBe(urgency)
+})
+
+const DUE_MS = Date.UTC(2026, 2, 5, 2)
+const [SEEN, READ] = [(seenAtMs: number) => ({ seenAtMs }), (readAsOfMs: number) => ({ readAsOfMs })]
+
+test.each<[what: string, seen: { seenAtMs?: number }, known: { readAsOfMs?: number }, sinceMs: number | undefined]>([
+  ['was read when it was due', {}, READ(DUE_MS), undefined],
+  ['was last read before', {}, READ(DUE_MS - 1), DUE_MS],
+  ['was last read before, and is seen by this worker for an hour', SEEN(NOON_MS - HOUR_MS), READ(DUE_MS - 1), DUE_MS],
+  ['is new since two hours', SEEN(NOON_MS - 2 * HOUR_MS), {}, NOON_MS - 2 * HOUR_MS],
+  ['is new since less', SEEN(NOON_MS - 2 * HOUR_MS + 1), {}, undefined],
+])('an organization that %s is late accordingly', (_, seen, known, sinceMs) => {
+  const schedule = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
+  const lastRun = { readAsOfMs: undefined, firstRunAtMs: undefined, ...known }
+
+  expect(lateSinceMs({ id: 'acme', seenAtMs: undefined, ...seen, schedule }, lastRun, NOON_MS)).toBe(sinceMs)
+})
+
+test('status --max-age is content with a first load that is younger, and not with one that failed', async () => {
+  const { folder, config, mirror: file } = aWorkplace([organizationAt(AT)])
+  const mirror = await aMirror(file)
+  const nowMs = Date.now()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: nowMs - 20 * MINUTE_MS })
+  const status = (...args: string[]) =>
+    runHere(['status', '--config', config, '--max-age', ...args], { cwd: folder, env: {} })
+
+  expect((await status('26h')).code).toBe(0)
+  expect((await status('26h', '--proven')).code).toBe(0)
+  expect((await status('10m')).code).toBe(3)
+  await mirror.finishRun(run, REFUSED, nowMs)
+  expect((await status('26h')).code).toBe(3)
+})
+
+async function aNew({ seenAgoMs, begunAgoMs, ended }: Known) {
+  const { config } = aWorkplace([organizationAt(AT)], { schedule: { cron: '0 2 * * *', timezone: 'UTC' } })
+  const read = await readConfig({ file: config, cwd: '/' })
+  const seenAtMs = seenAgoMs === undefined ? undefined : NOON_MS - seenAgoMs
+  const organizations: Organization[] = read.organizations.map((each) => ({ ...each, seenAtMs }))
+  const mirror = await aMirror()
+  if (begunAgoMs !== undefined) {
+    const nowMs = NOON_MS - begunAgoMs
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'catch-up', nowMs })
+    await mirror.savePages(run, [aPage(1, customers(1, 3))], nowMs)
+    if (ended === 'failed') await mirror.finishRun(run, REFUSED, nowMs)
+    else if (ended !== undefined) await mirror.finishRun(run, anEnding({ status: ended }), nowMs)
+  }
+  return { organizations, mirror }
 }

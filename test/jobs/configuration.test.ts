@@ -1,9 +1,13 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { configurationHash, openLiveConfig, compareConfigurations } from '../../../jobs/configuration.ts'
-import { eventually } from '../../support/eventually.ts'
-import { aWorkplace, organizationAt } from '../../support/workplace.ts'
+import { parse, stringify } from 'yaml'
+import { compareConfigurations, configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
+import { eventually } from '../support/eventually.ts'
+import { isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { startCli } from '../support/run-cli.ts'
+import { aPlaceOf, message, readiness, startWorker } from '../support/worker-log.ts'
+import { aWorkplace, organizationAt } from '../support/workplace.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -24,24 +28,14 @@ test('a changed file is read again, however an editor writes it', async () => {
 })
 
 test('a file is followed into the folder that Kubernetes mounts in the place of another', async () => {
-  const { folder, written, knows } = await aFollowed({
-    prepare: (file) => {
-      const mounted = dirname(file)
-      const text = readFileSync(file, 'utf8')
-      rmSync(file)
-      mkdirSync(join(mounted, '..first'))
-      writeFileSync(join(mounted, '..first', 'customer-mirror.yaml'), text)
-      symlinkSync('..first', join(mounted, '..data'))
-      symlinkSync(join('..data', 'customer-mirror.yaml'), file)
-    },
-  })
-  for (const [folderName, organization] of [
-    ['..second', 'globex'],
-    ['..third', 'initech'],
-  ] as const) {
-    mkdirSync(join(folder, folderName))
-    writeFileSync(join(folder, folderName, 'customer-mirror.yaml'), written(organization))
-    symlinkSync(folderName, join(folder, '..data_tmp'))
+  const { folder, config, written, knows } = await aFollowed()
+  rmSync(config)
+  symlinkSync(join('..data', 'customer-mirror.yaml'), config)
+  for (const organization of ['globex', 'initech']) {
+    const mounted = `..${organization}`
+    mkdirSync(join(folder, mounted))
+    writeFileSync(join(folder, mounted, 'customer-mirror.yaml'), written(organization))
+    symlinkSync(mounted, join(folder, '..data_tmp'))
     renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
     await knows(organization)
   }
@@ -94,17 +88,13 @@ test('two files have the same hash where they differ only in the order of keys, 
 })
 
 /** The configuration of acme, followed; and texts for that of another organization. */
-async function aFollowed({
-  lookMs = 20,
-  prepare = () => {},
-}: { lookMs?: number; prepare?: (file: string) => void } = {}) {
+async function aFollowed() {
   const { folder, config } = aWorkplace([organizationAt(AT)])
   const text = readFileSync(config, 'utf8')
-  prepare(config)
   const warned: string[] = []
-  const log = { ...SILENT, warn: (_facts: object, message: string) => void warned.push(message) }
+  const log = { ...SILENT, warn: (_facts: object, said: string) => void warned.push(said) }
   const live = await openLiveConfig({ file: config, cwd: folder, log: Object(log), now: Date.now })
-  const followed = live.follow(lookMs, () => {})
+  const followed = live.follow(20, () => {})
   onTestFinished(() => followed.stop())
   const state = () =>
     live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
@@ -139,3 +129,70 @@ test('a worker that has ended is forgotten, and so is what it wrote', async () =
   expect(one?.problem()).toBeUndefined()
   expect([...kept.keys()]).toEqual(['configuration:a#7#1'])
 })
+
+test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
+  const { place, write } = await aWrittenPlace()
+  write('acme')
+  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
+  await worker.lineOnStderr(/"worker started"/)
+  await worker.lineOnStderr(/"run complete"/)
+  worker.send('SIGHUP')
+  await worker.lineOnStderr(/"changed":false.*"configuration read again"/)
+  write('acme', 'globex')
+  await worker.lineOnStderr(/"changed":true.*"configuration read again"/)
+  await worker.lineOnStderr(/"organization":"globex".*"run complete"/)
+  worker.send('SIGTERM')
+
+  expect(await worker.ended).toMatchObject({ code: 143, stdout: '' })
+})
+
+// Other processes cannot add to the embedded queue, and it has one worker.
+if (!isEmbedded) {
+  test('a job of an organization that is on its way in the file waits for it, and one that is in no file is given up', async () => {
+    const { place, write } = await aWrittenPlace()
+    write('acme')
+    const worker = startWorker(place)
+    const { queues } = await someQueues(place.queue, place.mirror)
+    await queues.request('sync', 'globex', 'manual')
+    const left = await worker.said(message('job left to other workers'))
+    const [waits] = await queues.sync.getDelayed()
+    write('acme', 'globex')
+    await worker.ran('globex')
+    await queues.request('sync', 'umbrella', 'manual')
+    const gone = await worker.ran('umbrella', 'give-up')
+
+    expect(left).toMatchObject({ organization: 'globex', why: 'another-configuration' })
+    expect(waits?.attemptsMade).toBe(0)
+    expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
+    expect(await queues.sync.getDelayed()).toEqual([])
+  })
+
+  test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {
+    const { place, write } = await aWrittenPlace()
+    const other = join(place.folder, 'other.yaml')
+    write('acme')
+    writeFileSync(other, readFileSync(place.config))
+    write('acme', 'globex')
+    const timings = { configShareMs: 50 }
+    const workers = [startWorker(place, { timings }), startWorker({ config: other }, { timings })]
+    for (const id of ['acme', 'globex']) await Promise.any(workers.map((worker) => worker.ran(id)))
+    const problems = async () => (await Promise.all(workers.map(readiness))).map((ready) => String(ready['problems']))
+
+    expect(workers.flatMap(({ lines }) => lines).join()).not.toContain('run given up')
+    await eventually(problems, (found) => found.every((said) => said.includes('give all workers the same file')))
+    write('acme')
+    await eventually(problems, (found) => !found.join().includes('configuration'))
+  })
+}
+
+/** A place whose file is written anew with these organizations of two. */
+async function aWrittenPlace() {
+  const { place, organizations } = await aPlaceOf(2)
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  const write = (...ids: string[]) =>
+    writeFileSync(
+      place.config,
+      stringify({ ...document, organizations: organizations.filter(({ id }) => ids.includes(id)) }),
+    )
+  return { place, write }
+}
