@@ -253,7 +253,7 @@ function startParts(
      * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
      * answer. Returns whether everything was closed in order.
      */
-    async stop() {
+    stop: async () => {
       for (const part of [pauses, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all(workers.map((worker) => worker.close()))

@@ -23,7 +23,7 @@ type Listening = {
 export function createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }: Listening): Listener {
   return {
     onEvent: createEventLog(log, monotonicMs),
-    onAnswer: metrics.countAnswer,
+    onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
     onRun: (run) => {
       metrics.countRun(run)
       if (KINDS[run.kind].isPartial) {
