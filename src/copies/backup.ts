@@ -43,7 +43,7 @@ export async function makeBackup(
       const customers = await copyChecked(source, path, { signal, unsound, takenAt })
       const bytes = statSync(path).size
       const replaced = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
-      replaceKeeping(replaced === undefined ? [] : [{ file, kept: replaced }], place)
+      replaceKeeping(file, replaced, place)
       const isBackup = (older: string) => backupTakenAt(older) !== undefined
       const removed = keep === undefined ? [] : removeTooMany({ file, at: takenAt, replaced, most: keep - 1 }, isBackup)
       return { file, takenAt, bytes, customers, removed }

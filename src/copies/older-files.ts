@@ -40,36 +40,30 @@ export function nameToKeep(file: string, at: string | undefined): string | undef
   return existsSync(kept) ? undefined : kept
 }
 
-/** A file and the name under which it is kept. One that is moved has no other name meanwhile. */
-export type Kept = { file: string; kept: string; isMoved?: boolean }
-
 /**
- * Runs `place`, which puts a file in the place of the first, when all of them have their second names. Those are taken back where it
- * could not be put there.
+ * Runs `place`, which puts another file in the place of `file`, when that has its second name, if one is given. It is taken back where the
+ * other could not be put there. There is a file at its place at any time, unless the file system has no hard links, as many network shares.
  */
-export function replaceKeeping(names: readonly Kept[], place: () => void): void {
-  const undo: (() => void)[] = []
+export function replaceKeeping(file: string, kept: string | undefined, place: () => void): void {
+  const takeBack = kept === undefined ? () => {} : giveSecondName(file, kept)
   try {
-    for (const each of names) undo.unshift(giveSecondName(each))
     place()
   } catch (error) {
-    if (!(error instanceof LeftUndone)) for (const takeBack of undo) takeBack()
+    if (!(error instanceof LeftUndone)) takeBack()
     throw error
   }
 }
 
-/** There is a file at its place at any time, unless the file system has no hard links, as many network shares and memory sticks. */
-function giveSecondName({ file, kept, isMoved = false }: Kept): () => void {
-  if (!isMoved)
-    try {
-      linkSync(file, kept)
-      // A network may report a rename as failed that was done: then the second name is the only one.
-      return () => isSame(file, kept) && removeIfPossible([kept])
-    } catch (error) {
-      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
-    }
-  renameSync(file, kept)
-  return () => renameSync(kept, file)
+function giveSecondName(file: string, kept: string): () => void {
+  try {
+    linkSync(file, kept)
+    // A network may report a rename as failed that was done: then the second name is the only one.
+    return () => isSame(file, kept) && removeIfPossible([kept])
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
+    renameSync(file, kept)
+    return () => renameSync(kept, file)
+  }
 }
 
 type Newest = { file: string; at: string; replaced: string | undefined; most: number }

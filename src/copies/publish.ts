@@ -67,7 +67,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
         chmodSync(made, modeOf(access))
       }
       const kept = keep !== undefined && keep > 0 ? nameOfOlderCopy(file, path) : undefined
-      replaceKeeping(kept === undefined ? [] : [{ file, kept }], () => renameSync(path, file))
+      replaceKeeping(file, kept, () => renameSync(path, file))
       afterPlacing('the digest beside it is still that of the copy from before', () =>
         renameSync(digestPath, `${file}.sha256`),
       )
