@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
-import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
@@ -34,7 +33,13 @@ export async function makeBackup(
   try {
     const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
     if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
-    requireBackupTarget(file, mirror)
+    requirePlace(file, { mirror, example: 'customers.db' })
+    requireOwnFolder(dirname(file), 'backup')
+    requireNoJournals(file)
+    const isFree = (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
+    const notOurs =
+      'is there already, and is not a backup made by this command. It was left as it is; name another file'
+    if (!isFree && backupTakenAt(file) === undefined) throw refused(file, notOurs)
     makeFolder(dirname(file))
     const takenAt = sqlTime(nowMs)
     return await writeFor(file, async ({ path, place }) => {
@@ -49,9 +54,7 @@ export async function makeBackup(
       return { file, takenAt, bytes, customers, removed }
     })
   } catch (error) {
-    // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
-    const isRead = isOfSqlite(error) && !['full', 'denied'].includes(seenIn(error)?.fault ?? '')
-    throw isRead ? sqliteError(error, mirror) : copyError(error, file)
+    throw copyError(error, file)
   } finally {
     source.close()
   }
@@ -106,19 +109,6 @@ export function isDamage(error: unknown): error is Error {
   return isOfSqlite(error) && ['damaged', 'foreign'].includes(seenIn(error)?.fault ?? '')
 }
 
-/** Throws UsageError unless `file` is free, or a backup made by this program, in a folder that its owner alone writes. */
-function requireBackupTarget(file: string, mirror: string): void {
-  requirePlace(file, { mirror, example: 'customers.db' })
-  requireOwnFolder(dirname(file), 'backup')
-  requireNoJournals(file)
-  const isFree = (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
-  if (isFree || backupTakenAt(file) !== undefined) return
-  throw refused(
-    file,
-    'is there already, and is not a backup made by this command. It was left as it is; name another file',
-  )
-}
-
 /** Marks a file as a backup: one row with the moment of which it is. Whatever opens it to write as a mirror removes the mark. */
 const MARK = 'backup_mark'
 
@@ -131,15 +121,14 @@ export function markIn(db: Database.Database): string | undefined {
 function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   if (kindOfFile(path) !== 'mirror' || hasWal(path)) return undefined
+  let db: Database.Database | undefined
   try {
-    const db = connect(path, { readonly: true, fileMustExist: true })
-    try {
-      return markIn(db)
-    } finally {
-      db.close()
-    }
+    db = connect(path, { readonly: true, fileMustExist: true })
+    return markIn(db)
   } catch {
     // Damaged: not to be taken for a backup.
     return undefined
+  } finally {
+    db?.close()
   }
 }

@@ -5,7 +5,7 @@ import { olderCopies } from './copy-manifest.ts'
 import { partitionFolder } from './objects/object-place.ts'
 import { lookBeside } from './open-to-read.ts'
 import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
-import { replacedMirrors } from './restore.ts'
+import { replacedMirrors } from './older-files.ts'
 import { copyTargets } from './target-place.ts'
 import { listUnfinished } from './written-file.ts'
 

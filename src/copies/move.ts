@@ -11,6 +11,7 @@ import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import { countOf, type Session } from '../store/port/store.ts'
 import { openDatabase as openServer, requireAllRows } from '../store/postgres/open-database.ts'
 import { createReadingIndexes } from '../store/reading-indexes.ts'
+import { leasedBy } from '../store/refusals.ts'
 import { type Clocks, heldLeases } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { LeftUndone } from './copy-error.ts'
@@ -40,9 +41,10 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
     requireFree(file)
     makeFolder(dirname(file))
     return await writeFor(file, async ({ path, place }) => {
-      const { moved, latest } = await server.read(async (session) => {
+      let latest = 0
+      const moved = await server.read(async (session) => {
         await requireAllRows(session)
-        const before = await latestAtRest(session, moving)
+        latest = await latestAtRest(session, moving)
         const db = openDatabase(path, 'write')
         try {
           writeWithoutWaiting(db)
@@ -54,7 +56,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
           )
           db.exec('COMMIT')
           await createReadingIndexes(sqliteStore(db, path))
-          return { moved: done, latest: before }
+          return done
         } finally {
           db.close()
         }
@@ -108,16 +110,12 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise
 /** The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost. */
 async function latestAtRest(session: Session, clocks: Clocks, copied?: number): Promise<number> {
   const [held] = await heldLeases(session, clocks)
+  if (held !== undefined) throw leasedBy(held, held.organization, 'moved')
   const runs = sql`SELECT coalesce(max(id), 0) AS latest FROM runs`
   const latest = (await session.first<{ latest: number }>(runs))?.latest ?? 0
-  if (held === undefined && latest === (copied ?? latest)) return latest
-  const found =
-    held === undefined
-      ? `Run ${latest} began while the mirror was copied, so nothing was moved.`
-      : `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed.`
-  throw new OrganizationLeased(
-    `${found} Stop the worker and whatever else starts runs, then try again; a run that died is given up after a minute.`,
-  )
+  if (latest === (copied ?? latest)) return latest
+  const why = `Run ${latest} began while the mirror was copied, so nothing was moved`
+  throw new OrganizationLeased(`${why}. Stop the worker and whatever else starts runs, then try again.`)
 }
 
 /** Copies all of a mirror to an empty one. The caller holds a transaction in each. */

@@ -1,11 +1,14 @@
-import { existsSync, linkSync, lstatSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, linkSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { join, parse } from 'node:path'
+import { isPostgres } from '../address/mirror-address.ts'
 import { codeOf } from '../errors/faults.ts'
+import { isMissing } from '../machine/folders.ts'
 import { fromSqlTime, sqlTime } from '../store/port/sql.ts'
 import { LARGEST_STEP_MS } from '../time/moments.ts'
 import { afterPlacing, LeftUndone } from './copy-error.ts'
+import { lookBeside } from './open-to-read.ts'
 import { isSame } from './target-place.ts'
-import { removeFile, removeIfPossible } from './written-file.ts'
+import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 
 /*
  * Older backups, copies and mirrors, which are kept beside the newest one under its name with a time in it.
@@ -83,4 +86,26 @@ export function removeTooMany({ file, at, replaced, most }: Newest, isOurs: (pat
     tooMany.forEach(removeFile)
     return tooMany
   })
+}
+
+/** The name of a mirror that a restore replaces. */
+export function nameOfReplaced(mirror: string, time: string): string {
+  return olderName(replacedName(mirror), time)
+}
+
+/**
+ * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were
+ * killed; none of a database. Throws MirrorUnusable for a folder that cannot be looked through.
+ */
+export function replacedMirrors(mirror: string): string[] {
+  if (isPostgres(mirror) || isMissing(mirror)) return []
+  return lookBeside(mirror, () => {
+    const file = realpathSync(mirror)
+    return [...listOlder(replacedName(file)), ...listUnfinished(file)]
+  })
+}
+
+function replacedName(mirror: string): string {
+  const { dir, name, ext } = parse(mirror)
+  return join(dir, `${name}-replaced${ext}`)
 }

@@ -1,7 +1,6 @@
 import { realpathSync, renameSync, statSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
-import { isPostgres } from '../address/mirror-address.ts'
-import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
+import { dirname } from 'node:path'
+import { MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import { uuidsIn } from '../model/customer.ts'
@@ -11,17 +10,18 @@ import { purgeCustomer } from '../store/forget.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
 import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
+import { leasedBy } from '../store/refusals.ts'
 import { heldLeases } from '../store/runs/lease.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
 import { copyChecked, isDamage, markIn } from './backup.ts'
 import { LeftUndone } from './copy-error.ts'
-import { listOlder, olderName, replaceKeeping } from './older-files.ts'
+import { nameOfReplaced, replaceKeeping } from './older-files.ts'
 import { isMirror, lookBeside, numberIn, openToRead } from './open-to-read.ts'
 import { mirroredIn } from './organizations.ts'
 import { lastNumber } from './selection.ts'
 import { isSame, refused } from './target-place.ts'
-import { listUnfinished, removeFile, writeFor } from './written-file.ts'
+import { removeFile, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -59,7 +59,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
     return await writeFor(mirror, async (unfinished) => {
       await copyChecked(source, unfinished.path, { signal, unsound })
       const carried = await carryInto(unfinished.path, locked, clocks.nowMs)
-      const older = olderName(replacedName(mirror), sqlTime(clocks.nowMs))
+      const older = nameOfReplaced(mirror, sqlTime(clocks.nowMs))
       const kept = isMissing(mirror) ? undefined : older
       replaceKeeping(mirror, kept, () => {
         removeFile(`${mirror}-shm`)
@@ -98,11 +98,7 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     if (!isMirror(db)) throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
     // No other program has the file open: one of another machine may all the same be in the middle of a run.
     const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
-    if (held !== undefined)
-      throw new OrganizationLeased(
-        `${file}: run ${held.run_id} of ${held.organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
-          'restore again; a run that died is given up after a minute.',
-      )
+    if (held !== undefined) throw leasedBy(held, held.organization, 'restored')
     db.pragma('journal_mode = DELETE')
     // Until it is closed, SQLite has a journal beside it.
     db.close()
@@ -112,16 +108,16 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
   } catch (error) {
     db.close()
     if (isDamage(error) && force) return undefined
-    if (isDamage(error)) throw new MirrorUnusable(`${file}: ${UNLOCKABLE}`, { code: 'busy' }, { cause: error })
+    const kept = 'Nothing was restored.'
+    if (isDamage(error)) throw mirrorFault(file, { fault: 'busy', said: UNLOCKABLE }, { kept, cause: error })
     if (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy') throw error
-    const said = 'a worker, a command or a reader has the mirror open. Nothing was restored'
-    throw mirrorFault(file, { fault: 'busy', said }, { cause: error })
+    const said = 'a worker, a command or a reader has the mirror open'
+    throw mirrorFault(file, { fault: 'busy', said }, { kept, cause: error })
   }
 }
 
 const UNLOCKABLE =
-  'is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. Check the disk, and stop ' +
-  'every program that uses the mirror, then restore with --force.'
+  'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then restore with --force'
 
 /**
  * Takes from the mirror that is about to be replaced, where it can be read, what must not go back in time: the numbers of changes and runs,
@@ -137,17 +133,16 @@ async function carryInto(path: string, replaced: Connection | undefined, nowMs: 
     // Nothing of a mirror of another version, or without all of its tables, can be carried over.
     const from = replaced !== undefined && isWhole(replaced) ? replaced : undefined
     const onlyInBackup = carryFeed(from, restored, nowMs)
-    const carried =
-      from === undefined ? { forgotten: undefined, unrecognized: 0 } : await carryForgotten(from, restored)
+    const { forgotten, unrecognized } = await carryForgotten(from, restored)
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) {
+    if (forgotten > 0 && !purge(restored)) {
       const said = 'what is left of forgotten customers could not be erased. Nothing was restored'
       throw mirrorFault(path, { fault: 'full', said })
     }
     const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
     const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
-    return { ...carried, onlyInBackup, customers, organizations }
+    return { forgotten: from && forgotten, unrecognized, onlyInBackup, customers, organizations }
   } finally {
     restored.close()
   }
@@ -191,8 +186,9 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number):
  * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns how many were not yet forgotten in
  * the backup, and how many were forgotten under another key, so that the restored mirror may not recognize them.
  */
-async function carryForgotten(from: Connection, to: Connection) {
+async function carryForgotten(from: Connection | undefined, to: Connection) {
   const carried = { forgotten: 0, unrecognized: 0 }
+  if (from === undefined) return carried
   const keys = from.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys')
   const hashes = from.prepare<[string], { hash: string; at: string }>(
     'SELECT hash, forgotten_at AS at FROM forgotten WHERE organization = ?',
@@ -247,21 +243,4 @@ function idsByHash(db: Connection, organization: string, key: Buffer): Map<strin
   const found = new Map<string, string>()
   for (const text of texts.iterate({ organization })) for (const id of uuidsIn(text)) found.set(hashOf(id), id)
   return found
-}
-
-/**
- * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were
- * killed; none of a database. Throws MirrorUnusable for a folder that cannot be looked through.
- */
-export function replacedMirrors(mirror: string): string[] {
-  if (isPostgres(mirror) || isMissing(mirror)) return []
-  return lookBeside(mirror, () => {
-    const file = realpathSync(mirror)
-    return [...listOlder(replacedName(file)), ...listUnfinished(file)]
-  })
-}
-
-function replacedName(mirror: string): string {
-  const ending = extname(mirror)
-  return join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)
 }

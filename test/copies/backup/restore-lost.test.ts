@@ -8,7 +8,7 @@ import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { replacedMirrors } from '../../../src/copies/restore.ts'
+import { replacedMirrors } from '../../../src/copies/older-files.ts'
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
 
