@@ -15,7 +15,7 @@ import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
  */
 
 /** `customers.db` with the time `2026-11-22 02:15:00.123` in it: `customers-20261122T021500123Z.db`. */
-export function olderName(file: string, time: string): string {
+function olderName(file: string, time: string): string {
   const { dir, name, ext } = parse(file)
   return join(dir, `${name}-${time.replaceAll(/\D/g, '').replace(/^.{8}/, '$&T')}Z${ext}`)
 }
