@@ -2,7 +2,7 @@ import type { GroupResult, Row } from './results.ts'
 import { QuickScan, RequestBudget } from '../src/quick/quick-scan.ts'
 import { usualQuickLimit } from '../src/quick/read-quickly.ts'
 import type { Window, WindowAnswer } from '../src/scan/window.ts'
-import { below, type Random, seededRandom } from '../src/service/random.ts'
+import { below, type Random, seededRandom } from '../src/service/customers.ts'
 
 /** What is read in quick scans, by the names of the rows. */
 export const QUICK_SCANS = {

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { generateCustomers, type ServiceCustomer } from '../src/service/customers.ts'
-import { below, seededRandom } from '../src/service/random.ts'
+import { below, generateCustomers, seededRandom, type ServiceCustomer } from '../src/service/customers.ts'
 import { answeringSchema, datasetSchema, organizationIds, type Answering } from './messages.ts'
 
 /**

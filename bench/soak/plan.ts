@@ -1,4 +1,4 @@
-import { below, seededRandom, type Random } from '../../src/service/random.ts'
+import { below, type Random, seededRandom } from '../../src/service/customers.ts'
 
 /** What happens to a target. Everything but what is asked of an organization lasts for a while. */
 export type Kind =

@@ -3,7 +3,7 @@ import type { Kind, SoakEvent } from './plan.ts'
 import { readRuns, type StoredRun } from './read-mirror.ts'
 import { endLife, type Life, lifeOf, type Worker } from './worker-process.ts'
 import { cancelRun, requestRuns, startWorker, type World, writeConfiguration } from './world.ts'
-import { below, seededRandom } from '../../src/service/random.ts'
+import { below, seededRandom } from '../../src/service/customers.ts'
 
 /** The begin or the end of an event. */
 type Step = { atMs: number; event: SoakEvent; isEnd: boolean }

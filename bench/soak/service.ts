@@ -2,10 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MiddlewareHandler } from 'hono'
 import { listen } from '../../src/http/server.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../../src/service/app.ts'
-import { generateCustomers, isoSecond, type ServiceCustomer } from '../../src/service/customers.ts'
-import { below, pick, type Random, seededRandom } from '../../src/service/random.ts'
-import { byName, movingList } from '../../src/service/scenarios/moving-list.ts'
-import { newcomers } from '../../src/service/scenarios/scenario.ts'
+import {
+  below,
+  generateCustomers,
+  isoSecond,
+  pick,
+  type Random,
+  seededRandom,
+  type ServiceCustomer,
+} from '../../src/service/customers.ts'
+import { byName, movingList, newcomers } from '../../src/service/scenarios/scenario.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 
 /** A request for the list of an organization, with the life of the worker that sent it. Times in Unix milliseconds. */

@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
-import { Hono } from 'hono'
-import type { Context, MiddlewareHandler } from 'hono'
-import type { Credentials, Recipe } from '../signing/signing.ts'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { addHeaders, addHealth } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
-import { findRefusal } from './authentication.ts'
-import type { Refusal, SentRequest } from './authentication.ts'
+import { findRefusal, type Refusal, type SentRequest } from './authentication.ts'
 import type { ServiceCustomer } from './customers.ts'
-import { listPage, readListQuery } from './listing.ts'
-import type { Details, LargePages, ListQuery } from './listing.ts'
-import { rateLimiter } from './rate-limit.ts'
-import type { ServiceLimit, RateLimiter } from './rate-limit.ts'
+import { type Details, type LargePages, listPage, type ListQuery, readListQuery } from './listing.ts'
+import type { Credentials, Recipe } from '../signing/signing.ts'
 
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
@@ -168,4 +163,43 @@ function refuse(c: Context, { header, reason, stringToSign }: Refusal, explain =
 
 function fail(c: Context, status: ErrorStatus, message: string, details?: Details): Response {
   return c.json(errorEnvelope(status, message, details), status)
+}
+
+/** At most `requests` in each `windowMs` milliseconds, in fixed windows unless `window` says otherwise. */
+export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
+
+/** The limiter's answer to one request, in the terms of its headers. */
+type Turn = {
+  allowed: boolean
+  limit: number
+  remaining: number
+  /** Whole seconds until the window ends, at least 1. */
+  retryAfterSeconds: number
+  /** The Unix second at which the window ends. */
+  resetUnixSeconds: number
+}
+
+/** Counts a request made at `nowMs`, and returns whether it may pass. */
+export type RateLimiter = (nowMs: number) => Turn
+
+/**
+ * Counts in windows. A refused request is not counted. A fixed window starts with the first request after the end of the one before, as in
+ * Laravel; a sliding one looks back from each request, so that none holds more than the limit, wherever it begins.
+ */
+export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateLimiter {
+  const passed: number[] = []
+  return (nowMs) => {
+    const isOver = (atMs = nowMs) => atMs <= nowMs - windowMs
+    while (isOver(passed[0])) passed.splice(0, window === 'sliding' ? 1 : passed.length)
+    const allowed = passed.length < requests
+    if (allowed) passed.push(nowMs)
+    const endMs = (passed[0] ?? nowMs) + windowMs
+    return {
+      allowed,
+      limit: requests,
+      remaining: requests - passed.length,
+      retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
+      resetUnixSeconds: Math.ceil(endMs / 1000),
+    }
+  }
 }

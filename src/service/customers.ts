@@ -1,5 +1,4 @@
-import { below, pick, seededRandom, uuid } from './random.ts'
-import type { Random } from './random.ts'
+import { createHash } from 'node:crypto'
 
 /** A customer as the service sends it: the ten documented fields, all strings. */
 export type ServiceCustomer = {
@@ -91,24 +90,10 @@ const GIVEN_NAMES = [
   ['Zoë', 'zoe'],
 ] as const
 
-const FAMILY_NAMES = [
-  'Bogusworth',
-  'Demowski',
-  'Dummington',
-  'Examplez',
-  'Fakenham-Test',
-  "O'Fixture",
-  'Fictivesson',
-  'Loremipsum',
-  'Mockinghausen',
-  'Nonesuch',
-  'Placeholderova',
-  'Pretendini',
-  'Samplesen',
-  'Specimenko',
-  'Stubbingford',
-  'Testdottir',
-] as const
+const FAMILY_NAMES = words(
+  "Bogusworth Demowski Dummington Examplez Fakenham-Test O'Fixture Fictivesson Loremipsum Mockinghausen Nonesuch " +
+    'Placeholderova Pretendini Samplesen Specimenko Stubbingford Testdottir',
+)
 
 /** A language code, then the time zones of its speakers. */
 const LANGUAGES = [
@@ -122,7 +107,52 @@ const LANGUAGES = [
   ['ja', 'Asia/Tokyo'],
 ] as const
 
-const COMPANY_WORDS = ['Fictional', 'Imaginary', 'Invented', 'Made-up', 'Nonexistent', 'Placeholder', 'Sample'] as const
+const COMPANY_WORDS = words('Fictional Imaginary Invented Made-up Nonexistent Placeholder Sample')
 const COMPANY_FORMS = ['& Daughters', 'Bakery', 'GmbH', 'Ltd', 'Outfitters', 'SARL', 'Trading Co.', 'Workshop'] as const
 const STREETS = ['Example Street', 'Fixture Lane', 'Placeholder Avenue', 'Sample Road', 'Test Crescent'] as const
-const TOWNS = ['Demoville', 'Exampleton', 'Mockford', 'Nowhere', 'Sampleburgh', 'Teststadt'] as const
+const TOWNS = words('Demoville Exampleton Mockford Nowhere Sampleburgh Teststadt')
+
+function words(text: string): readonly [string, ...string[]] {
+  const [first = '', ...others] = text.split(' ')
+  return [first, ...others]
+}
+
+/** The next unsigned 32-bit number of a sequence. */
+export type Random = () => number
+
+/**
+ * A sequence that is the same for the same seed on every machine. The generator (sfc32) has 128 bits of state, so that two
+ * organizations do not share ids, as they could with a 32-bit counter.
+ */
+export function seededRandom(seed: string): Random {
+  const digest = createHash('sha256').update(seed).digest()
+  let a = digest.readInt32LE(0)
+  let b = digest.readInt32LE(4)
+  let c = digest.readInt32LE(8)
+  let counter = digest.readInt32LE(12)
+  return () => {
+    const mixed = (a + b + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (((c << 21) | (c >>> 11)) + mixed) | 0
+    return mixed >>> 0
+  }
+}
+
+/** A whole number from 0, less than `limit`. */
+export function below(random: Random, limit: number): number {
+  return Math.floor((random() / 2 ** 32) * limit)
+}
+
+/** One of `items`. */
+export function pick<Items extends readonly [unknown, ...unknown[]]>(random: Random, items: Items): Items[number] {
+  return items[below(random, items.length)] ?? items[0]
+}
+
+/** A version 4 UUID in lower case. */
+export function uuid(random: Random): string {
+  const hex = [random(), random(), random(), random()].map((word) => word.toString(16).padStart(8, '0')).join('')
+  const variant = '89ab'.charAt(below(random, 4))
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
+import type { MiddlewareHandler } from 'hono'
 import { UsageError } from '../errors/errors.ts'
-import { DEFAULT_PRESET, recipeOf, type Credentials, type Recipe } from '../signing/signing.ts'
-import { BASE_PATH, createService, type ServiceOptions, type ServiceEnv } from './app.ts'
-import { generateCustomers, type ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { errorEnvelope } from './answer.ts'
-import type { ServiceLimit } from './rate-limit.ts'
-import type { MovingList } from './scenarios/moving-list.ts'
+import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type ServiceOptions } from './app.ts'
+import { generateCustomers, type ServiceCustomer } from './customers.ts'
+import { type MovingList, type Staged, stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { stageOrganization, type Staged } from './scenarios/scenario.ts'
-import type { MiddlewareHandler } from 'hono'
+import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../signing/signing.ts'
 
-export type { Mark, Truth } from './scenarios/moving-list.ts'
+export type { Mark, Truth } from './scenarios/scenario.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<

@@ -1,8 +1,6 @@
-import type { ServiceCustomer } from '../customers.ts'
-import { below, pick, type Random } from '../random.ts'
-import { arriveAnywhere, arriveLast, byName, movingList, type Order } from './moving-list.ts'
+import { below, isoSecond, pick, type Random, type ServiceCustomer } from '../customers.ts'
 import { scoreOf, shuffled } from './orders-without-a-tiebreak.ts'
-import type { Play, Scenario, Stage } from './scenario.ts'
+import { byName, mostRows, movingList, type Order, type Play, type Scenario, type Stage } from './scenario.ts'
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
 const FIRST: Order = () => 1
@@ -18,9 +16,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'insert',
     says: 'At every second request a customer is added somewhere in the list, which stays in order of creation.',
-    change: everySecond((play) => {
-      if (play.list.rows().length < play.customers.length * 2 + 100) arriveAnywhere(play)
-    }),
+    change: everySecond(arriveAnywhere),
   },
   {
     name: 'delete',
@@ -54,7 +50,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     change: atTheFourth((play) => {
       for (const { id } of some(play.list.rows().slice(0, play.read), 5, play.random)) {
         play.list.delete(id)
-        arriveLast(play)
+        play.arrive()
       }
     }),
   },
@@ -170,6 +166,19 @@ function churn(play: Play): void {
   if (play.count === 1 || play.list.rows().length === 0) return
   leave(play)
   arriveAnywhere(play)
+}
+
+/** Lists a customer anywhere, with a date between those of its neighbours, like an imported customer. */
+function arriveAnywhere({ list, random, newcomer, customers, arrive }: Play): void {
+  const rows = list.rows()
+  if (rows.length >= mostRows(customers)) return
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const position = below(random, rows.length)
+    const [startMs = 0, endMs = 0] = [position - 1, position].map((at) => Date.parse(rows[at]?.created_at ?? ''))
+    const fromMs = Number.isNaN(startMs) ? endMs - 7_200_000 : startMs
+    if (endMs - fromMs >= 2000) return list.insert(newcomer(isoSecond((fromMs + endMs) / 2)))
+  }
+  arrive()
 }
 
 function leave(play: Play): void {

@@ -1,7 +1,6 @@
 import type { ServiceCustomer } from '../customers.ts'
 import type { ListQuery } from '../listing.ts'
-import { movingList } from './moving-list.ts'
-import { isUnfiltered, type Scenario } from './scenario.ts'
+import { isUnfiltered, movingList, type Scenario } from './scenario.ts'
 
 /** The list is at rest, and every answer shows it in another order. Totals are right and never change. */
 export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [

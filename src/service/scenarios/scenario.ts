@@ -1,10 +1,8 @@
+import { UsageError } from '../../errors/errors.ts'
 import type { Answer, AnswerList, Serve } from '../answer.ts'
-import type { ServiceOrganization } from '../app.ts'
-import { generateCustomers, isoSecond, type ServiceCustomer } from '../customers.ts'
+import type { ServiceLimit, ServiceOrganization } from '../app.ts'
+import { generateCustomers, isoSecond, type Random, seededRandom, type ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
-import { type Random, seededRandom } from '../random.ts'
-import type { ServiceLimit } from '../rate-limit.ts'
-import { FIRST_DAY, type MovingList, movingList, type Truth } from './moving-list.ts'
 
 /**
  * One wrong behaviour of a service. It depends only on its seed, on requests and, where it says so, on the clock it is given, so that
@@ -47,8 +45,8 @@ export type Stage = {
 /** A scenario under way, with the valid and authenticated request that is answered now. */
 export type Play = Stage & {
   list: MovingList
-  /** Lists a customer who was created after all the others, unless the list has grown too long: a sandbox may run for days. */
-  arrive: () => void
+  /** Lists a customer who was created after all the others, unless there are so many rows; without a number, `mostRows`. */
+  arrive: (most?: number) => void
   /** Answers that the scenario remembers, by a name it gives them. */
   remembered: Map<string, ListEnvelope>
   query: ListQuery
@@ -92,7 +90,7 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
   }
   const list = scenario.list?.(stage) ?? movingList(customers)
   const play: Play = Object.assign(stage, {
-    ...{ list, arrive: arrivals(stage, list), remembered: new Map(), query: FIRST_PAGE },
+    ...{ list, arrive: arrivingIn(stage, list), remembered: new Map(), query: FIRST_PAGE },
     ...{ count: 0, read: 0, sinceMs: 0, elapsedMs: 0 },
   })
   return { list, truth: truthOf(scenario, play), ...answersOf(scenario, play, now) }
@@ -142,11 +140,127 @@ export function newcomers(seed: string): Stage['newcomer'] {
   }
 }
 
-function arrivals({ customers, newcomer }: Stage, list: MovingList): () => void {
-  let createdMs = Date.parse(customers.at(-1)?.created_at ?? FIRST_DAY)
-  return () => {
-    if (list.rows().length >= customers.length * 2 + 100) return
+function arrivingIn({ customers, newcomer }: Stage, list: MovingList): Play['arrive'] {
+  let createdMs = Date.parse(customers.at(-1)?.created_at ?? '2024-01-01')
+  return (most = mostRows(customers)) => {
+    if (list.rows().length >= most) return
     createdMs += 60_000
     list.insert(newcomer(isoSecond(createdMs)))
   }
+}
+
+/** How long a list may grow: a sandbox may run for days. */
+export function mostRows(customers: readonly ServiceCustomer[]): number {
+  return customers.length * 2 + 100
+}
+
+/** A list of customers that records its changes. */
+export type MovingList = ReturnType<typeof movingList>
+
+/** The true state of the list, whatever the service answered: readers of the list are judged by it. */
+export type Truth = {
+  /** A mark of the current moment. */
+  mark: () => Mark
+  /** Ids listed without a break from the mark until now. */
+  lived: (since: Mark) => ReadonlySet<string>
+  /** Those of them that kept their place among the others of them. */
+  stayed: (since: Mark) => ReadonlySet<string>
+  /** Ids that moved since the mark, including those that left. */
+  moved: (since: Mark) => ReadonlySet<string>
+  /** Ids listed now. */
+  listed: () => ReadonlySet<string>
+}
+
+/** A moment, as the number of changes until then. */
+export type Mark = { readonly changes: number }
+
+/** Negative when the first goes before the second. */
+export type Order = (one: ServiceCustomer, other: ServiceCustomer) => number
+
+/** Oldest first, as the generated customers are. */
+const byCreation: Order = (one, other) => compare(one.created_at, other.created_at) || compare(one.id, other.id)
+
+/** By name, which is independent of the date of creation. */
+export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
+
+/** A list that starts with `customers`, which are in `order`. */
+export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation) {
+  const rows = [...customers]
+  // A customer that is not in it was listed from the start.
+  const arrivals = new Map<string, number>()
+  const moves = new Map<string, number>()
+  const listed = new Set(rows.map(({ id }) => id))
+  let changes = 0
+  const positionOf = (id: string): number => {
+    const position = rows.findIndex((row) => row.id === id)
+    if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
+    return position
+  }
+  const put = (customer: ServiceCustomer, from: number, to: number): void => {
+    rows.splice(to, 0, customer)
+    changes += 1
+    if (to !== from) moves.set(customer.id, changes)
+  }
+  const movedSince = (since: Mark) => new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
+  const livedRows = (since: Mark) => rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)
+
+  return {
+    /** The customers listed now. */
+    rows: (): readonly ServiceCustomer[] => rows,
+    /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
+    insert(customer: ServiceCustomer): void {
+      if (listed.has(customer.id)) throw new UsageError(`The customer ${customer.id} is listed already.`)
+      rows.splice(placeFor(customer, rows, order), 0, customer)
+      listed.add(customer.id)
+      changes += 1
+      arrivals.set(customer.id, changes)
+    },
+    /** Deletes a customer; false if it is not listed. */
+    delete(id: string): boolean {
+      if (!listed.delete(id)) return false
+      rows.splice(positionOf(id), 1)
+      changes += 1
+      return true
+    },
+    /** Moves a listed customer to another position, with its new fields. */
+    move(customer: ServiceCustomer, to: number): void {
+      const from = positionOf(customer.id)
+      rows.splice(from, 1)
+      put(customer, from, Math.min(to, rows.length))
+    },
+    /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
+    change(customer: ServiceCustomer): void {
+      const from = positionOf(customer.id)
+      rows.splice(from, 1)
+      put(customer, from, placeFor(customer, rows, order))
+    },
+    truth: {
+      mark: () => ({ changes }),
+      lived: (since) => idsOf(livedRows(since)),
+      stayed: (since) => idsOf(livedRows(since)).difference(movedSince(since)),
+      moved: movedSince,
+      listed: () => new Set(listed),
+    } satisfies Truth,
+  }
+}
+
+/** The position after the last row that goes before the customer, by binary search: a list of 50,000 moves at each request. */
+function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
+  let [from, to] = [0, rows.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const row = rows[middle]
+    if (row === undefined || order(row, customer) > 0) to = middle
+    else from = middle + 1
+  }
+  return from
+}
+
+function idsOf(rows: readonly ServiceCustomer[]): Set<string> {
+  return new Set(rows.map(({ id }) => id))
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
 }

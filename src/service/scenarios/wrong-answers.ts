@@ -1,7 +1,6 @@
 import type { Answer } from '../answer.ts'
 import type { ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
-import { arriveLast } from './moving-list.ts'
 import { isUnfiltered, type Play, type Scenario } from './scenario.ts'
 
 /** Page sizes, answers beyond the last page, and answers that are well formed but wrong. The list is at rest, except where they say so. */
@@ -79,7 +78,7 @@ export const WRONG_PAGES: readonly Scenario[] = [
       if (!isUnfiltered(query)) return
       const missing = (query.page + 2) * query.perPage - play.list.rows().length
       // A request for page 1,000,000 must not fill the memory.
-      for (let count = 0; count < Math.min(missing, 3 * query.perPage); count += 1) arriveLast(play)
+      for (let count = 0; count < Math.min(missing, 3 * query.perPage); count += 1) play.arrive(Infinity)
     },
   },
   {
@@ -104,7 +103,7 @@ export const WRONG_PAGES: readonly Scenario[] = [
     says: 'Newest first; three customers come every night, and the service counts and shows no more than at first: the oldest are on no page.',
     keepsPlace: () => true,
     change: (play) => {
-      if (play.sinceMs > NIGHT_MS) for (let come = 0; come < 3; come += 1) arriveLast(play)
+      if (play.sinceMs > NIGHT_MS) for (let come = 0; come < 3; come += 1) play.arrive()
     },
     arrange: (rows, _query, { customers }) => rows.toReversed().slice(0, customers.length),
   },
