@@ -11,14 +11,14 @@ import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
-import { ask, failure, list } from './ask.ts'
+import { ask } from './a-sandbox.ts'
 import { aSandbox } from '../support/workplace.ts'
 
 test('every organization is served its own customers, and no id is shared', async () => {
   const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
   expect(organizations.map(({ id }) => id)).toEqual(['acme', 'globex', 'initech', 'org-4'])
   for (const organization of organizations) {
-    const { data, meta } = list(await ask(organization, '/customers?per_page=100'))
+    const { data, meta } = await ask(organization, '/customers?per_page=100')
     expect(data).toEqual(organization.customers.slice(0, 100))
     expect(meta.total).toBe(organization.customers.length)
   }
@@ -26,11 +26,8 @@ test('every organization is served its own customers, and no id is shared', asyn
 })
 
 test('the same seed gives the same keys, secrets and customers; another seed gives others', async () => {
-  const [one, same, other] = [
-    await aSandbox({ seed: 'x' }),
-    await aSandbox({ seed: 'x' }),
-    await aSandbox({ seed: 'y' }),
-  ]
+  const [one, same, other] = await Promise.all(['x', 'x', 'y'].map((seed) => aSandbox({ seed, customers: 3 })))
+  if (!one || !same || !other) throw new Error('no sandbox')
   const facts = (sandbox: Sandbox) => sandbox.organizations.map((each) => ({ ...each, baseUrl: 'its own port' }))
   expect(facts(one)).toEqual(facts(same))
   expect(one.organizations[0]?.apiKey).toMatch(/^sandbox_key_acme_[0-9a-f]{24}$/)
@@ -93,50 +90,26 @@ test('prints every organization with its address, key and secret, and serves the
   }
   expect(talk).toContain('Ctrl-C stops it')
   const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
-  expect(answers.map((answer) => list(answer).meta.total)).toEqual([120, 7])
+  expect(answers.map((answer) => answer.meta.total)).toEqual([120, 7])
 })
 
 test('its options reach the service', async () => {
+  const limits = '--rate-limit 60,globex=8/5s --rate-limit initech=9/h --forbid org-4'
   const { organizations } = await running(
-    '--organizations',
-    '4',
-    '--customers',
-    '3',
-    '--rate-limit',
-    '60,globex=8/5s',
-    '--rate-limit',
-    'initech=9/h',
-    '--forbid',
-    'org-4',
-    '--large-pages',
-    'cap',
-    '--explain-401',
-    '--latency',
-    '1ms',
+    ...`--organizations 4 --customers 3 ${limits} --large-pages cap --explain-401 --latency 1ms`.split(' '),
   )
   const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers?per_page=500')))
   expect(answers.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['60', '8', '9', '60'])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 403])
+  expect(answers.map(({ status, meta }) => [status, meta.per_page])).toEqual([...Array(3).fill([200, 100]), [403, 0]])
   const [acme] = organizations
   if (!acme) throw new Error('no organization')
-  expect(failure(await ask({ ...acme, secret: 'wrong' }, '/customers')).details).toHaveProperty('string_to_sign')
+  expect((await ask({ ...acme, secret: 'wrong' }, '/customers')).details).toHaveProperty('string_to_sign')
 })
 
 test('the recipe can be a template with every setting', async () => {
-  const { organizations } = await running(
-    '--signing',
-    String.raw`{METHOD}\n{url}\n{ts}`,
-    '--signature-encoding',
-    'base64',
-    '--signature-prefix',
-    'v1=',
-    '--secret-encoding',
-    'hex',
-    '--timestamp',
-    'ms',
-    '--customers',
-    '1',
-  )
+  const form = '--signature-encoding base64 --signature-prefix v1= --secret-encoding hex --timestamp ms'
+  const template = String.raw`{METHOD}\n{url}\n{ts}`
+  const { organizations } = await running('--customers', '1', '--signing', template, ...form.split(' '))
   const recipe = {
     template: '{METHOD}\n{url}\n{ts}',
     encoding: 'base64' as const,

@@ -6,7 +6,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
-import { type Got, played } from './a-sandbox.ts'
+import { type Answer, played } from './a-sandbox.ts'
 
 /** Runs the command to its end and gives what it printed. */
 async function output(...options: string[]): Promise<string> {
@@ -85,7 +85,7 @@ async function rowOf(name: string): Promise<string> {
 type Places = ReadonlyMap<string, { place: number; text: string }>
 
 function described(
-  { status, headers, text, data, meta }: Got,
+  { status, headers, text, data, meta }: Answer,
   { page, size, places }: { page: number; size: number; places: Places },
 ): string {
   if (status !== 200) return String(status)
@@ -107,7 +107,7 @@ function described(
 }
 
 test('customers that were listed all the time are reported as such', async () => {
-  const { hand, truth, acme } = await played(undefined, { customers: 4 })
+  const { hand, truth, acme } = await played('still', { customers: 4 })
   const [first, second] = acme.customers
   const [newcomer] = generateCustomers({ seed: 'newcomer', count: 1 })
   if (!first || !second || !newcomer) throw new Error('no customer')
@@ -123,7 +123,7 @@ test('customers that were listed all the time are reported as such', async () =>
 })
 
 test('what is done by hand is served at once, in the order of the list', async () => {
-  const { hand, get, acme } = await played(undefined, { customers: 3 })
+  const { hand, get, acme } = await played('still', { customers: 3 })
   const second = acme.customers[1]
   if (!second) throw new Error('no customer')
   hand.delete(second.id)

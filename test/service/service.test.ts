@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../src/http/server.ts'
+import { BASE_PATH, createService, type ServiceOptions, type ServiceOrganization } from '../../src/service/app.ts'
+import { generateCustomers } from '../../src/service/customers.ts'
+import {
+  DEFAULT_PRESET,
+  PRESETS,
+  type Recipe,
+  recipeOf,
+  SECRET_ENCODINGS,
+  SIGNATURE_ENCODINGS,
+  signedHeaders,
+  TIMESTAMP_FORMS,
+} from '../../src/signing/signing.ts'
+import { ask } from './a-sandbox.ts'
+
+const NOW_MS = 1_700_000_000_000
+const customers = generateCustomers({ seed: 'service', count: 230 })
+const secret = Buffer.from('a secret that opens nothing').toString('hex')
+const acme = { id: 'acme', apiKey: 'key-acme', secret, customers: { list: () => customers } }
+const globex = { ...acme, id: 'globex', apiKey: 'key-globex' }
+const recipe = recipeOf(DEFAULT_PRESET)
+
+/** Serves an organization, and another one, on a free port until the test ends, and asks it; by default at `NOW_MS`. */
+async function serve(organization: ServiceOrganization = acme, options: Partial<ServiceOptions> = {}) {
+  const service = createService({ organizations: [organization, globex], recipe, now: () => NOW_MS, ...options })
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const baseUrl = origin + BASE_PATH
+  return {
+    ...{ origin, asked: { ...organization, baseUrl }, other: { ...globex, baseUrl } },
+    get: (target: string, how: Parameters<typeof ask>[2] = {}) =>
+      ask({ ...organization, baseUrl }, target, { atMs: NOW_MS, ...how }),
+  }
+}
+
+test('a signed request is answered with the documented envelope', async () => {
+  const { get, origin } = await serve()
+  const { status, headers, text } = await get('/customers?page=2&per_page=90')
+  expect([status, headers.get('Content-Type')]).toEqual([200, 'application/json'])
+  const link = (page: number) => `${origin}/api/v1/customers?page=${page}`
+  expect(JSON.parse(text)).toEqual({
+    success: true,
+    data: customers.slice(90, 180),
+    meta: { current_page: 2, from: 91, last_page: 3, per_page: 90, to: 180, total: 230 },
+    links: { first: link(1), last: link(3), prev: link(1), next: link(3) },
+  })
+  expect(JSON.parse((await get('/customers?per_page=100&page=9')).text)).toMatchObject({
+    data: [],
+    meta: { current_page: 9, from: null, last_page: 3, per_page: 100, to: null, total: 230 },
+    links: { prev: link(8), next: null },
+  })
+})
+
+test.each([7, 50, 99])('pages of %i follow each other without a gap or an overlap', async (size) => {
+  const { get } = await serve()
+  const ids: string[] = []
+  for (let page = 1, last = 1; page <= last; page += 1) {
+    const answer = await get(`/customers?page=${page}&per_page=${size}`)
+    ids.push(...answer.ids)
+    last = answer.meta.last_page
+  }
+  expect(ids).toEqual(customers.map(({ id }) => id))
+})
+
+const search = (text = '') => `search=${encodeURIComponent(text)}`
+
+test.each([
+  ['page=abc', { current_page: 1, per_page: 15 }],
+  ['page=99999999999999999999', { current_page: 1 }],
+  ['search=', { total: 230 }],
+  ['search=Europe/', { total: 0 }],
+  ['search=%25', { total: 0 }],
+  [search(customers[3]?.id), { total: 0 }],
+  [search(customers[17]?.username.toUpperCase()), { total: 1 }],
+  [search(customers[17]?.email.slice(1)), { total: 1 }],
+  [
+    search(customers[17]?.name.slice(1)),
+    { total: customers.filter(({ name }) => name === customers[17]?.name).length },
+  ],
+  ['language=fr', { total: customers.filter(({ language }) => language === 'fr').length }],
+  ['language=FR', { total: 0 }],
+])('?%s is answered with %o: search looks into names and addresses, in any case', async (query, meta) => {
+  expect((await (await serve()).get(`/customers?${query}`)).meta).toMatchObject(meta)
+})
+
+test.each([
+  ['101', 'must not be greater than 100'],
+  ['0', 'must be at least 1'],
+  ['abc', 'must be an integer'],
+])('per_page %s is answered 422 with details', async (size, said) => {
+  const { get } = await serve()
+  expect(await get(`/customers?per_page=${size}`)).toMatchObject({
+    status: 422,
+    error: 'validation_error',
+    details: { per_page: [`The per page field ${said}.`] },
+  })
+})
+
+test.each([
+  ['without a key', (headers: Record<string, string>) => delete headers['X-API-Key']],
+  ['with an unknown key', (headers: Record<string, string>) => (headers['X-API-Key'] = 'nobody')],
+  ['with a later timestamp than was signed', (headers: Record<string, string>) => (headers['X-Timestamp'] += '0')],
+  ['with a wrong signature', (headers: Record<string, string>) => (headers['X-Signature'] = 'f'.repeat(64))],
+])('a request %s is answered 401, without further details', async (_, change) => {
+  const { status, text } = await (await serve()).get('/customers', { change })
+  const message = 'The request is not authenticated.'
+  expect([status, JSON.parse(text)]).toEqual([401, { success: false, error: 'unauthorized', message, details: {} }])
+})
+
+test.each([
+  ['nothing', '', 'is missing; it must be the time as Unix seconds'],
+  ['a word', 'now', 'cannot be read; it must be the time as Unix seconds'],
+  ['spelt otherwise', '01700000000', 'cannot be read; it must be the time as Unix seconds'],
+  ['300 seconds behind', '1699999700', undefined],
+  ['301 seconds behind', '1699999699', 'is 301 seconds behind the clock of this service; at most 300 are allowed'],
+])('with explanations, a timestamp that is %s', async (_, timestamp, said) => {
+  const { get } = await serve(acme, { explain401: true })
+  const change = (headers: Record<string, string>) => (headers['X-Timestamp'] = timestamp)
+  expect((await get('/customers', { change })).details['X-Timestamp']?.[0]).toBe(said)
+})
+
+const anyRecipe: fc.Arbitrary<Recipe> = fc.record({
+  template: fc.constantFrom(...Object.values(PRESETS), '{nonce}.{ts}.{url}', '{host}{ts}{query}{body_sha256}'),
+  encoding: fc.constantFrom(...SIGNATURE_ENCODINGS),
+  prefix: fc.constantFrom('', 'sha256='),
+  secretEncoding: fc.constantFrom(...SECRET_ENCODINGS),
+  timestamp: fc.constantFrom(...TIMESTAMP_FORMS),
+  headers: fc.constant(recipe.headers),
+})
+
+test('a request signed by a recipe is accepted by it; a refusal names the string to sign, and no key, secret or signature', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyRecipe, async (chosen) => {
+      const { get, asked } = await serve(acme, { recipe: chosen, explain401: true })
+      expect((await get('/customers', { recipe: chosen })).status).toBe(200)
+      const wrong = Buffer.from('another secret of nobody at all').toString('hex')
+      const { status, text, details } = await ask({ ...asked, secret: wrong }, '/customers', {
+        ...{ recipe: chosen, atMs: NOW_MS },
+      })
+      expect([status, Object.keys(details)]).toEqual([401, ['X-Signature', 'string_to_sign']])
+      const url = new URL(`${asked.baseUrl}/customers`)
+      const right = signedHeaders({ method: 'GET', url }, acme, { unixMs: NOW_MS, nonce: 'once' }, chosen)
+      for (const hidden of [acme.apiKey, secret, wrong, right['X-Signature']]) expect(text).not.toContain(hidden)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('the signature is checked over the address as it was sent, not as it is rewritten', async () => {
+  const { asked } = await serve()
+  const path = "/api/v1/customers?search=o'fixture&per_page=100"
+  const url = Object.defineProperty(new URL(asked.baseUrl), 'search', { value: path.slice(path.indexOf('?')) })
+  Object.defineProperty(url, 'pathname', { value: '/api/v1/customers' })
+  const headers = signedHeaders({ method: 'GET', url }, asked, { unixMs: NOW_MS }, recipe)
+  const sent = request({ host: url.hostname, port: url.port, path, headers }).end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  expect(response.statusCode).toBe(200)
+})
+
+const failing = () => {
+  throw new Error('a table of the database is gone')
+}
+
+test.each<[string, Partial<ServiceOrganization>, string, number, string]>([
+  ['a plan that does not permit reading customers', { plan: 'forbidden' }, '/customers', 403, 'forbidden'],
+  ['what the specification does not describe', {}, '/products', 404, 'not_found'],
+  ['an internal failure', { customers: { list: failing } }, '/customers', 500, 'server_error'],
+])('%s is answered without its cause', async (_, changes, target, code, error) => {
+  const { get } = await serve({ ...acme, ...changes })
+  const { status, text, headers } = await get(target)
+  expect(JSON.parse(text)).toMatchObject({ success: false, error, details: {} })
+  expect([status, headers.get('Date')]).toEqual([code, 'Tue, 14 Nov 2023 22:13:20 GMT'])
+  expect(text).not.toContain('database')
+})
+
+test('over the rate limit a request is answered 429 with the time to wait, until the window ends', async () => {
+  let nowMs = NOW_MS
+  const { get, other } = await serve({ ...acme, rateLimit: { requests: 2, windowMs: 5000 } }, { now: () => nowMs })
+  const take = async () => {
+    const { status, headers } = await get('/customers', { atMs: nowMs })
+    const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'Retry-After', 'X-RateLimit-Reset']
+    return [status, ...names.map((name) => headers.get(name))]
+  }
+
+  expect(await take()).toEqual([200, '2', '1', null, null])
+  nowMs += 2500
+  expect(await take()).toEqual([200, '2', '0', null, null])
+  expect(await take()).toEqual([429, '2', '0', '3', '1700000005'])
+  expect((await ask(other, '/customers', { atMs: nowMs })).status).toBe(200)
+  nowMs += 2500
+  expect(await take()).toEqual([200, '2', '1', null, null])
+})
+
+test('customers are fictional: ids without an order, addresses at example.com, telephone numbers for fiction', () => {
+  const known = new Set(Intl.supportedValuesOf('timeZone'))
+  const made = generateCustomers({ seed: 'a', count: 1000 })
+  for (const { id, email, phone, timezone, username } of made) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect([email, phone]).toEqual([`${username}@example.com`, expect.stringMatching(/^\+1-\d{3}-555-01\d\d$/)])
+    expect(known).toContain(timezone)
+  }
+  expect(new Set(made.map(({ username }) => username)).size).toBe(1000)
+  const ascents = made.filter(({ id }, index) => id > (made[index - 1]?.id ?? '')).length
+  expect(Math.abs(ascents - 500)).toBeLessThan(100)
+})
