@@ -62,7 +62,7 @@ export async function played(scenario: string, options: SandboxOptions = {}): Pr
   if (acme === undefined) throw new Error('The sandbox has no organization')
   const get: Played['get'] = (page, size = 100, search) => {
     const query = new URLSearchParams({ page: `${page}`, per_page: `${size}`, ...(search && { search }) })
-    return ask(acme, `/customers?${query}`, { recipe: sandbox.recipe, atMs: options.now?.() })
+    return ask(acme, `/customers?${query.toString()}`, { recipe: sandbox.recipe, atMs: options.now?.() })
   }
   return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get }
 }
