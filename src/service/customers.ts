@@ -151,7 +151,7 @@ export function pick<Items extends readonly [unknown, ...unknown[]]>(random: Ran
 }
 
 /** A version 4 UUID in lower case. */
-export function uuid(random: Random): string {
+function uuid(random: Random): string {
   const hex = [random(), random(), random(), random()].map((word) => word.toString(16).padStart(8, '0')).join('')
   const variant = '89ab'.charAt(below(random, 4))
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
