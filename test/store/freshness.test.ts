@@ -85,34 +85,14 @@ test('the last run of each organization is listed, with the start of its last co
   })
   await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
 
+  const began = { startedAtMs: START_MS, firstRunAtMs: START_MS, readAsOfMs: undefined, errorCode: undefined }
   expect(await mirror.listLastRuns()).toEqual([
     {
-      organization: 'acme',
-      startedAtMs: START_MS + MINUTE_MS,
-      firstRunAtMs: START_MS,
-      endedAtMs: START_MS + MINUTE_MS,
-      status: 'failed',
-      errorCode: 'unauthorized',
-      readAsOfMs: START_MS,
+      ...{ ...began, organization: 'acme', startedAtMs: START_MS + MINUTE_MS, endedAtMs: START_MS + MINUTE_MS },
+      ...{ status: 'failed', errorCode: 'unauthorized', readAsOfMs: START_MS },
     },
-    {
-      organization: 'globex',
-      startedAtMs: START_MS,
-      firstRunAtMs: START_MS,
-      endedAtMs: START_MS,
-      status: 'complete',
-      errorCode: undefined,
-      readAsOfMs: undefined,
-    },
-    {
-      organization: 'initech',
-      startedAtMs: START_MS,
-      firstRunAtMs: START_MS,
-      endedAtMs: undefined,
-      status: 'running',
-      errorCode: undefined,
-      readAsOfMs: undefined,
-    },
+    { ...began, organization: 'globex', endedAtMs: START_MS, status: 'complete' },
+    { ...began, organization: 'initech', endedAtMs: undefined, status: 'running' },
   ])
 })
 

@@ -231,33 +231,23 @@ function keyOf(file: string): unknown {
   return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
 }
 
-const neighbour = aCustomer(8)
+test('a record with the fingerprint of another, made by a writer who knows the key, is not taken for that one', async () => {
+  const mirror = await aMirror()
+  for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
+  const forged = aCustomer(7, { name: 'Forged' })
+  // Every other customer of its page has this fingerprint too.
+  remember(
+    mirror,
+    customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged)),
+  )
 
-test.each([
-  [
-    'its neighbour',
-    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === neighbour['id'] ? forged : sent)),
-  ],
-  [
-    'every other customer of its page',
-    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged)),
-  ],
-])(
-  'a record with the fingerprint of %s, made by a writer who knows the key, is not taken for another',
-  async (_, as) => {
-    const mirror = await aMirror()
-    for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
-    const forged = aCustomer(7, { name: 'Forged' })
-    remember(mirror, as(forged))
+  for (const n of [1, 2, 3]) {
+    const { report } = await makeNight(mirror, n, { list: list.with(6, forged), told })
+    expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 0, updated: n === 1 ? 1 : 0 })
+  }
 
-    for (const n of [1, 2, 3]) {
-      const { report } = await makeNight(mirror, n, { list: list.with(6, forged), told })
-      expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 0, updated: n === 1 ? 1 : 0 })
-    }
-
-    expect(valueOf(mirror.file, `SELECT name FROM customers WHERE id = ?`, customerId(7))).toBe('Forged')
-  },
-)
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE id = ?`, customerId(7))).toBe('Forged')
+})
 
 /** Puts the fingerprints of other records in the place of those of the first customers. */
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {

@@ -1,15 +1,18 @@
 import type { PGlite } from '@electric-sql/pglite'
 import Database from 'better-sqlite3'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { type Copied, type Copying, copyRows, MOVED_TABLES } from '../../src/store/move-mirror.ts'
 import type { Database as Postgres } from '../../src/store/port/postgres-connections.ts'
 import { text } from '../../src/store/port/sql.ts'
 import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
-import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import { mirrorOf, openDatabase } from '../../src/store/postgres/open-database.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { COLUMNS } from '../../src/store/schema/schema.ts'
+import { customerId } from '../support/builders.ts'
+import { blocksIn, PAGES } from '../support/documents.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
-import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { anEmptyMirror, pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 
 let server: PGlite
@@ -72,6 +75,41 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
 })
 
+test('views, verbs and the queries of the README read the same from PostgreSQL as from SQLite', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  await toPostgres(file, database)
+  const [here, there] = [mirrorOf(database), await aMirror(file)]
+  const queries = [
+    ...Object.entries(VIEWS).map(([view, columns]) => `SELECT ${columns} FROM ${view}`),
+    ...PAGES.filter(({ name }) => name === 'README.md').flatMap((page) =>
+      blocksIn(page, 'sql').map((block) => block.text),
+    ),
+  ]
+  const verbs: ((mirror: Mirror) => Promise<unknown>)[] = [
+    (mirror) => mirror.listRuns({ limit: 7 }),
+    (mirror) => mirror.listRuns({ organization: 'acme', limit: 99 }),
+    (mirror) => mirror.findRun(3),
+    (mirror) => mirror.listFreshness(),
+    (mirror) => mirror.listUncountedFreshness(),
+    (mirror) => mirror.listLastRuns(),
+    (mirror) => mirror.listLatestRuns({ organizations: ['globex', 'acme', 'nobody'], limit: 3 }),
+    (mirror) => mirror.listRejects({ limit: 9 }),
+    (mirror) => mirror.findKnownElsewhere('acme', ['acme', ...[2, 9, 101, 110].map(customerId)]),
+  ]
+
+  for (const query of queries) {
+    const rows = await database.read((session) => session.all(text(query.replace(/;\s*$/, ''))))
+    expect({ query, rows: sorted(rows) }).toEqual({ query, rows: sorted(rowsOf(file, query)) })
+  }
+  for (const verb of verbs) expect(await verb(here), String(verb)).toEqual(await verb(there))
+})
+
+/** Rows as texts that can be compared, whatever order they came in. */
+function sorted(rows: readonly unknown[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).toSorted()
+}
+
 test('rows of one organization are copied without the others', async () => {
   const file = await aFullMirror()
   const database = await aDatabase()
@@ -92,6 +130,15 @@ test.each([
 
   await expect(toPostgres(await aFullMirror(), database)).rejects.toThrow(what)
 })
+
+/** The columns of views, without those that depend on the clock. */
+const VIEWS = {
+  freshness:
+    'organization, read_as_of, proven_as_of, proof, last_run_id, last_status, active, missing, removed, open_rejects, held, retired_at',
+  customers_history:
+    'organization, id, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by, name, username, email, extra',
+  customers_daily: 'organization, day, active, added, removed, changed',
+}
 
 const SQLITE_COLUMNS = `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables
   JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`

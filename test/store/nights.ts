@@ -1,8 +1,13 @@
+import { onTestFinished } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
+import type { Organizations } from '../../src/model/organizations.ts'
 import type { Proof, Report } from '../../src/model/report.ts'
 import type { Ending, Reckoning, RemovalRule, Retention } from '../../src/model/run.ts'
+import { openOrganizations } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
@@ -132,4 +137,14 @@ export async function nightsOfRenames(nights: number): Promise<Mirror> {
 /** From when on the mirror has everything. */
 export function horizon(mirror: Mirror): Record<string, unknown> | undefined {
   return rowsOf(mirror.file, `SELECT * FROM horizons WHERE organization = 'acme'`)[0]
+}
+
+/** A moment after such nights. */
+export const CLOCKS = { nowMs: START_MS + 9 * DAY_MS, monotonicMs: 1_000_000 }
+
+/** The organizations of a mirror, open until the test ends. */
+export async function organizationsOf(file: string): Promise<Organizations> {
+  const organizations = await openOrganizations(file)
+  onTestFinished(() => organizations.close())
+  return onPostgres ? withPlayedLeasesOf(organizations, file) : organizations
 }

@@ -2,11 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import type { Organizations } from '../../src/model/organizations.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
-import { night } from './nights.ts'
-import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
-import { aCustomer, customers } from '../support/builders.ts'
+import { CLOCKS, night, organizationsOf } from './nights.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, dump, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
 const RENAME = { from: 'acme', to: 'acme.eu' }
@@ -232,4 +231,68 @@ function killedAt(sql: string, file: string, verb: string): string | null {
     }
     await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).${verb}, ${JSON.stringify(CLOCKS)})`
   return spawnSync(process.execPath, ['--input-type=module', '--eval', program, file, sql]).signal
+}
+
+/** Every table of the schema with a column `organization`. */
+function tablesByOrganization(file: string): string[] {
+  const sql = `SELECT name FROM sqlite_schema WHERE type = 'table'
+    AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization') ORDER BY name`
+  return rowsOf(file, sql).map(({ name }) => String(name))
+}
+
+/** The number of rows of an organization in each such table. */
+function countsOf(file: string, organization: string): Record<string, number> {
+  const counted = tablesByOrganization(file).map((table) => [
+    table,
+    Number(rowsOf(file, `SELECT COUNT(*) AS n FROM ${table} WHERE organization = ?`, organization)[0]?.['n']),
+  ])
+  return Object.fromEntries(counted)
+}
+
+/** All that the mirror holds of an organization, without its name. */
+function contentsOf(file: string, organization: string): Record<string, Row[]> {
+  const contents = tablesByOrganization(file).map((table) => [
+    table,
+    rowsOf(file, `SELECT * FROM ${table} WHERE organization = ?`, organization)
+      .map(({ organization: _name, updated_at: _moved, ...row }) => row)
+      // A store may return rows in another order once they were written again.
+      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+  ])
+  return Object.fromEntries(contents)
+}
+
+/**
+ * A mirror in which acme and acme-two have rows in every table with an organization: customers that are active, missing and
+ * removed, one that is forgotten, changes, an open reject, held removals, and a list as last read.
+ */
+async function aMirrorWithEverything() {
+  const mirror = await aMirror()
+  for (const organization of ['acme', 'acme-two']) {
+    const list = [...customers(1, 60), { id: 'no UUID', note: `rejected by ${organization}` }]
+    await night(mirror, 0, list, { organization })
+    await night(mirror, 1, list.slice(2), { organization })
+    await night(mirror, 2, list.slice(2), { organization })
+    await night(mirror, 3, [...list.slice(3), ...customers(61, 61)], { organization })
+    await night(mirror, 4, [...customers(1, 2), list.at(-1)], { organization })
+    await mirror.forgetCustomer({ organization, id: customerId(40), ...CLOCKS })
+    fillInternal(mirror.file, organization)
+  }
+  return mirror
+}
+
+/** Tables that a run fills only under rare circumstances. */
+function fillInternal(file: string, organization: string): void {
+  const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
+  for (const sql of [
+    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', x'01000000', x'00', '{"warnings":[{}]}', NULL, NULL)`,
+    `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
+    `REPLACE INTO leases (organization, run_id, holder, expires_at_ms)
+       VALUES ('${organization}', ${run}, 'gone', 0)`,
+    `REPLACE INTO privacy_policies (organization, policy)
+       VALUES ('${organization}', '{"drop":[],"hash":[],"mixed":[],"keyCheck":null}')`,
+    `REPLACE INTO horizons (organization, pruned_seq, feed_seq) VALUES ('${organization}', 0, 0)`,
+    `REPLACE INTO windows (run_id, start, size, per_page, beyond_end, row_ids, rejected)
+       VALUES (${run}, 0, 100, 100, FALSE, x'00000000', '["${customerId(7)}"]')`,
+  ])
+    tamper(file, sql)
 }

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
+import { exportedFrom } from '../copies/export/exported.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
@@ -79,6 +82,25 @@ describe('what is left does not lie', () => {
     ])
   })
 })
+
+test.skipIf(sqliteAlone.readersOfTheFile)(
+  'an export of changes or of a time before the horizon is refused',
+  async () => {
+    const mirror = await nightsOfRenames(8)
+    await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
+    const isRefused = (selection: Parameters<typeof exportedFrom>[1]) =>
+      exportedFrom(mirror.file, selection).then(
+        () => false,
+        (error: unknown) => error instanceof UsageError,
+      )
+
+    expect([await isRefused({ changesSince: 3 }), await isRefused({ changesSince: 4 })]).toEqual([true, false])
+    expect([
+      await isRefused({ asOf: '2026-01-09 12:00:00.000' }),
+      await isRefused({ asOf: '2026-01-10 12:00:00.000' }),
+    ]).toEqual([true, false])
+  },
+)
 
 describe('removed customers', () => {
   test('are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {

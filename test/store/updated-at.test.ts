@@ -7,18 +7,42 @@ import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
-/** A reader that remembers the greatest `updated_at` it has seen, and asks for what is greater. */
-function aReader(file: string) {
-  let seen = '1970-01-01'
-  return (): unknown[] => {
-    const rows = rowsOf(file, 'SELECT name, updated_at FROM customers WHERE updated_at > ? ORDER BY name', seen)
-    seen = rows.reduce(
-      (greatest, row) => (String(row['updated_at']) > greatest ? String(row['updated_at']) : greatest),
-      seen,
-    )
-    return rows.map(({ name }) => name)
+/** A warehouse that asks only for what has a greater `updated_at` than what it has. */
+class Reader {
+  readonly #file: string
+  readonly #rows = new Map<string, Row>()
+  #newest = '1970-01-01'
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** The rows that are new to it. */
+  read(): Row[] {
+    const rows = rowsOf(this.#file, `${ALL} WHERE updated_at > ? ORDER BY updated_at`, this.#newest)
+    for (const row of rows) {
+      this.#rows.set(`${String(row['organization'])} ${String(row['id'])}`, row)
+      this.#newest = String(row['updated_at'])
+    }
+    return rows
+  }
+
+  rows(): Row[] {
+    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
   }
 }
+
+function aReader(file: string) {
+  const reader = new Reader(file)
+  return () =>
+    reader
+      .read()
+      .map(({ name }) => String(name))
+      .toSorted()
+}
+
+/** What readers see of customers, in either form. */
+const ALL = 'SELECT * FROM customers'
 
 const named = (...numbers: number[]) => numbers.map((n) => `Customer ${n}`)
 const badRecord = (n: number) => ({ id: customerId(n), name: {} })
@@ -79,31 +103,6 @@ test('a reader of updated_at at any moments has every row as it is, whatever run
     })
   }
 })
-
-/** What readers see of customers, in either form. */
-const ALL = 'SELECT * FROM customers'
-
-/** A warehouse that asks only for what is newer than what it has. */
-class Reader {
-  readonly #file: string
-  readonly #rows = new Map<string, Row>()
-  #newest = '1970-01-01'
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  read(): void {
-    for (const row of rowsOf(this.#file, `${ALL} WHERE updated_at > ? ORDER BY updated_at`, this.#newest)) {
-      this.#rows.set(`${String(row['organization'])} ${String(row['id'])}`, row)
-      this.#newest = String(row['updated_at'])
-    }
-  }
-
-  rows(): Row[] {
-    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
-  }
-}
 
 /** An organization whose runs begin, save pages and end, one step at a time. */
 class Organization {

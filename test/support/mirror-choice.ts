@@ -39,26 +39,21 @@ const POSTGRES_AT_LENGTH = ['lost-answers', 'other-roles']
 
 /**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
- * of their own, wherever the others have their mirrors. A server that is killed is left to the run on PostgreSQL, and to the deep run.
+ * of their own, wherever the others have their mirrors.
  */
 export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: readonly string[] }): string[] {
   const atLength = POSTGRES_AT_LENGTH.join('|')
   if (onPostgres)
-    return [
-      'test/store/sqlite/**',
-      'test/store/move-mirror.test.ts',
-      `test/store/postgres/!(killed-server*|${atLength}).test.ts`,
-    ]
-  if (isDeep) return []
-  const left = args.some((arg) => arg.includes('store/postgres')) ? [] : [`test/store/postgres/@(${atLength}).test.ts`]
-  return ['test/store/postgres/killed-server.test.ts', ...left]
+    return ['test/store/sqlite/**', 'test/store/move-mirror.test.ts', `test/store/postgres/!(${atLength}).test.ts`]
+  if (isDeep || args.some((arg) => arg.includes('store/postgres'))) return []
+  return [`test/store/postgres/@(${atLength}).test.ts`]
 }
 
 /** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */
 export const sqliteAlone = {
   /** What is deleted stays in the bytes of the file until it is written anew, for which readers are in the way. */
   bytesOfTheFile: onPostgres,
-  /** Its statements can be watched from within the process, and a test opens the file itself. `killed-server.test.ts` kills a server. */
+  /** Its statements can be watched from within the process, and a test opens the file itself. */
   driver: onPostgres,
   /** A column that a statement sets is written to its index; PostgreSQL compares the values first. */
   indexesOfSetColumns: onPostgres,

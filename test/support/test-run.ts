@@ -17,7 +17,6 @@ const LONGEST = [
   'status/overview.deep',
   'sync/random-days.property',
   'cli/postgres.deep',
-  'store/postgres/killed-server',
   'documents.deep',
   'scan/services',
   'scan/nights.property',

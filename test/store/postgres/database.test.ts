@@ -5,8 +5,7 @@ import type { Connections, Database } from '../../../src/store/port/postgres-con
 import { text } from '../../../src/store/port/sql.ts'
 import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { inPostgres, inSqlite, randomTables, sortedRows } from '../../support/both-stores.ts'
-import { blocksIn, PAGES } from '../../support/documents.ts'
+import { PAGES } from '../../support/documents.ts'
 import {
   anAddress,
   anEmptyMirror,
@@ -15,7 +14,6 @@ import {
   startPglite,
   through,
 } from '../../support/pglite-connections.ts'
-import { seeds } from '../../support/seeds.ts'
 
 let server: PGlite
 
@@ -135,55 +133,9 @@ function answering(connections: Connections, asked: string, answer: string): Con
   return through(connections, (client, sql, parameters) => client.query(sql.replace(asked, answer), parameters))
 }
 
-/** The columns of views, without those that depend on the clock. */
-const VIEWS = {
-  freshness:
-    'organization, read_as_of, proven_as_of, proof, last_run_id, last_status, active, missing, removed, open_rejects, held, retired_at',
-  customers_history:
-    'organization, id, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by, name, username, email, extra',
-  customers_daily: 'organization, day, active, added, removed, changed',
-}
-
-/** The queries of the README, which says that they run alike. */
-const QUERIES = PAGES.filter(({ name }) => name === 'README.md').flatMap((page) => blocksIn(page, 'sql'))
-
-test('views, verbs and the queries of the README read the same from PostgreSQL as from SQLite', async () => {
-  for (let seed = 1; seed <= seeds(60, { least: 2, every: 30 }); seed += 1) {
-    const tables = randomTables(seed)
-    const { rows: rowsOf, mirror } = await inSqlite(tables)
-    const database = await inPostgres(server, tables)
-
-    for (const [view, columns] of Object.entries(VIEWS)) {
-      const rows = await database.read((session) => session.all(text(`SELECT ${columns} FROM ${view}`)))
-      expect({ seed, view, rows: sortedRows(rows) }).toEqual({
-        seed,
-        view,
-        rows: sortedRows(rowsOf(`SELECT ${columns} FROM ${view}`)),
-      })
-    }
-    for (const { text: query } of QUERIES) {
-      const rows = await database.read((session) => session.all(text(query.replace(/;\s*$/, ''))))
-      expect({ seed, query, rows: sortedRows(rows) }).toEqual({ seed, query, rows: sortedRows(rowsOf(query)) })
-    }
-    const [here, there] = [mirrorOf(database), mirror]
-    expect(await here.listRuns({ limit: 7 })).toEqual(await there.listRuns({ limit: 7 }))
-    expect(await here.listRuns({ organization: 'acme', limit: 99 })).toEqual(
-      await there.listRuns({ organization: 'acme', limit: 99 }),
-    )
-    expect(await here.findRun(3)).toEqual(await there.findRun(3))
-    expect(await here.listFreshness()).toEqual(await there.listFreshness())
-    expect(await here.listUncountedFreshness()).toEqual(await there.listUncountedFreshness())
-    expect(await here.listLastRuns()).toEqual(await there.listLastRuns())
-    const asked = { organizations: ['zeta', 'acme', 'nobody'], limit: 3 }
-    expect(await here.listLatestRuns(asked)).toEqual(await there.listLatestRuns(asked))
-    expect(await here.listRejects({ limit: 9 })).toEqual(await there.listRejects({ limit: 9 }))
-    const ids = ['acme', ...(tables['customers']?.map(({ id }) => String(id)) ?? [])]
-    expect(await here.findKnownElsewhere('acme', ids)).toEqual(await there.findKnownElsewhere('acme', ids))
-  }
-})
-
 test('the indexes of readers are created once an organization was read to its end', async () => {
-  const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
+  const database = await open(await anEmptyMirror())
+  await database.write((session) => session.run(text(A_TRIAL)))
   const indexForReaders = () => createReadingIndexes(database)
   const count = () =>
     database.read((session) =>
@@ -203,7 +155,7 @@ test('the indexes of readers are created once an organization was read to its en
 
 describe('the dictionary', () => {
   test('says of every public column what PostgreSQL says of its type', async () => {
-    const database = await inPostgres(server, {})
+    const database = await open(await anEmptyMirror())
     const stored = await database.read((session) =>
       session.all<{ table: string; column: string }>(
         text(`SELECT table_name AS "table", column_name AS "column" FROM dictionary ORDER BY ctid`),
@@ -220,7 +172,7 @@ describe('the dictionary', () => {
   })
 
   test('names the columns of JSON that docs/operate/postgres.md names', async () => {
-    const database = await inPostgres(server, {})
+    const database = await open(await anEmptyMirror())
     const stored = await database.read((session) =>
       session.all<{
         name: string
@@ -243,14 +195,6 @@ const WRONG_TYPES = `
     ON table_schema = current_schema() AND held.table_name = dictionary.table_name AND held.column_name = dictionary.column_name
   WHERE type <> data_type`
 
-const AT = '2026-03-01 00:00:00.000'
-
-/** The first run of a mirror, complete. */
-const A_RUN = {
-  id: 1,
-  organization: 'acme',
-  trigger: 'sync',
-  started_at: AT,
-  read_as_of: AT,
-  status: 'complete',
-}
+/** The first run of a mirror, which read some pages. */
+const A_TRIAL = `INSERT INTO runs (id, organization, trigger, started_at, read_as_of, status, reasons)
+  VALUES (1, 'acme', 'sync', '2026-03-01', '2026-03-01', 'complete', '["page-limit"]')`

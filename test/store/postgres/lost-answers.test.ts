@@ -1,11 +1,9 @@
-import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/privacy/forgotten.ts'
 import { organizationsIn } from '../../../src/store/organizations.ts'
 import type { Database } from '../../../src/store/port/postgres-connections.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { inPostgres, type Tables } from '../../support/both-stores.ts'
 import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
 import { anEmptyMirror, breakable, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { someOf } from '../../support/seeds.ts'
@@ -14,14 +12,12 @@ const LONG_AGO = '2025-03-01 00:00:00.000'
 const KEY = Buffer.alloc(FORGOTTEN_KEY_BYTES, 7)
 
 let line: ReturnType<typeof breakable>
-let server: PGlite
 let database: Database
 let organization = ''
 let organizations = 0
 
 beforeAll(async () => {
-  server = await startPglite()
-  line = breakable(pgliteConnections(server))
+  line = breakable(pgliteConnections(await startPglite()))
   const connect = () => line.connections
   database = await openDatabase(await anEmptyMirror(), 'write', { connect })
 })
@@ -56,7 +52,7 @@ test.each(['before', 'after'] as const)(
 )
 
 /** The rows of a mirror with something for each verb, numbered as a run numbers them. */
-const TABLES: Tables = {
+const TABLES: Record<string, Record<string, unknown>[]> = {
   runs: [
     { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', read_as_of: LONG_AGO },
   ],
@@ -85,7 +81,7 @@ const VERBS: [string, (database: Database) => Promise<unknown>][] = [
 test.each(someOf(VERBS, { every: 4 }))(
   'a request to %s is not reported as done where the server lost it at the commit',
   async (_, verb) => {
-    const there = await inPostgres(server, TABLES, () => line.connections)
+    const there = await aFilledMirror()
     const before = await contents(there)
     line.breakAt('COMMIT', 'before')
 
@@ -98,7 +94,7 @@ test.each(someOf(VERBS, { every: 4 }))(
 test.each(someOf(VERBS, { every: 4 }))(
   'a request to %s is done where only the answer to its commit was lost',
   async (_, verb) => {
-    const there = await inPostgres(server, TABLES, () => line.connections)
+    const there = await aFilledMirror()
     const before = await contents(there)
     line.breakAt('COMMIT', 'after')
 
@@ -107,6 +103,21 @@ test.each(someOf(VERBS, { every: 4 }))(
     expect(await contents(there)).not.toEqual(before)
   },
 )
+
+async function aFilledMirror(): Promise<Database> {
+  const there = await openDatabase(await anEmptyMirror(), 'write', { connect: () => line.connections })
+  await there.write(async (session) => {
+    for (const [table, filled] of Object.entries(TABLES))
+      for (const row of filled) {
+        const places = Object.keys(row).map((_name, at) => `$${at + 1}`)
+        const sql = `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`
+        await session.query(sql, ...Object.values(row)).then(() => {})
+      }
+    // As if the mirror had given the numbers itself.
+    await session.run(text(`SELECT setval(pg_get_serial_sequence('runs', 'id'), 1000)`))
+  })
+  return there
+}
 
 function contents(there: Database) {
   const tables = ['customers', 'changes', 'held_rows', 'forgotten', 'retired_organizations', 'runs']

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { night } from '../../../store/nights.ts'
-import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
+import { CLOCKS, night, organizationsOf } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { night, quickRun } from '../../../store/nights.ts'
-import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
+import { CLOCKS, night, organizationsOf, quickRun } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
