@@ -4,8 +4,11 @@ import { clocks, command, JSON_OPTION, namedConfig, namedFile, namedMirror, show
 import type { Io } from './io.ts'
 import { count, shellWord } from './output/say.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
-import type { Restored } from '../copies/restore.ts'
+import { makeBackup } from '../copies/backup.ts'
+import { moveMirror } from '../copies/move.ts'
+import { type Restored, restoreMirror } from '../copies/restore.ts'
 import { UsageError } from '../errors/errors.ts'
+import { examineServer } from '../store/mirror.ts'
 import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
@@ -17,7 +20,6 @@ export function backupCommand(io: Io) {
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
       const { mirror } = await namedConfig(configFile)
-      const { makeBackup } = await import('../copies/backup.ts')
       refuseBackup(mirror, file)
       const made = await makeBackup({ mirror, file: named, keep }, { signal: io.signal, ...clocks() })
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
@@ -47,7 +49,6 @@ export function restoreCommand(io: Io) {
     .action(async (file, { config: configFile, force, json }) => {
       const named = namedFile(file, 'backup')
       const { mirror } = await namedConfig(configFile)
-      const { restoreMirror } = await import('../copies/restore.ts')
       refuseRestore(mirror, file)
       const plan = { mirror, file: named, force: force === true }
       const restored = await restoreMirror(plan, { signal: io.signal, ...clocks() })
@@ -67,50 +68,31 @@ Examples:
 `
 
 /** What was restored, and what is left to do. */
-export function restoredText({
-  mirror,
-  file,
-  takenAt,
-  customers,
-  organizations,
-  kept,
-  forgotten,
-  unrecognized,
-  onlyInBackup,
-}: Restored): string {
+export function restoredText(restored: Restored): string {
+  const { mirror, file, takenAt, customers, organizations, kept, forgotten, unrecognized, onlyInBackup } = restored
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
-  const lines = [
+  const uncompared =
+    kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'
+  const lines: (string | false)[] = [
     `Mirror: ${mirror}`,
     `Restored from ${file}${taken}: ${count(customers, 'customer')} of ${count(organizations, 'organization')}`,
-  ]
-  if (kept !== undefined)
-    lines.push(
+    kept !== undefined &&
       `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
-    )
-  if (forgotten === undefined)
-    lines.push(
-      `${kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'}: customers that ` +
-        'were forgotten after the backup are back. Forget them again before the next run.',
-    )
-  else if (forgotten > 0)
-    lines.push(
+    forgotten === undefined &&
+      `${uncompared}: customers that were forgotten after the backup are back. Forget them again before the next run.`,
+    forgotten !== undefined &&
+      forgotten > 0 &&
       `${count(forgotten, 'customer')} forgotten after the backup: still forgotten, and what the backup held of them is deleted.`,
-    )
-  if (unrecognized > 0)
-    lines.push(
+    unrecognized > 0 &&
       `${count(unrecognized, 'customer')} forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
         'the backup has another key and not their ids. Forget them again where they are listed.',
-    )
-  if (onlyInBackup.length > 0)
-    lines.push(
+    onlyInBackup.length > 0 &&
       `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the ` +
         'backup, do that again.',
-    )
-  lines.push(
     'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
       'or updated_at need a new copy of the customers.',
-  )
-  return `${lines.join('\n')}\n`
+  ]
+  return `${lines.filter((line) => line !== false).join('\n')}\n`
 }
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
@@ -124,7 +106,6 @@ export function moveCommand(io: Io) {
     .action(async ({ to, config: configFile, json }) => {
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
       const config = await namedConfig(configFile)
-      const { moveMirror } = await import('../copies/move.ts')
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)
@@ -143,7 +124,6 @@ export function moveCommand(io: Io) {
 /** Whether runs are made elsewhere: the mirror is on a standby, or on a server that is read-only by its settings. */
 async function acceptsNoWrites(mirror: string): Promise<boolean> {
   if (!isPostgres(mirror)) return false
-  const { examineServer } = await import('../store/mirror.ts')
   return (await examineServer(mirror)).isReadOnly
 }
 
@@ -173,7 +153,7 @@ function settingOf(mirror: string, configFile: string) {
     : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
 }
 
-type Moved = Awaited<ReturnType<typeof import('../copies/move.ts').moveMirror>>
+type Moved = Awaited<ReturnType<typeof moveMirror>>
 type MovedFacts = Moved & { from: string; to: string; setting: ReturnType<typeof settingOf> }
 
 /** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
+import { startSandbox } from '../service/sandbox.ts'
+import { writeConfig } from '../service/write-config.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/run-words.ts'
 import { configOption, print, say, shellWord } from './output/say.ts'
+import { syncOrganizations } from './sync.ts'
 
 /** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
 export function demoCommand(io: Io) {
@@ -40,10 +43,6 @@ async function runDemo(folder: string, io: Io): Promise<void> {
         'otherwise name another folder with --folder.',
     )
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
-  const [{ startSandbox }, { writeConfig }] = await Promise.all([
-    import('../service/sandbox.ts'),
-    import('../service/write-config.ts'),
-  ])
   const sandbox = await startSandbox({ customers: CUSTOMERS, rateLimits: [RATE_LIMIT] })
   try {
     await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule: SCHEDULE })
@@ -66,7 +65,6 @@ async function runDemo(folder: string, io: Io): Promise<void> {
 
 /** Runs every organization, prints a line for each, and returns their outcomes. */
 async function runAll(config: string, io: Io): Promise<Outcome[]> {
-  const { syncOrganizations } = await import('./sync.ts')
   const { outcomes } = await syncOrganizations([], { config }, io)
   const reports = outcomes.map(({ report }) => report)
   print(io.stdout, `\n${runsTable(reports, screenOf(io.stdout))}\n`)

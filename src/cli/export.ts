@@ -3,7 +3,7 @@ import { Option } from '@commander-js/extra-typings'
 import { command, namedFile, timeArgument, wholeNumber, fileToRead, mirrorOption } from './command.ts'
 import { type Io, isTerminal } from './io.ts'
 import { count, grouped, say } from './output/say.ts'
-import type { ExportPlan } from '../copies/export-mirror.ts'
+import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/export-rows.ts'
 import { FORMAT_NAMES, type FormatName, isFormatName } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -43,7 +43,6 @@ export function exportCommand(io: Io) {
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
       const plan = await planOf(options, io)
-      const { exportMirror } = await import('../copies/export-mirror.ts')
       const hungUp = new AbortController()
       io.onHangUp?.(() => hungUp.abort())
       const signal = AbortSignal.any([io.signal, hungUp.signal])
@@ -55,20 +54,7 @@ export function exportCommand(io: Io) {
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
-type Options = {
-  format?: string
-  output?: string
-  to?: string
-  partition?: string
-  config?: string
-  mirror?: string
-  org?: readonly string[]
-  includeRemoved?: true
-  asOf?: string
-  changesSince?: number
-  excel?: true
-  ids: 'text' | 'uuid'
-}
+type Options = ReturnType<ReturnType<typeof exportCommand>['opts']>
 
 async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false, ids } = options
@@ -130,8 +116,8 @@ function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): str
       `${plainText(organization)} was last read at ${readAsOf}: its customers are those of then.\n`,
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
-  const where = 'stream' in to ? '' : ` to ${'file' in to ? to.file : to.folder}`
   const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
+  const where = 'stream' in to ? '' : ` to ${'file' in to ? to.file : to.folder}`
   return [...left, ...before, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
 

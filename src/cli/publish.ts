@@ -1,6 +1,9 @@
+import { publishApart } from '../copies/publish-apart.ts'
+import { configuredPlans } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
 import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
 import type { Io } from './io.ts'
+import { copyExitCode, failedText, publishedText } from './output/advice.ts'
 import { say, jsonDocument, print } from './output/say.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
@@ -9,14 +12,9 @@ export function publishCommand(io: Io) {
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
     .option(...JSON_OPTION)
     .action(async (file, { config: configFile, json }) => {
-      const named = file === undefined ? undefined : asNamed(file)
-      const [config, { configuredPlans }, { publishApart }, { publishedText, failedText, copyExitCode }] =
-        await Promise.all([
-          namedConfig(configFile),
-          import('../copies/publish-plan.ts'),
-          import('../copies/publish-apart.ts'),
-          import('./output/advice.ts'),
-        ])
+      const config = await namedConfig(configFile)
+      // A place in object storage is read with the plan.
+      const named = file === undefined || /^s3:/i.test(file) ? file : namedFile(file, 'copy')
       const plans = configuredPlans(config, named)
       if (plans.length === 0) throw new UsageError(NO_FILE)
       const published = await publishApart(plans, io)
@@ -24,11 +22,6 @@ export function publishCommand(io: Io) {
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))
     })
-}
-
-/** A place in object storage is read with the plan. */
-function asNamed(file: string): string {
-  return /^s3:/i.test(file) ? file : namedFile(file, 'copy')
 }
 
 const NO_FILE =

@@ -1,12 +1,7 @@
-import {
-  command,
-  JSON_OPTION,
-  wholeNumber,
-  fileToRead,
-  layoutOf,
-  mirrorOption,
-  type ReadingOptions,
-} from './command.ts'
+import { readCustomers } from '../copies/read-rows.ts'
+import { writeToStream } from '../copies/write-stream.ts'
+import { publicColumns } from '../model/public-tables.ts'
+import { command, fileToRead, JSON_OPTION, layoutOf, mirrorOption, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 import { textOf } from './output/rows.ts'
 import { say } from './output/say.ts'
@@ -28,56 +23,33 @@ export function queryCommand(io: Io) {
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
     .option(...JSON_OPTION)
-    .action((options) => query(options, io))
-}
-
-type Options = ReadingOptions & {
-  org?: string
-  search?: string
-  language?: string
-  includeRemoved?: true
-  limit?: number
-}
-
-async function query(options: Options, io: Io): Promise<void> {
-  const { org, search, language, includeRemoved = false, limit } = options
-  const words = { list: 'customers', nothing: '–', none: 'No customers found.\n' }
-  const layout = layoutOf(options, { ...words, stdout: io.stdout })
-  const isTable = layout.format === 'table'
-  const most = limit ?? (isTable ? ON_A_TABLE : undefined)
-  const filter = {
-    columns: isTable ? [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])] : await everyColumn(),
-    organization: org,
-    search: wanted(search),
-    language: wanted(language),
-    includeRemoved,
-    // One more shows whether there are more.
-    limit: most === undefined ? undefined : most + 1,
-  }
-  const [{ file, configured }, { readCustomers }, { writeToStream }] = await Promise.all([
-    fileToRead(options),
-    import('../copies/read-rows.ts'),
-    import('../copies/write-stream.ts'),
-  ])
-  let isMore = false
-  const rows = readCustomers(file, filter, { configured, signal: io.signal })
-  const text = textOf(rows, layout, { most, onMore: () => (isMore = true) })
-  await writeToStream(io.stdout, text, io.signal)
-  if (isMore && limit === undefined)
-    say(
-      io.stderr,
-      `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --json or 'customer-mirror export'.\n`,
-    )
+    .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
+      const words = { list: 'customers', nothing: '–', none: 'No customers found.\n' }
+      const layout = layoutOf(named, { ...words, stdout: io.stdout })
+      const isTable = layout.format === 'table'
+      const most = limit ?? (isTable ? ON_A_TABLE : undefined)
+      const shown = [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])]
+      const filter = {
+        columns: isTable ? shown : publicColumns('active_customers').map(({ name }) => name),
+        ...{ organization, search: wanted(search), language: wanted(language), includeRemoved },
+        // One more shows whether there are more.
+        limit: most === undefined ? undefined : most + 1,
+      }
+      const { file, configured } = await fileToRead(named)
+      let isMore = false
+      const rows = readCustomers(file, filter, { configured, signal: io.signal })
+      await writeToStream(io.stdout, textOf(rows, layout, { most, onMore: () => (isMore = true) }), io.signal)
+      if (isMore && limit === undefined)
+        say(
+          io.stderr,
+          `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --json or 'customer-mirror export'.\n`,
+        )
+    })
 }
 
 /** The service, too, takes no account of spaces around what is searched for, and of a search for nothing. */
 function wanted(text: string | undefined): string | undefined {
   return text?.trim() === '' ? undefined : text?.trim()
-}
-
-async function everyColumn(): Promise<string[]> {
-  const { publicColumns } = await import('../model/public-tables.ts')
-  return publicColumns('active_customers').map(({ name }) => name)
 }
 
 const EXAMPLES = `

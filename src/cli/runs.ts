@@ -5,6 +5,7 @@ import { moment, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
+import { toJson } from '../model/report.ts'
 import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
@@ -20,7 +21,6 @@ export function runsCommand(io: Io) {
         await requireKnown(organization, mirror, known)
         return mirror.listRuns({ organization, limit })
       })
-      const { toJson } = await import('../model/report.ts')
       const documents = runs.map((run) => {
         return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
       })
@@ -53,7 +53,6 @@ function runsShowCommand(io: Io) {
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
-      const { toJson } = await import('../model/report.ts')
       const { runId, trigger, warnings, certificate = null } = run
       show(io, json, {
         document: { run: { id: runId, ...toJson(run), trigger, warnings, certificate } },

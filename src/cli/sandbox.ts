@@ -5,7 +5,9 @@ import { type Io, screenOf } from './io.ts'
 import { configOption, grouped, hanging, print, say } from './output/say.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
-import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'
+import { type RateLimitRule, type Sandbox, startSandbox } from '../service/sandbox.ts'
+import { SCENARIOS } from '../service/scenarios/scenarios.ts'
+import { writeConfig } from '../service/write-config.ts'
 import {
   DEFAULT_PRESET,
   PRESETS,
@@ -62,14 +64,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
     .addHelpText('after', EXAMPLES)
     .action(async ({ rateLimit, forbid, latency, writeConfig: file, listScenarios, ...options }) => {
-      if (listScenarios) {
-        print(stdout, await scenarioList(screenOf(stdout)?.columns))
-        return
-      }
-      const [{ startSandbox }, { writeConfig }] = await Promise.all([
-        import('../service/sandbox.ts'),
-        import('../service/write-config.ts'),
-      ])
+      if (listScenarios) return print(stdout, scenarioList(screenOf(stdout)?.columns))
       const { signing: template, signatureEncoding: encoding, signaturePrefix: prefix, ...rest } = options
       const { secretEncoding, timestamp } = rest
       const sandbox = await startSandbox({
@@ -102,8 +97,7 @@ function describe({ organizations }: Sandbox): string {
 }
 
 /** A line for each scenario: its name, then what it does. */
-async function scenarioList(columns = Number.POSITIVE_INFINITY): Promise<string> {
-  const { SCENARIOS } = await import('../service/scenarios/scenarios.ts')
+function scenarioList(columns = Number.POSITIVE_INFINITY): string {
   const width = Math.max(...SCENARIOS.map(({ name }) => name.length))
   return SCENARIOS.map(({ name, says }) => `${hanging(`${name.padEnd(width)}  `, says, columns)}\n`).join('')
 }
