@@ -3,10 +3,14 @@ import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
+import { atPlace } from '../copies/copy-error.ts'
+import { requireTextPlace } from '../copies/target-place.ts'
+import { writeTextFile } from '../copies/written-file.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Freshness, Mirror } from '../model/mirror.ts'
 import { type Pause, pauseOf, type Pauses } from '../model/pause.ts'
+import { readOverview } from '../status/overview.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -104,11 +108,6 @@ async function writeForm(
   const { example, beginning, mode, text } = FORMS[form]
   if (file === '-') return void stdout.write(await text(mirror, facts))
   if (file.trim() === '') throw new UsageError(`The name of the file is empty: name a file, such as ${example}, or -.`)
-  const [{ writeTextFile }, { atPlace }, { requireTextPlace }] = await Promise.all([
-    import('../copies/written-file.ts'),
-    import('../copies/copy-error.ts'),
-    import('../copies/target-place.ts'),
-  ])
   const place = absolutePath(file)
   atPlace(place, () => {
     requireTextPlace(place, { mirror: mirror.file, example })
@@ -127,12 +126,9 @@ async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {
 
 /** The overview, as one page that nothing has to be loaded for. */
 async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promise<string> {
-  const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
-    import('../status/overview-page.ts'),
-    import('../status/overview.ts'),
-    import('../../jobs/monitoring/metrics.ts'),
-    import('../../jobs/schedule/due-times.ts'),
-  ])
+  const { overviewPage } = await import('../status/overview-page.ts')
+  const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
+  const { checkSchedules } = await import('../../jobs/schedule/due-times.ts')
   checkSchedules(config, known.nowMs)
   return overviewPage(await readOverview(mirror, overviewFacts(config.organizations, known)))
 }
@@ -140,26 +136,59 @@ async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promis
 /** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
 type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
 
-/** How current a configured organization is, with short codes of why it is not proven, not fresh, or waits for a decision. */
+type StatusLine = {
+  organization: string
+  freshness: Freshness | undefined
+  readAgeMs: number | undefined
+  provenAgeMs: number | undefined
+  tooOld: boolean
+  /** Short codes of why it is not proven, not fresh, or waits for a decision. */
+  why: string[]
+  paused: Pause | undefined
+}
+
+/** How current a configured organization is. */
 function lineOf(
   { id }: Organization,
   freshness: Freshness | undefined,
   { pauses, nowMs }: StatusFacts,
   { maxAgeMs, proven }: AgeLimit,
-) {
+): StatusLine {
   const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
+  // One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock.
+  const isTooOld = (ageMs: number | undefined) =>
+    maxAgeMs !== undefined && (ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs))
   const [readAgeMs, provenAgeMs] = [ageOf(freshness?.readAsOfMs), ageOf(freshness?.provenAsOfMs)]
   const loadingMs = ageOf(firstLoadSinceMs(freshness))
-  const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
-  const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
-  const isStale = readTooOld && !isInFuture(readAgeMs)
-  const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
+  const readTooOld = isTooOld(readAgeMs ?? loadingMs)
+  const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs) : readTooOld
   const paused = pauses && pauseOf(pauses, id, nowMs)
-  const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
-  return { organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }
+  const { lastFullStatus, why = [], held = 0 } = freshness ?? {}
+  const stated = [
+    lastFullStatus === 'running' && (tooOld || readAgeMs === undefined) && 'running',
+    (isInFuture(readAgeMs) || isInFuture(provenAgeMs)) && FUTURE_DATE,
+    readTooOld &&
+      !isInFuture(readAgeMs) &&
+      lastFullStatus === 'complete' &&
+      !why.includes('page-limit') &&
+      'no-run-since',
+    ...why,
+    held > 0 && `held ${held}`,
+  ].filter((code) => code !== false)
+  // One that is configured again is retired until its next run ends that.
+  const isRetired = freshness?.retiredAtMs !== undefined
+  const codes = isRetired ? ['retired'] : lastFullStatus === undefined ? ['never-mirrored'] : stated
+  const all = [...(paused ? ['paused'] : []), ...codes]
+  return { organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why: all, paused }
 }
 
-type StatusLine = ReturnType<typeof lineOf> & { paused: Pause | undefined }
+/** The code in `why` of an organization whose last reading or proof has a date in the future. */
+const FUTURE_DATE = 'future-date'
+
+/** Whether a date of this age is further ahead than clocks that are nearly right. */
+function isInFuture(ageMs: number | undefined): boolean {
+  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
+}
 
 /**
  * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial run
@@ -170,39 +199,6 @@ function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined 
   const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
   return isUnderWay ? firstRunAtMs : undefined
 }
-
-/** One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock. */
-function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
-  if (maxAgeMs === undefined) return false
-  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
-}
-
-/** Whether a date of this age is further ahead than clocks that are nearly right. */
-function isInFuture(ageMs: number | undefined): boolean {
-  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
-}
-
-function whyNot(
-  freshness: Freshness | undefined,
-  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
-): string[] {
-  // It is configured again, and its next run ends that.
-  if (freshness?.retiredAtMs !== undefined) return ['retired']
-  if (freshness?.lastFullStatus === undefined) return ['never-mirrored']
-  const { why, held, lastFullStatus, readAsOfMs } = freshness
-  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
-  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
-  return [
-    ...(isRunning ? ['running'] : []),
-    ...(isAhead ? [FUTURE_DATE] : []),
-    ...(isForgotten ? ['no-run-since'] : []),
-    ...why,
-    ...(held > 0 ? [`held ${held}`] : []),
-  ]
-}
-
-/** The code in `why` of an organization whose last reading or proof has a date in the future. */
-const FUTURE_DATE = 'future-date'
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
   const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastPartial } = freshness ?? {}
