@@ -145,17 +145,14 @@ async function* checkNotify({ notify, heartbeat }: Pick<Config, 'notify' | 'hear
 /** Whether the queue on a server answers and keeps what it is given, and whether its password is where it belongs. */
 async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenerator<Finding> {
   if (!isSharedQueue(queue)) return
-  const what = 'queue'
-  if (isPasswordInFile(queue, processEnvironment()))
-    yield {
-      what,
-      ...warning(
-        'its password stands in the configuration file, for every reader of that file',
-        'put the whole address into the environment variable CUSTOMER_MIRROR_QUEUE, and take queue out of the file.',
-      ),
-    }
+  if (isPasswordInFile(queue, processEnvironment())) {
+    const said = 'its password stands in the configuration file, for every reader of that file'
+    const fix =
+      'put the whole address into the environment variable CUSTOMER_MIRROR_QUEUE, and take queue out of the file.'
+    yield { what: 'queue', ...warning(said, fix) }
+  }
   const { probeQueue } = await import('../../jobs/queue/backend.ts')
-  const probed = await find(what, async () => {
+  const probed = await find('queue', async () => {
     const { place, dropsKeysBy: policy } = await probeQueue(queue)
     if (policy === undefined) return { said: `${place} answered` }
     return warning(
@@ -249,33 +246,20 @@ const READ_ONLY =
 /** How an organization is stored: its policy when it was last run, and what is left of values from before it. */
 type Stored = Omit<StoredPrivacy, 'organization'>
 
-/** How each organization is stored that was ever read; none where the mirror cannot be read, which is a finding of its own. */
+/** How each organization is stored that was ever read; one that never had a policy, as it was sent. */
 async function readStoredPrivacy(address: string): Promise<ReadonlyMap<string, Stored>> {
-  try {
-    const opened = await openMirrorIfThere(address)
-    if (opened === undefined) return new Map()
-    return await closing(opened, async (mirror) => {
-      const stored = new Map((await mirror.listPrivacy()).map((each) => [each.organization, each]))
-      const runs = await mirror.listLastRuns()
-      return new Map(runs.map(({ organization }) => [organization, stored.get(organization) ?? AS_SENT]))
-    })
-  } catch (error) {
-    if (isOurs(error)) return new Map()
-    throw error
-  }
+  const opened = await openMirrorIfThere(address)
+  if (opened === undefined) return new Map()
+  return closing(opened, async (mirror) => {
+    const stored = new Map((await mirror.listPrivacy()).map((each) => [each.organization, each]))
+    const asSent: Stored = { policy: NOTHING_HIDDEN, left: 'nothing' }
+    const runs = await mirror.listLastRuns()
+    return new Map(runs.map(({ organization }) => [organization, stored.get(organization) ?? asSent]))
+  })
 }
 
-/** For an organization that never had a policy. */
-const AS_SENT: Stored = { policy: NOTHING_HIDDEN, left: 'nothing' }
-
-type Known = {
-  /** Undefined where that is not known. */
-  stored: Stored | undefined
-  config: Config
-  /** The configuration file as the user named it. */
-  named: string | undefined
-  signal: AbortSignal
-}
+/** `stored` is undefined where that is not known, and `named` the configuration file as the user named it. */
+type Known = { stored: Stored | undefined; config: Config; named: string | undefined; signal: AbortSignal }
 
 /** What one organization needs: its secrets, its privacy, its schedule, and the answer of its service. */
 async function* checkOrganization(organization: Organization, known: Known): AsyncGenerator<Finding> {
@@ -296,9 +280,7 @@ async function* exposedSecrets({ id, apiKey, secret, privacy }: Organization): A
     const stats = await stat(file).catch(() => undefined)
     if (stats === undefined || !stats.isFile() || (stats.mode & EVERY_USER) === 0) continue
     const mode = (stats.mode & 0o777).toString(8).padStart(3, '0')
-    const path = shellWord(file)
-    const isOwn = [0, stats.uid].includes(process.getuid?.() ?? 0)
-    const fix = isOwn ? `chmod 600 ${path}` : `sudo chown "$(id -un)" ${path}; sudo chmod 600 ${path}`
+    const fix = `chmod 600 ${shellWord(file)}`
     const said = `every user of this machine has access to ${file} (its mode is ${mode})`
     yield { what: `${what} of ${id}`, ...warning(said, fix) }
   }
@@ -361,13 +343,12 @@ type FirstPage = CustomersPage & { refusedSize?: number }
 
 /** The first page; in the size that a run tries next, where the service refuses that of the configuration. */
 async function firstPage(source: Source, size: number, signal: AbortSignal): Promise<FirstPage> {
-  try {
-    return await source.readPage({ page: 1, size }, { signal })
-  } catch (error) {
+  const read = (asked: number) => source.readPage({ page: 1, size: asked }, { signal })
+  return read(size).catch(async (error: unknown) => {
     const smaller = codeOf(error) === 'unprocessable' ? sizeAfterRefusal(size) : undefined
     if (smaller === undefined) throw error
-    return { ...(await source.readPage({ page: 1, size: smaller }, { signal })), refusedSize: size }
-  }
+    return { ...(await read(smaller)), refusedSize: size }
+  })
 }
 
 function answered(page: FirstPage, { clockOffsetMs, clockCorrectionMs }: Source): Found {

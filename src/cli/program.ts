@@ -11,23 +11,20 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     const root = await program(args, io)
     await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
-    io.exitWith(sayWhatHappened(isFolderGone(error) ? new UsageError(FOLDER_GONE) : error, io))
+    // Every command may ask for the folder it was started in, which another program can remove.
+    const isFolderGone = error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
+    io.exitWith(sayWhatHappened(isFolderGone ? new UsageError(FOLDER_GONE) : error, io))
   }
 }
+
+const FOLDER_GONE =
+  'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 /** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */
 function withStatementLast(args: readonly string[]): readonly string[] {
   const at = args[0] === 'sql' && !args.includes('--') ? args.findIndex((arg) => /^--(?:\s|.*\n)/.test(arg)) : -1
   return at === -1 ? args : [...args.toSpliced(at, 1), '--', ...args.slice(at, at + 1)]
 }
-
-/** Every command may ask for the folder it was started in, which another program can remove. */
-function isFolderGone(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
-}
-
-const FOLDER_GONE =
-  'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 async function program(args: readonly string[], io: Io): Promise<Command> {
   const named = args[0] === 'help' ? args[1] : args[0]
@@ -72,12 +69,9 @@ const MORE =
 function sayWhatHappened(error: unknown, io: Io): ExitCode {
   // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (isOurs(error)) {
-    say(io.stderr, `${error.message}\n`)
-  } else {
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    say(io.stderr, `Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
-  }
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const defect = `Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.`
+  say(io.stderr, `${isOurs(error) ? error.message : defect}\n`)
   return exitCodeOf(error)
 }
 

@@ -1,6 +1,13 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { Organization } from '../config/organization.ts'
+import { stringify } from 'yaml'
+import { readCredentials } from '../config/credentials.ts'
+import { processEnvironment } from '../config/environment.ts'
+import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { readText } from '../config/read-text.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
+import { PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
+import { solveRecipe } from '../signing/solve-signing.ts'
+import { customersUrl } from '../source/customers-page.ts'
 import { command, namedConfig } from './command.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging, print, say } from './output/say.ts'
@@ -26,11 +33,7 @@ function explainCommand(io: Io) {
     .description('show the exact string that is signed for a request of an organization, without any secret')
     .argument('<organization>', 'id of an organization')
     .action(async (id, { config: file }) => {
-      const [{ chooseOrganizations }, config] = await Promise.all([
-        import('../config/organization.ts'),
-        namedConfig(file),
-      ])
-      const [organization] = chooseOrganizations(config, [id])
+      const [organization] = chooseOrganizations(await namedConfig(file), [id])
       if (organization !== undefined)
         print(io.stdout, await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
     })
@@ -47,10 +50,6 @@ Examples:
  * whole, to be compared; other lines are as wide as the terminal.
  */
 async function explainSigning(organization: Organization, nowMs: number, columns = Infinity): Promise<string> {
-  const [{ customersUrl }, { PRESETS, stringToSign, usesNonce }] = await Promise.all([
-    import('../source/customers-page.ts'),
-    import('../signing/signing.ts'),
-  ])
   const { id, signing: recipe } = organization
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
   const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
@@ -79,7 +78,6 @@ ${text
 }
 
 async function secretState(organization: Organization): Promise<string> {
-  const { readCredentials } = await import('../config/credentials.ts')
   try {
     await readCredentials(organization)
     return '(found)'
@@ -105,11 +103,6 @@ function solveCommand(io: Io) {
     .option('--body-file <file>', 'file that holds the body of the request')
     .addHelpText('after', SOLVE_EXAMPLES)
     .action(async (options) => {
-      const [{ solveRecipe }, { unlikePresets }, { stringify }] = await Promise.all([
-        import('../signing/solve-signing.ts'),
-        import('../signing/signing.ts'),
-        import('yaml'),
-      ])
       const secret = await readSecret('--secret', { env: options.secretEnv, file: options.secretFile })
       if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')
       const apiKey = (await readSecret('--api-key', { env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
@@ -117,24 +110,10 @@ function solveCommand(io: Io) {
       const url = URL.parse(options.url)
       if (url === null)
         throw new UsageError('--url must be a whole address, such as https://host/api/v1/customers?page=1')
-      const solutions = solveRecipe({
-        request: { method: options.method, url, body },
-        timestamp: options.timestamp,
-        signature: options.signature,
-        secret,
-        apiKey,
-      })
-      if (solutions.length === 0) {
-        say(io.stderr, NOTHING_FOUND)
-        io.exitWith(3)
-        return
-      }
-      print(
-        io.stderr,
-        solutions.length === 1
-          ? 'Found. In the configuration, under defaults or in the organization:\n'
-          : 'Any of these fits; take the first.\n',
-      )
+      const { method, timestamp, signature } = options
+      const solutions = solveRecipe({ request: { method, url, body }, timestamp, signature, secret, apiKey })
+      if (solutions.length === 0) io.exitWith(3)
+      say(io.stderr, solutions.length === 0 ? NOTHING_FOUND : solutions.length === 1 ? FOUND : FOUND_SEVERAL)
       const settings = solutions.map(({ preset, recipe }) =>
         stringify({ signing: { preset, ...unlikePresets(recipe) } }),
       )
@@ -142,6 +121,8 @@ function solveCommand(io: Io) {
     })
 }
 
+const FOUND = 'Found. In the configuration, under defaults or in the organization:\n'
+const FOUND_SEVERAL = 'Any of these fits; take the first.\n'
 const NOTHING_FOUND =
   'No preset makes this signature from this request with this secret. Check that address, timestamp and signature are from the same ' +
   'request, byte for byte, and that the secret is not the API key. If the API key may be part of the signed string, add --api-key-env. ' +
@@ -163,7 +144,6 @@ type Place = { env?: string | undefined; file?: string | undefined }
 async function readSecret(option: string, { env, file }: Place): Promise<string | undefined> {
   if (file !== undefined) return (await readNamedFile(file)).replace(/\r?\n$/, '')
   if (env === undefined) return undefined
-  const { processEnvironment } = await import('../config/environment.ts')
   const value = processEnvironment()[env]
   if (value === undefined || value === '') {
     // What was given instead of a name may be the secret itself, so it is not repeated.
@@ -175,11 +155,9 @@ async function readSecret(option: string, { env, file }: Place): Promise<string 
 }
 
 async function readNamedFile(file: string): Promise<string> {
-  const { readBytes } = await import('../config/read-text.ts')
-  const content = await readBytes(file, { maxBytes: MAX_BYTES })
+  const content = await readText(file, { maxBytes: MAX_BYTES })
   if ('problem' in content) throw new UsageError(`${file}: ${content.problem}. Check the path and who may read it.`)
-  if (content.bytes.length > MAX_BYTES) throw new UsageError(`${file}: is larger than ${MAX_BYTES / 1024 ** 2} MiB.`)
-  return content.bytes.toString('utf8')
+  return content.text
 }
 
 const MAX_BYTES = 16 * 1024 * 1024
