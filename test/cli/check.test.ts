@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
@@ -78,12 +78,6 @@ test('asks a server of the mirror that does not answer once, and each organizati
   })
   expect(of('mirror')).toMatch(/^✖ mirror: /)
   expect(server.requests).toHaveLength(2)
-})
-
-test('an unknown organization ends with 2, with a suggestion', async () => {
-  const { code, stderr } = await check(aWorkplace(await organizations()), 'acmee')
-
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('"acmee" (did you mean "acme"?)') })
 })
 
 const BAD_KEY = refusal(401, 'invalid_signature', 'The signature does not match.')
@@ -329,16 +323,12 @@ test.each<[what: string, publish: (folder: string) => object, said: RegExp]>([
   expect(of('publish')).toMatch(said)
 })
 
-test('a copy in the folder of the mirror is an error, and a mirror that may not be read is not taken for none', async () => {
-  const { mirror } = aWorkplace([])
-  expect(() => checkTargets(aPlan(mirror, { file: join(dirname(mirror), 'readers.db') }))).toThrow(
-    `${dirname(mirror)}: is the folder of the mirror, which is private.`,
-  )
-
+test('a mirror that may not be read is not taken for none', async () => {
   const folder = temporaryFolder()
   chmodSync(folder, 0o755)
   mkdirSync(join(folder, 'closed'), { mode: 0o700 })
   const closed = join(folder, 'closed', 'customers.db')
+
   await expect(withoutPrivileges(() => checkTargets(aPlan(closed, { file: '/tmp/readers.db' })))).rejects.toMatchObject(
     {
       code: 'denied',

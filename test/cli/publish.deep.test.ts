@@ -35,12 +35,7 @@ test('what cannot be replaced is refused with a clear message, and nothing is ma
     [/too many arguments/, 'a/x.db', 'b/x.db'],
     [/customers\.db: is the mirror itself/, 'data/customers.db'],
     [/data: is the folder of the mirror/, 'data/x.db'],
-    [/data: is a folder; name a file in it/, 'data'],
-    [/copies\/: is a folder; name a file in it/, 'copies/'],
     [/customer-mirror\.yaml: was not published by this program/, 'customer-mirror.yaml'],
-    [/customer-mirror\.yaml: is not a folder|not a directory \(\w+, ENOTDIR\)/, 'customer-mirror.yaml/x.db'],
-    [/has a name that is too long/, `copies/${'x'.repeat(300)}.db`],
-    [/\(mkdir, ENOENT\)|permission denied|read-only|was not published/, '/proc/x/readers.db'],
   ] as const) {
     const ended = await run('publish', ...args)
     expect(ended, args.join(' ')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })

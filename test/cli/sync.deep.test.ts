@@ -53,7 +53,7 @@ test.each([
 
   expect(code).toBe(expected)
   expect(run).toMatchObject({ status: 'interrupted', received: pages * 100, error: { code: 'interrupted' } })
-  expect(stderr).toMatch(/^■ acme: stopped\n {2}[\d,]+ customers read so far are saved/m)
+  expect(stderr).toMatch(/^■ acme: stopped\n {2}stopped as asked\. The rows read so far are saved/m)
   expect(server.requests).toHaveLength(pages)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
   expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])

@@ -124,17 +124,6 @@ test('a run waits for a service that asks to slow down; the wait is counted and 
   ])
 })
 
-test('the configuration is found by name, by the environment, and by --config, which wins', async () => {
-  const [acme, globex] = organizationsOf(await aSandbox({ customers: [1, 2] }))
-  const [near, named] = [aWorkplace([acme!]), aWorkplace([globex!])]
-  const mirrored = async (args: string[], env: Record<string, string>) =>
-    onlyRun((await runCli(['sync', '--json', ...args], { cwd: near.folder, env })).stdout).organization
-
-  expect(await mirrored([], {})).toBe('acme')
-  expect(await mirrored([], { CUSTOMER_MIRROR_CONFIG: named.config })).toBe('globex')
-  expect(await mirrored(['--config', near.config], { CUSTOMER_MIRROR_CONFIG: named.config })).toBe('acme')
-})
-
 const REFUSED = [401, 403, 404].map((status) => refusal(status, 'refused', 'No.'))
 
 test.each<[what: string, replies: Reply[], code: number, errors: (string | undefined)[]]>([
@@ -224,14 +213,6 @@ test.each<[args: string[], said: string]>([
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(said)
   expect(server.requests).toEqual([])
-})
-
-test('without a configuration it ends with 2 and explains how to write one', async () => {
-  expect(await runCli(['sync'], { cwd: temporaryFolder() })).toMatchObject({
-    ...{ code: 2, stdout: '' },
-    stderr:
-      "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config\n",
-  })
 })
 
 test('with --log-level every line of standard error is JSON, and the documented jq line finds the runs of a night', async () => {
@@ -326,14 +307,12 @@ test('the current page is finished and kept when a stop comes, no other is reque
   expect(second).toMatchObject({ resumed_from: 1, read_before: first?.['inserted'] })
 })
 
-test.each([
-  [[], /■ acme: stopped\n {2}stopped as asked\. The rows read so far are saved/],
-  [['--dry-run'], /■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/],
-])('a stopped plain scan says what is left: sync %j', async (args, said) => {
+test('a dry run that is stopped says that nothing was saved', async () => {
   const stop = new AbortController()
   const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], ONE_AT_A_TIME)
+  const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], stop.signal)
 
-  expect((await runCommand(syncCommand, [...args, '--config', place.config], stop.signal)).stderr).toMatch(said)
+  expect(stderr).toMatch(/■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/)
 })
 
 test('on a terminal each organization that failed has a block below the table, and no word of it is broken', async () => {
