@@ -3,9 +3,8 @@ import { Option } from '@commander-js/extra-typings'
 import { command, namedFile, timeArgument, wholeNumber, fileToRead, mirrorOption } from './command.ts'
 import { type Io, isTerminal } from './io.ts'
 import { count, grouped, say } from './output/say.ts'
-import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
-import type { Exported } from '../copies/export-rows.ts'
-import { FORMAT_NAMES, type FormatName, isFormatName } from '../copies/format.ts'
+import { type Exported, exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
+import { FORMAT_NAMES } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
 import { plainJson, plainText } from '../text/plain-text.ts'
 
@@ -59,7 +58,9 @@ type Options = ReturnType<ReturnType<typeof exportCommand>['opts']>
 async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false, ids } = options
   const to = placeOf(options, io)
-  const format = formatOf(options.format ?? ('folder' in to ? 'parquet' : undefined))
+  const format = options.format ?? ('folder' in to ? 'parquet' : undefined)
+  if (format === undefined)
+    throw new UsageError(`Which format? For example: customer-mirror export --format csv -o customers.csv`)
   if (ids === 'uuid' && format !== 'parquet')
     throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
@@ -72,11 +73,6 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
     selection: { organizations: org, includeRemoved, asOf, changesSince },
     settings: { excel, ids, ...(isForTerminal && { plainText, plainJson }) },
   }
-}
-
-function formatOf(name: string | undefined): FormatName {
-  if (name !== undefined && isFormatName(name)) return name
-  throw new UsageError(`Which format? For example: customer-mirror export --format csv -o customers.csv`)
 }
 
 /** The file, or the folder of the partitions; otherwise standard output. */

@@ -1,5 +1,4 @@
-import { publishApart } from '../copies/publish-apart.ts'
-import { configuredPlans } from '../copies/publish-plan.ts'
+import { configuredPlans, publishApart } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
 import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
 import type { Io } from './io.ts'

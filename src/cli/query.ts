@@ -1,5 +1,5 @@
 import { readCustomers } from '../copies/read-rows.ts'
-import { writeToStream } from '../copies/write-stream.ts'
+import { writeToStream } from '../copies/export-mirror.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { command, fileToRead, JSON_OPTION, layoutOf, mirrorOption, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'

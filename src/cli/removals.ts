@@ -147,7 +147,7 @@ function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
 }
 
 async function printCustomers(io: Io, customers: readonly HeldCustomer[], format: { csv?: true } = {}) {
-  const { writeToStream } = await import('../copies/write-stream.ts')
+  const { writeToStream } = await import('../copies/export-mirror.ts')
   const columns = ['id', 'name', 'username', 'email', 'absent_since']
   const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
     return [id, name, username, email, format.csv ? isoTime(absentSinceMs) : moment(absentSinceMs)]

@@ -1,15 +1,13 @@
-import type { PublicColumn } from '../model/public-tables.ts'
-import { parsedJson } from '../text/parsed-json.ts'
 import type { Reading, ReadOrganization } from './organizations.ts'
 import type { SqlValue } from './sqlite-statement.ts'
+import type { PublicColumn } from '../model/public-tables.ts'
+import { parsedJson } from '../text/parsed-json.ts'
 
 /**
  * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
  * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
  */
-export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & {
-  isJson?: boolean
-}
+export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & { isJson?: boolean }
 
 export type ExportRow = readonly SqlValue[]
 
@@ -24,11 +22,9 @@ export type ExportFacts = {
   changesSince: number | undefined
   /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */
   lastSeq: number
-  organizations: readonly ExportedOrganization[]
+  /** `active` counts the customers that are not removed now. */
+  organizations: readonly (Pick<ReadOrganization, 'organization' | 'retiredAt'> & Reading & { active: number })[]
 }
-
-/** `active` counts the customers that are not removed now. */
-type ExportedOrganization = Pick<ReadOrganization, 'organization' | 'retiredAt'> & Reading & { active: number }
 
 /** A part of a file. Bytes are to be written before the next part is taken, which may stand in the same memory. */
 export type Chunk = string | Uint8Array
@@ -56,11 +52,7 @@ export type FormatSettings = {
 const MOST_KEPT = 64 * 1024
 
 /** A line for each row, behind the head. */
-export function* linesOf(
-  rows: Iterable<ExportRow>,
-  lineOf: (row: ExportRow) => string,
-  head = '',
-): Generator<string, void> {
+function* linesOf(rows: Iterable<ExportRow>, lineOf: (row: ExportRow) => string, head = ''): Generator<string, void> {
   let kept = head
   for (const row of rows) {
     kept += lineOf(row)
@@ -71,23 +63,14 @@ export function* linesOf(
   if (kept !== '') yield kept
 }
 
-/** Each format with what loads it. */
-const LOADERS = {
-  csv: async (settings: FormatSettings) => (await import('./csv.ts')).csvFormat(settings),
-  jsonl: async (settings: FormatSettings) => jsonLinesFormat(settings),
-  parquet: async (settings: FormatSettings) => (await import('./parquet.ts')).parquetFormat(settings),
-} satisfies Record<string, (settings: FormatSettings) => Promise<Format>>
+export const FORMAT_NAMES = ['csv', 'jsonl', 'parquet'] as const
 
-export type FormatName = keyof typeof LOADERS
+export type FormatName = (typeof FORMAT_NAMES)[number]
 
-export const FORMAT_NAMES: readonly string[] = Object.keys(LOADERS)
-
-export function loadFormat(name: FormatName, settings: FormatSettings): Promise<Format> {
-  return LOADERS[name](settings)
-}
-
-export function isFormatName(name: string): name is FormatName {
-  return Object.hasOwn(LOADERS, name)
+export async function loadFormat(name: FormatName, settings: FormatSettings): Promise<Format> {
+  if (name === 'csv') return csvFormat(settings)
+  if (name === 'jsonl') return jsonLinesFormat(settings)
+  return (await import('./parquet.ts')).parquetFormat(settings)
 }
 
 /**
@@ -96,29 +79,18 @@ export function isFormatName(name: string): name is FormatName {
  */
 export function jsonLinesFormat({ plainJson = (json) => json }: Pick<FormatSettings, 'plainJson'>): Format {
   return (rows, { columns }) => {
-    const write = columns.map(writerOf)
-    return linesOf(rows, (row) => `${plainJson(objectOf(row, write))}\n`)
+    const fields = columns.map(({ name, type, isJson = false }) => {
+      return { key: JSON.stringify(name), write: type === 'BOOLEAN' ? truth : isJson ? nested : jsonOf }
+    })
+    const objectOf = (row: ExportRow) =>
+      fields.map(({ key, write }, at) => `${key}:${write(row[at] ?? null)}`).join(',')
+    return linesOf(rows, (row) => `${plainJson(`{${objectOf(row)}}`)}\n`)
   }
 }
 
-type ValueWriter = { key: string; write: (value: SqlValue) => string }
-
-function objectOf(row: ExportRow, writers: readonly ValueWriter[]): string {
-  let line = ''
-  for (const [index, { key, write }] of writers.entries()) line += key + write(row[index] ?? null)
-  return `${line}}`
+function truth(value: SqlValue): string {
+  return value === 0n || value === 1n ? String(value === 1n) : jsonOf(value)
 }
-
-function writerOf({ name, type, isJson }: ExportColumn, index: number): ValueWriter {
-  const key = `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`
-  if (type === 'BOOLEAN') return { key, write: (value) => TRUTH.get(value) ?? jsonOf(value) }
-  return { key, write: isJson ? nested : jsonOf }
-}
-
-const TRUTH: ReadonlyMap<SqlValue, string> = new Map([
-  [0n, 'false'],
-  [1n, 'true'],
-])
 
 function jsonOf(value: SqlValue): string {
   if (value === null) return 'null'
@@ -136,12 +108,85 @@ function nested(value: SqlValue): string {
 
 /** Some readers end a line at these characters too, which JSON may hold as they are. */
 function onOneLine(json: string): string {
-  return ENDS_A_LINE.test(json) ? json.replaceAll(ENDS_LINES, escaped) : json
+  return json.replaceAll(/[\u0085\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
-const ENDS_A_LINE = /[\u0085\u2028\u2029]/
-const ENDS_LINES = /[\u0085\u2028\u2029]/g
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+/**
+ * CSV as in RFC 4180. NULL is an empty field, the empty text is `""`, BOOLEAN is 1 or 0. With `excel`, the file begins with a BOM
+ * and no value is a formula in a spreadsheet; otherwise values are as they are.
+ */
+export function csvFormat({ excel, plainText = (text) => text }: FormatSettings): Format {
+  const shown = { text: (text: string) => plainText(excel ? harmlessInSpreadsheet(text) : text) }
+  return (rows, { columns }) => {
+    const names = columns.map(({ name }) => name)
+    return linesOf(rows, (row) => csvLine(row, shown), (excel ? BYTE_ORDER_MARK : '') + csvLine(names, shown))
+  }
 }
+
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/** How the texts and the numbers in a line are written, before they are quoted; as they are where it is left out. */
+type Shown = { text?: (text: string) => string; number?: (number: number) => string }
+
+export function csvLine(values: readonly SqlValue[], { text = String, number = String }: Shown = {}): string {
+  const fieldOf = (value: SqlValue): string => {
+    if (value === null) return ''
+    if (typeof value === 'number') return number(value)
+    if (typeof value === 'bigint') return value.toString()
+    if (typeof value !== 'string') return `x'${value.toString('hex')}'`
+    const shown = text(value)
+    return QUOTED.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown
+  }
+  return `${values.map(fieldOf).join(',')}\r\n`
+}
+
+/** Commas, quotes, line ends of any kind, outer spaces, and the empty text, which is not NULL. */
+const QUOTED = /[",\r\n]|^$|^\s|\s$/
+
+/**
+ * The text with an apostrophe wherever a spreadsheet would begin a formula, or show a number or date in place of the text, and cut off
+ * where a cell ends, so that it shows the text and runs nothing.
+ */
+export function harmlessInSpreadsheet(text: string): string {
+  const inner = SEPARATOR.test(text)
+    ? text.replaceAll(AFTER_SEPARATOR, (_, before: string, start = '') =>
+        start === '' ? before : `${before}'${start}`,
+      )
+    : text
+  // A spreadsheet takes it for a number, a date or a time and shows another text: 49123 for 0049123, a day of May for 1.5.
+  const isRewritten = NUMBER_OR_DATE.test(inner) && !SHOWN_AS_IT_IS.test(inner)
+  return fitted(FIRST.test(inner) || isRewritten ? `'${inner}` : inner)
+}
+
+/** Digits, and what stands between them in numbers, dates and times, whatever the language of the program. */
+const NUMBER_OR_DATE = /^\s*[(.,$€£¥]?\d[\d\s.,:'’/()%eE+$€£¥-]*$/
+/** Whole numbers within the 15 digits of a spreadsheet; ids; and times as the mirror writes them, which are to be dates there. */
+const SHOWN_AS_IT_IS = /^(?:0|[1-9]\d{0,14}|[\de-]{36}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)$/
+
+/** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
+const CELL = 32_767
+
+/** The text as it fits into a cell, with a mark at its end where that is not all of it. */
+function fitted(text: string): string {
+  if (text.length <= CELL) return text
+  const mark = ` … (cut off: ${text.length} characters)`
+  // Half of a character would be none.
+  return text.slice(0, CELL - mark.length).replace(/[\uD800-\uDBFF]$/, '') + mark
+}
+
+/** What programs take for the start of a formula; the last four are wide forms, which some read as the others. */
+const START = String.raw`[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]`
+/** What programs skip before it: white space, control characters, and what is not seen. */
+const SKIPPED = String.raw`[\s\p{C}\p{Z}]`
+
+/** Tabs and carriage returns at the start make some programs drop what stands before a formula. */
+const FIRST = new RegExp(String.raw`^(?:[\t\r]|${SKIPPED}*${START})`, 'u')
+
+/**
+ * Where a program is set to another separator than the comma, a cell begins after it, and quotes do not hold. Matches all that is
+ * skipped, with a formula or without, so that a long text is read once.
+ */
+const AFTER_SEPARATOR = new RegExp(String.raw`([;|\t\r\n](?:${SKIPPED}|["'])*)(${START})?`, 'gu')
+const SEPARATOR = /[;|\t\r\n]/

@@ -1,11 +1,10 @@
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
-import { describeError, isOurs } from '../errors/errors.ts'
-import { withFileToRead } from './open-to-read.ts'
 import { publishBucket, publishFolder } from './objects/publish-objects.ts'
+import { withFileToRead } from './open-to-read.ts'
+import { type Answer, placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 import { publishCopies, requireHidden } from './publish.ts'
-import type { Answer } from './publish-apart.ts'
-import { placeOf, type Published, type TargetPlan } from './publish-plan.ts'
+import { describeError, isOurs } from '../errors/errors.ts'
 
 /** The process that publishes: takes plans as JSON on standard input, and prints what became of them as JSON. All are for one mirror. */
 const plans: [TargetPlan, ...TargetPlan[]] = JSON.parse(await text(process.stdin))

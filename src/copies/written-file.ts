@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
+import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner, ownerOfFolder } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { afterPlacing, copyError, copyFault } from './copy-error.ts'
@@ -157,7 +157,9 @@ export function lockPlace(
     const path = join(dirname(file), `.${basename(file)}${number}.writing`)
     while (mayBeLock(path)) {
       const inode = inodeOf(path)
-      const db = lockedFile(path, waitMs, busy)
+      const db = lockedFile(path, waitMs, (error) => {
+        return seenIn(error)?.fault === 'busy' ? busy(error) : copyError(error, file)
+      })
       const isInPlace = () => inodeOf(path) === inode
       const release = () => {
         if (isInPlace()) removeIfPossible([path])
@@ -179,7 +181,7 @@ export function busyAt(file: string, cause: Error): Error {
   return copyFault(file, { fault: 'busy', said: 'another process writes it at the moment' }, { cause })
 }
 
-function lockedFile(path: string, waitMs: number, busy: (cause: Error) => Error): Database.Database {
+function lockedFile(path: string, waitMs: number, failed: (error: Error) => unknown): Database.Database {
   const db = connect(path, { timeout: waitMs })
   try {
     // No journal: nothing is ever written into this file.
@@ -188,7 +190,7 @@ function lockedFile(path: string, waitMs: number, busy: (cause: Error) => Error)
     return db
   } catch (error) {
     db.close()
-    throw error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY') ? busy(error) : error
+    throw error instanceof Database.SqliteError ? failed(error) : error
   }
 }
 

@@ -4,15 +4,8 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
-import { exportMirror } from '../../src/copies/export-mirror.ts'
-import { beginExport } from '../../src/copies/export-rows.ts'
-import {
-  type ExportColumn,
-  type ExportFacts,
-  type ExportRow,
-  type FormatName,
-  type FormatSettings,
-} from '../../src/copies/format.ts'
+import { beginExport, exportMirror } from '../../src/copies/export-mirror.ts'
+import type { ExportColumn, ExportFacts, ExportRow, FormatName, FormatSettings } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
 import type { Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/model/mirror.ts'

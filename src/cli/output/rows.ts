@@ -1,8 +1,8 @@
-import { csvLine } from '../../copies/csv.ts'
+import { renderTable, type TableScreen } from './table.ts'
+import { csvLine } from '../../copies/format.ts'
 import type { SomeRows } from '../../copies/postgres-statement.ts'
 import type { SqlValue } from '../../copies/sqlite-statement.ts'
-import { plainText, plainJson } from '../../text/plain-text.ts'
-import { renderTable, type TableScreen } from './table.ts'
+import { plainJson, plainText } from '../../text/plain-text.ts'
 
 /** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
 type RowFormat = {

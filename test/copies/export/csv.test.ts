@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { csvFormat, harmlessInSpreadsheet } from '../../../src/copies/csv.ts'
+import { csvFormat, harmlessInSpreadsheet } from '../../../src/copies/format.ts'
+import { exported } from './exported.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb } from '../../support/exported-files.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { exported } from './exported.ts'
 
 const write = (rows: (string | bigint | number | Buffer | null)[][], settings = { excel: false }) =>
   exported(csvFormat({ ids: 'text', ...settings }), rows)

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
+import { beginExport } from '../../../src/copies/export-mirror.ts'
 import type { ExportColumn, ExportFacts, ExportRow, Format } from '../../../src/copies/format.ts'
-import { beginExport } from '../../../src/copies/export-rows.ts'
 import type { Selection } from '../../../src/copies/selection.ts'
 
 /** Writes rows in a format, and returns what it wrote: the text, and how long each write was. */

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { publishApart } from '../../../../src/copies/publish-apart.ts'
+import { publishApart } from '../../../../src/copies/publish-plan.ts'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
