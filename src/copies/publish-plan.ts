@@ -51,29 +51,24 @@ export type BucketPlan = CommonPlan & { to: BucketAddress; graceMs: number }
 
 export type TargetPlan = PublishPlan | FolderPlan | BucketPlan
 
+/** Of the run that read the list to its end last. Times are UTC, as in the mirror; the digest is of its customers, or of their object. */
 type PublishedOrganization = {
   organization: string
-  /** The run that read the list to its end last. */
   run: number
   proof: string
-  /** Times are UTC, as in the mirror. */
   readAsOf: string
   customers: number
   active: number
+  sha256: string
 }
 
+/** `sha256` is the digest of the whole file, as in the file beside it. */
 export type PublishedCopy = {
   file: string
   publishedAt: string
   bytes: number
-  /** The digest of the whole file, as in the file beside it. */
   sha256: string
-  organizations: (PublishedOrganization & {
-    provenAsOf: string | null
-    changes: number
-    lastSeq: number
-    sha256: string
-  })[]
+  organizations: (PublishedOrganization & { provenAsOf: string | null; changes: number; lastSeq: number })[]
 }
 
 /** What a folder or a bucket holds after a publish. Ids, counts and keys only. */
@@ -84,7 +79,7 @@ export type PublishedObjects = {
   /** Whether a manifest was written; not where the one from before says the same. */
   isNew: boolean
   /** `object` is a path in the folder, or a key below the prefix; `isNew` where this publish wrote it. */
-  organizations: (PublishedOrganization & { object: string; isNew: boolean; bytes: number; sha256: string })[]
+  organizations: (PublishedOrganization & { object: string; isNew: boolean; bytes: number })[]
   /** Organizations whose objects are no longer named. */
   gone: string[]
   /** How many objects stay for readers that began with the manifest from before. */
