@@ -1,5 +1,5 @@
 import type { Reading, ReadOrganization } from './organizations.ts'
-import type { SqlValue } from './sqlite-statement.ts'
+import type { SqlValue } from './read-rows.ts'
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 

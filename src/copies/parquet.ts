@@ -1,9 +1,9 @@
-import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { zstdCompressSync } from 'node:zlib'
+import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
+import type { SqlValue } from './read-rows.ts'
 import { UsageError } from '../errors/errors.ts'
 import { version } from '../machine/version.ts'
-import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
-import type { SqlValue } from './sqlite-statement.ts'
 
 /** Row groups end at this many rows, or this many characters of text, whichever comes first. */
 const GROUP_ROWS = 10_000

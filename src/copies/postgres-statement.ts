@@ -1,4 +1,5 @@
 import { shownMirror } from '../address/mirror-address.ts'
+import { lengthOf, readingStatement, type SomeRows, type SqlValue } from './read-rows.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { codeOf, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
 import {
@@ -11,13 +12,6 @@ import {
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning } from '../store/port/postgres-transaction.ts'
 import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
-import { lengthOf, readingStatement, type SqlValue } from './sqlite-statement.ts'
-
-/** Some of the rows, with the names of their columns. The first ones may be none. */
-export type SomeRows = { columns: string[]; rows: SqlValue[][] }
-
-/** What ends a statement: a time on the server, and a signal. */
-type Ending = { limitMs: number; signal?: AbortSignal | undefined }
 
 /** The most rows that are taken at a time, and about how much of them is in memory. */
 const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
@@ -26,12 +20,13 @@ const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
  * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
  * it after `limitMs`, after an abort, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
  */
-export async function* readStatement(
+export async function* readOnServer(
   address: string,
   { text, values }: { text: string; values: readonly unknown[] },
-  { limitMs, signal }: Ending,
+  { limitMs, signal }: { limitMs: number; signal?: AbortSignal | undefined },
 ): AsyncGenerator<SomeRows> {
-  const sql = readablePostgres(text)
+  // The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word.
+  const { text: sql } = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW'])
   const client = await connect(address)
   // A statement under way is not waited for.
   const end = () => void client.end().catch(() => {})
@@ -56,7 +51,7 @@ async function connect(address: string): Promise<MirrorClient> {
       application_name: 'customer-mirror sql',
       connectionTimeoutMillis: 15_000,
       keepAlive: true,
-      types: { getTypeParser },
+      types: { getTypeParser: (type: number) => SHOWN_TYPES.get(type) ?? String },
     })
     client.on('error', () => {})
     await client.connect().catch(async (error: unknown) => {
@@ -68,10 +63,6 @@ async function connect(address: string): Promise<MirrorClient> {
   } catch (error) {
     throw postgresError(error, shownMirror(address))
   }
-}
-
-function getTypeParser(type: number): (text: string) => SqlValue {
-  return SHOWN_TYPES.get(type) ?? ((text) => text)
 }
 
 /** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */
@@ -97,11 +88,6 @@ async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly u
     const room = Math.floor(AT_ONCE.characters / Math.max(1, ...some.rows.map(lengthOf)))
     wanted = Math.max(1, Math.min(AT_ONCE.rows, 4 * wanted, room))
   }
-}
-
-/** The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word. */
-function readablePostgres(sql: string): string {
-  return readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW']).text
 }
 
 /** In the extended protocol, which takes one statement at a time. */
@@ -134,26 +120,14 @@ const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat f
 const SHOWN_TYPES: ReadonlyMap<number, (text: string) => SqlValue> = new Map<number, (text: string) => SqlValue>([
   ...[20, 21, 23, 26].map((type) => [type, BigInt] as const), // integers
   ...[700, 701].map((type) => [type, numberOf] as const), // real numbers
-  [1700, numericOf],
+  [1700, (text) => (/^-?\d+$/.test(text) ? BigInt(text) : numberOf(text))],
   [16, (text) => (text === 't' ? 1n : 0n)],
   [17, (text) => Buffer.from(text.slice(2), 'hex')],
-  ...[1114, 1184].map((type) => [type, momentOf(type)] as const),
+  ...[1114, 1184].map((type) => [type, (text: string) => String(VALUE_TYPES.get(type)?.(text) ?? text)] as const),
 ])
 
 /** `NaN` and infinity are not written as numbers anywhere. */
 function numberOf(text: string): SqlValue {
   const number = Number(text)
   return Number.isFinite(number) ? number : text
-}
-
-function numericOf(text: string): SqlValue {
-  return /^-?\d+$/.test(text) ? BigInt(text) : numberOf(text)
-}
-
-function momentOf(type: number): (text: string) => SqlValue {
-  const read = VALUE_TYPES.get(type)
-  return (text) => {
-    const time = read?.(text)
-    return typeof time === 'string' ? time : text
-  }
 }

@@ -51,7 +51,7 @@ export type BucketPlan = CommonPlan & { to: BucketAddress; graceMs: number }
 
 export type TargetPlan = PublishPlan | FolderPlan | BucketPlan
 
-/** Of the run that read the list to its end last. Times are UTC, as in the mirror; the digest is of its customers, or of their object. */
+/** What the run found that read the list to its end last. Times are UTC, as in the mirror; the digest is of its customers, or of their object. */
 type PublishedOrganization = {
   organization: string
   run: number

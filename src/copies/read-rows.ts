@@ -1,15 +1,21 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
+import { isOfSqlite, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
 import { either, joined, secondOf, type Sql, sql, text, type Written, written } from '../store/port/sql.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasColumns, openToRead } from './open-to-read.ts'
 import { requireKnown } from './organizations.ts'
-import type { SomeRows } from './postgres-statement.ts'
-import { lengthOf, prepareToRead, type SqlValue, statementError } from './sqlite-statement.ts'
 
 /*
  * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.
  */
+
+/** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
+export type SqlValue = string | number | bigint | Buffer | null
+
+/** Some of the rows, with the names of their columns. The first ones may be none. */
+export type SomeRows = { columns: string[]; rows: SqlValue[][] }
 
 /** The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. */
 export function readStatement(
@@ -34,17 +40,15 @@ async function* readIn(
   read: (reader: Reader) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
 ): AsyncGenerator<SomeRows, void> {
   if (isPostgres(place)) {
-    const postgres = await import('./postgres-statement.ts')
-    const rowsOf = (statement: Sql) => postgres.readStatement(place, written(statement, 'postgres'), ending)
+    const { readOnServer } = await import('./postgres-statement.ts')
+    const rowsOf = (statement: Sql) => readOnServer(place, written(statement, 'postgres'), ending)
     yield* read({ rowsOf, hasOf: (columns) => columns })
     return
   }
   const opened = openToRead(place, { asMade })
   try {
-    yield* read({
-      rowsOf: (statement) => rowsIn(opened.db, written(statement, 'sqlite')),
-      hasOf: (columns) => hasColumns(opened.db, columns),
-    })
+    const rowsOf = (statement: Sql) => rowsIn(opened.db, written(statement, 'sqlite'))
+    yield* read({ rowsOf, hasOf: (columns) => hasColumns(opened.db, columns) })
     opened.requireUnchanged()
   } catch (error) {
     throw statementError(error, place)
@@ -74,6 +78,76 @@ function* rowsIn(db: Connection, { text: statement, values }: Written): Generato
 /** Characters and bytes. */
 const AT_ONCE = 16 * 1024
 
+/** About how much of a row is in memory, in characters and bytes. */
+export function lengthOf(row: readonly SqlValue[]): number {
+  let length = 0
+  for (const value of row) length += typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8
+  return length
+}
+
+/**
+ * Prepares the one statement of `sql`, which yields rows as arrays. Throws UsageError, before anything of it is run, unless it only reads. Some
+ * statements act while they are prepared, or are called read-only by SQLite although they open or write other files (ATTACH, VACUUM INTO), so
+ * the first word decides before SQLite does.
+ */
+export function prepareToRead(db: Connection, sql: string) {
+  const { word, text } = readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
+  // Even the explanation of a PRAGMA runs it.
+  if (word === 'EXPLAIN') readingStatement(explained(text), ['SELECT', 'WITH', 'VALUES'])
+  const statement = db.prepare<unknown[], SqlValue[]>(sql)
+  if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
+  return statement.raw()
+}
+
+/** The first word of a statement, and the statement from there on. Throws UsageError for one that begins with none of these words. */
+export function readingStatement(sql: string, words: readonly string[]): { word: string; text: string } {
+  if (sql.includes('\0'))
+    throw new UsageError('The statement contains a NUL character: remove it, or save the statement as UTF-8.')
+  const text = sql.replace(BEFORE_WORD, '')
+  if (text === '') throw new UsageError(NO_STATEMENT)
+  const [word = ''] = /^[.\\]?\w*/.exec(text) ?? []
+  if (words.includes(word.toUpperCase())) return { word: word.toUpperCase(), text }
+  throw new UsageError(
+    `sql runs one statement that only reads. It starts with ${words.join(', ')}, not with "${word || text[0]}". The tables and their ` +
+      'columns: customer-mirror sql --tables',
+  )
+}
+
+const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "SELECT 1"'
+
+/** White space, comments and empty statements. */
+const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
+
+function explained(sql: string): string {
+  return [/^explain\b/i, /^query\b/i, /^plan\b/i].reduce(
+    (text, word) => text.replace(word, '').replace(BEFORE_WORD, ''),
+    sql,
+  )
+}
+
+/** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
+function statementError(error: unknown, file: string): unknown {
+  if (!(error instanceof Error)) return error
+  const { message } = error
+  if (isOfSqlite(error)) {
+    const code = String(error.code)
+    if (MISTAKES.test(code)) return new UsageError(`The statement failed: ${message}`)
+    return /^SQLITE_(FULL|NOMEM)/.test(code) ? new UsageError(noRoomFor(message)) : sqliteError(error, file)
+  }
+  if (/more than one statement/.test(message)) return new UsageError(SEVERAL)
+  if (/contains no statements/.test(message)) return new UsageError(NO_STATEMENT)
+  if (/parameter/i.test(message))
+    return new UsageError('The statement has parameters (?, :name, @name or $name). Write their values into it.')
+  return error
+}
+
+/** What SQLite says of the statement, and not of the file. */
+const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH)/
+
+/*
+ * Customers that a filter asks for.
+ */
+
 export type CustomersFilter = {
   columns: readonly string[]
   organization?: string | undefined
@@ -88,15 +162,14 @@ export type CustomersFilter = {
 /** A search for these customers takes no longer on any mirror. */
 const SEARCH_MS = 600_000
 
-/** The customers that the filter asks for, in the order of organization and id; of an organization that the mirror or the configuration knows. */
+/** The customers in the order of organization and id; of an organization that the mirror or the configuration knows. */
 export function readCustomers(
   place: string,
   filter: CustomersFilter,
   { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
 ): AsyncGenerator<SomeRows, void> {
-  return readIn(place, { asMade: true, limitMs: SEARCH_MS, signal }, (reader) =>
-    customersBy(reader, filter, configured),
-  )
+  const limits = { asMade: true, limitMs: SEARCH_MS, signal }
+  return readIn(place, limits, (reader) => customersBy(reader, filter, configured))
 }
 
 async function* customersBy(
@@ -106,32 +179,28 @@ async function* customersBy(
 ): AsyncGenerator<SomeRows, void> {
   const { organization, search, language, limit = Infinity } = filter
   if (organization !== undefined) {
-    const known: string[] = []
-    for await (const { rows } of rowsOf(sql`SELECT DISTINCT organization FROM runs`))
-      known.push(...rows.map(([id]) => String(id)))
-    requireKnown([organization], { known: known.toSorted(), configured })
+    const runs = await Array.fromAsync(rowsOf(sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+    requireKnown([organization], { known: runs.flatMap(({ rows }) => rows.map(([id]) => String(id))), configured })
+  }
+  const requireColumns = (names: readonly string[]) => {
+    const found = hasOf(names)
+    if (found.length > 0) return found
+    throw new UsageError(`This copy has no column ${names.join(', ')}: it was published without personal data.`)
   }
   const columns = hasOf(filter.columns)
-  const searched = search === undefined ? [] : requireColumns(SEARCHED, hasOf)
-  if (language !== undefined) requireColumns(['language'], hasOf)
-  const wanted = search?.toLowerCase()
+  const searched = search === undefined ? [] : requireColumns(['name', 'username', 'email'])
+  if (language !== undefined) requireColumns(['language'])
+  const wanted = search?.toLowerCase() ?? ''
+  const isFound = (values: readonly SqlValue[]) =>
+    search === undefined || values.some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted))
   let left = limit
   for await (const some of rowsOf(customersStatement({ ...filter, columns }, searched))) {
-    const found = some.rows.filter((row) => wanted === undefined || mentions(row.slice(columns.length), wanted))
+    const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
     const rows = found.slice(0, left).map((row) => columns.map((name, at) => shownValue(name, row[at] ?? null)))
     left -= rows.length
     yield { columns: some.columns.slice(0, columns.length), rows }
     if (left === 0) return
   }
-}
-
-const SEARCHED = ['name', 'username', 'email']
-
-/** Those of the columns that the file has. A copy without personal data has none of them. */
-function requireColumns(columns: readonly string[], hasOf: Reader['hasOf']): readonly string[] {
-  const found = hasOf(columns)
-  if (found.length > 0) return found
-  throw new UsageError(`This copy has no column ${columns.join(', ')}: it was published without personal data.`)
 }
 
 function customersStatement(filter: CustomersFilter, searched: readonly string[]): Sql {
@@ -157,17 +226,9 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
       sql`instr(lower(${name}), ${wanted}) > 0`,
       sql`strpos(lower(${name} COLLATE "C"), ${wanted}) > 0`,
     )
-    const isLonger = either(
-      `octet_length(${column}) <> length(${column})`,
-      `octet_length(${column}) <> char_length(${column})`,
-    )
-    return sql`${hasIt} OR ${isLonger}`
+    return sql`${hasIt} OR octet_length(${name}) <> length(${name})`
   })
   return sql`(${joined(found, ' OR ')})`
-}
-
-function mentions(values: readonly SqlValue[], wanted: string): boolean {
-  return values.some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted))
 }
 
 /** `created_at_utc` without a fraction of a second, as in SQLite. */

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openToRead } from '../../src/copies/open-to-read.ts'
-import { prepareToRead, statementError } from '../../src/copies/sqlite-statement.ts'
+import { readStatement } from '../../src/copies/read-rows.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
@@ -56,14 +56,9 @@ test.each<[what: string, statement: string, said: string]>([
   ['copies the mirror', `VACUUM INTO 'copy.db'`, 'not with "VACUUM"'],
   ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
   ['has parameters', 'SELECT ?', 'The statement has parameters'],
-])('a statement that %s is refused', (_, statement, said) => {
-  const opened = openToRead(file)
-  onTestFinished(() => opened.close())
+])('a statement that %s is refused', async (_, statement, said) => {
+  const error = await Array.fromAsync(readStatement(file, statement)).catch((thrown: unknown) => thrown)
 
-  const error = statementError(
-    thrownBy(() => prepareToRead(opened.db, statement).all()),
-    file,
-  )
   expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(said) })
 })
 

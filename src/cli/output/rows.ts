@@ -1,7 +1,7 @@
 import { renderTable, type TableScreen } from './table.ts'
 import { csvLine } from '../../copies/format.ts'
-import type { SomeRows } from '../../copies/postgres-statement.ts'
-import type { SqlValue } from '../../copies/sqlite-statement.ts'
+import type { SomeRows } from '../../copies/read-rows.ts'
+import type { SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'
 
 /** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */

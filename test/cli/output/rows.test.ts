@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatRows, type Layout } from '../../../src/cli/output/rows.ts'
-import type { SqlValue } from '../../../src/copies/sqlite-statement.ts'
+import type { SqlValue } from '../../../src/copies/read-rows.ts'
 import { anyCodePoint, seeds } from '../../support/seeds.ts'
 
 function written(layout: Layout, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ExportColumn, jsonLinesFormat } from '../../../src/copies/format.ts'
-import type { SqlValue } from '../../../src/copies/sqlite-statement.ts'
+import type { SqlValue } from '../../../src/copies/read-rows.ts'
 import { exported } from './exported.ts'
 
 type Kind = Partial<ExportColumn>
