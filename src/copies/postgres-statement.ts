@@ -2,13 +2,7 @@ import { shownMirror } from '../address/mirror-address.ts'
 import { lengthOf, readingStatement, type SomeRows, type SqlValue } from './read-rows.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { codeOf, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
-import {
-  connectionSettings,
-  MirrorClient,
-  schemaOf,
-  sessionOn,
-  VALUE_TYPES,
-} from '../store/port/postgres-connections.ts'
+import { connectionSettings, MirrorClient, schemaOf, sessionOn, timeOf } from '../store/port/postgres-connections.ts'
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning } from '../store/port/postgres-transaction.ts'
 import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
@@ -26,7 +20,7 @@ export async function* readOnServer(
   { limitMs, signal }: { limitMs: number; signal?: AbortSignal | undefined },
 ): AsyncGenerator<SomeRows> {
   // The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word.
-  const { text: sql } = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW'])
+  const { rest: sql } = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW'])
   const client = await connect(address)
   // A statement under way is not waited for.
   const end = () => void client.end().catch(() => {})
@@ -123,7 +117,7 @@ const SHOWN_TYPES: ReadonlyMap<number, (text: string) => SqlValue> = new Map<num
   [1700, (text) => (/^-?\d+$/.test(text) ? BigInt(text) : numberOf(text))],
   [16, (text) => (text === 't' ? 1n : 0n)],
   [17, (text) => Buffer.from(text.slice(2), 'hex')],
-  ...[1114, 1184].map((type) => [type, (text: string) => String(VALUE_TYPES.get(type)?.(text) ?? text)] as const),
+  ...[1114, 1184].map((type) => [type, timeOf] as const),
 ])
 
 /** `NaN` and infinity are not written as numbers anywhere. */

@@ -90,25 +90,25 @@ export function lengthOf(row: readonly SqlValue[]): number {
  * statements act while they are prepared, or are called read-only by SQLite although they open or write other files (ATTACH, VACUUM INTO), so
  * the first word decides before SQLite does.
  */
-export function prepareToRead(db: Connection, sql: string) {
-  const { word, text } = readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
+export function prepareToRead(db: Connection, asked: string) {
+  const { word, rest } = readingStatement(asked, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
   // Even the explanation of a PRAGMA runs it.
-  if (word === 'EXPLAIN') readingStatement(explained(text), ['SELECT', 'WITH', 'VALUES'])
-  const statement = db.prepare<unknown[], SqlValue[]>(sql)
+  if (word === 'EXPLAIN') readingStatement(explained(rest), ['SELECT', 'WITH', 'VALUES'])
+  const statement = db.prepare<unknown[], SqlValue[]>(asked)
   if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
   return statement.raw()
 }
 
 /** The first word of a statement, and the statement from there on. Throws UsageError for one that begins with none of these words. */
-export function readingStatement(sql: string, words: readonly string[]): { word: string; text: string } {
-  if (sql.includes('\0'))
+export function readingStatement(asked: string, words: readonly string[]): { word: string; rest: string } {
+  if (asked.includes('\0'))
     throw new UsageError('The statement contains a NUL character: remove it, or save the statement as UTF-8.')
-  const text = sql.replace(BEFORE_WORD, '')
-  if (text === '') throw new UsageError(NO_STATEMENT)
-  const [word = ''] = /^[.\\]?\w*/.exec(text) ?? []
-  if (words.includes(word.toUpperCase())) return { word: word.toUpperCase(), text }
+  const rest = asked.replace(BEFORE_WORD, '')
+  if (rest === '') throw new UsageError(NO_STATEMENT)
+  const [word = ''] = /^[.\\]?\w*/.exec(rest) ?? []
+  if (words.includes(word.toUpperCase())) return { word: word.toUpperCase(), rest }
   throw new UsageError(
-    `sql runs one statement that only reads. It starts with ${words.join(', ')}, not with "${word || text[0]}". The tables and their ` +
+    `sql runs one statement that only reads. It starts with ${words.join(', ')}, not with "${word || rest[0]}". The tables and their ` +
       'columns: customer-mirror sql --tables',
   )
 }
@@ -118,10 +118,10 @@ const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "S
 /** White space, comments and empty statements. */
 const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
 
-function explained(sql: string): string {
+function explained(statement: string): string {
   return [/^explain\b/i, /^query\b/i, /^plan\b/i].reduce(
-    (text, word) => text.replace(word, '').replace(BEFORE_WORD, ''),
-    sql,
+    (rest, word) => rest.replace(word, '').replace(BEFORE_WORD, ''),
+    statement,
   )
 }
 

@@ -178,7 +178,7 @@ function valueParser(type: number): (text: string) => unknown {
 }
 
 /** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`; infinity, and a time before Christ, as they are. */
-function timeOf(text: string): string {
+export function timeOf(text: string): string {
   const [, time, fraction = ''] = TIME.exec(text) ?? []
   return time === undefined ? text : `${time}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
