@@ -105,10 +105,7 @@ async function stateOf(file: string): Promise<string> {
   return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
 }
 
-/**
- * A hash of a configuration, in hex, whatever the order of its keys. Left out are secrets that are written into the file, and the address of
- * the queue, which may hold a password.
- */
+/** A hash of a configuration, in hex, whatever the order of its keys, without secrets and without the address of the queue. */
 export function configurationHash(content: unknown): string {
   const { queue: _queue, ...rest } = isMapping(content) ? content : { content }
   return createHash('sha256').update(JSON.stringify(rest, inOrder)).digest('hex')

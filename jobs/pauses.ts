@@ -100,10 +100,7 @@ type Watching = {
   now: () => number
 }
 
-/**
- * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
- * once.
- */
+/** Looks for changes of the pauses. When one has ended, the jobs that waited for its end start at once. */
 export function watchPauses({ values, sync, lookMs, now }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined

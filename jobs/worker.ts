@@ -249,10 +249,7 @@ function startParts(
   })
   return {
     ...{ others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
-    /**
-     * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
-     * answer. Returns whether everything was closed in order.
-     */
+    /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
       for (const part of [pauses, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.

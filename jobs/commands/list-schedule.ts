@@ -25,10 +25,7 @@ export type ScheduleLine = {
 /** A future run. `local` is its time in the time zone of the schedule. */
 type Moment = { atMs: number; local: string; clocksChange: boolean }
 
-/**
- * The next `count` runs of every organization of the configuration, those of a paused one after its pause. Reads past runs from the
- * mirror, and pauses from a queue on a server.
- */
+/** The next `count` runs of every organization, those of a paused one after its pause. */
 export async function listSchedule(
   config: Config,
   { nowMs, count }: { nowMs: number; count: number },

@@ -38,11 +38,7 @@ export type RequestOptions = {
   clock: () => number
 }
 
-/**
- * Requests a run of each of these organizations, and does `then` with what came of it while the queue is open. A job that waits for its moment
- * of the schedule starts at once. With `now`, so does a job that waits for its next attempt, unless its service named a time. A partial run is
- * not added to a full one: the state is then `full-run`.
- */
+/** Requests a run of each of these organizations, and does `then` with what came of it while the queue is open. */
 export async function requestRuns<Result>(
   config: QueueConfig,
   organizations: readonly string[],

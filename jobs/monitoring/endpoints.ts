@@ -55,10 +55,7 @@ export async function serveHttp(shown: Watched, { names, ...address }: Address):
   return listen(app, { ...address, limits: LIMITS })
 }
 
-/**
- * Monitors and a few browsers need fewer connections, and no more than a moment for a request. Without limits, a stranger who opens a
- * thousand connections takes the files that runs need. To count the customers of a large mirror takes up to a minute.
- */
+/** A stranger who opens a thousand connections would take the files that runs need. To count a large mirror takes up to a minute. */
 const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
 
 const BOARD_PATH = '/queues'
@@ -189,10 +186,7 @@ export function watched(
   }
 }
 
-/**
- * What is wrong with the configuration of a worker, in sentences for monitors and for the page. Commands use the mirror and the queue of
- * the file at once, and the worker only after a restart.
- */
+/** What is wrong with the configuration of a worker, in sentences. Commands use the mirror and the queue of the file at once. */
 export function configurationProblems(
   { current, brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'current' | 'brokenSinceMs' | 'awaitingRestart'>,
   differing: string | undefined,

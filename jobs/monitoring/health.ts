@@ -9,10 +9,7 @@ import { within } from '../queue/deadline.ts'
 import { reasonOf } from '../queue/queue-faults.ts'
 import { lateSinceMs, type Scheduled } from '../schedule/due-runs.ts'
 
-/**
- * Whether the worker does its work; the removals and the changed fields that wait for a decision, and the paused organizations, which do
- * not affect readiness. Without `held` it is unknown whether there are any.
- */
+/** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. */
 export type WorkerReadiness = Readiness & { held?: HeldBack[]; shapeChanged?: string[]; paused?: PausedNow[] }
 
 /** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */

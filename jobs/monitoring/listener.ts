@@ -42,10 +42,7 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
   }
 }
 
-/**
- * Logs what slows runs down. While the server of the mirror is away, each run asks it again every few seconds: of these waits one is
- * logged in a minute, with the number of those left out.
- */
+/** Logs what slows runs down. Waits for a mirror whose server is away are logged once a minute: each run asks it every few seconds. */
 export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => number): NonNullable<Listener['onEvent']> {
   const away = onceAMinute((facts) => log.info(facts, 'run slowed down'), monotonicMs)
   return (organization, event) => {
@@ -54,10 +51,7 @@ export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => num
   }
 }
 
-/**
- * Logs the outcome of a run in one line, with the number of its organization's removals that wait for a decision and the run that
- * held them back: a warning while there are any, or where old rows could not be deleted. Without `held`, the look-up in the mirror failed.
- */
+/** Logs the outcome of a run, with its organization's removals that wait for a decision: a warning while there are any. */
 export function logRun(
   log: Logger,
   { organization, outcome: { report, error }, verdict, isLast }: RunOfJob,

@@ -78,10 +78,7 @@ export function createMetrics({ mirror, queues, organizations, moment }: Measure
   }
 }
 
-/**
- * The counters of a worker. Few of them are told apart by organization, since a scrape of a thousand is to stay below a megabyte: the mirror
- * has the numbers of every run.
- */
+/** The counters of a worker. Few are told apart by organization: a scrape of a thousand is to stay below a megabyte. */
 function countersIn(registry: Registry) {
   const counter = (name: string, help: string, labelNames: string[]) =>
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers: [registry] })
@@ -180,10 +177,7 @@ export function overviewFacts(
   return { organizations: facts, nowMs, monotonicMs }
 }
 
-/**
- * What the mirror says of each organization, for machines without a worker, in the text format of Prometheus and under the names that
- * a worker uses.
- */
+/** What the mirror says of each organization, for Prometheus on machines without a worker, under the names that a worker uses. */
 export async function statusMetrics(
   mirror: Parameters<typeof readStandings>[0],
   { config, ...moment }: Moment & { config: Config },
@@ -218,10 +212,7 @@ function gauge(
   })
 }
 
-/**
- * The gauges that a worker and `status --format prometheus` have in common: which version runs, made from which commit where that is known,
- * on which Node; and the organizations.
- */
+/** The gauges that a worker and `status --format prometheus` have in common. */
 function measureStandings(registry: Registry, look: () => readonly Standing[]): void {
   const build = { version: version(), commit: commit() ?? '', node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'

@@ -43,10 +43,7 @@ export type Night = Pick<Rota, 'cron' | 'timezone'> & {
   lastMs: number
 }
 
-/**
- * The night of a due time. It ends at the latest two hours after the last organization is due, or after a worker first saw that night, and
- * when the next night begins.
- */
+/** It ends two hours after the last organization is due, or a worker first saw it, or when the next night begins. */
 export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number): Night {
   const due = organizations.map(({ id, schedule }) => ({ id, dueMs: dueMs + startDelayMs(id, schedule) }))
   const spreadMs = Math.max(0, ...due.map((each) => each.dueMs - dueMs))

@@ -144,10 +144,7 @@ const NOWHERE: Sent = { isTaken: false, answer: 'no longer configured' }
 /** A message, to be sent as it is. */
 type Message = { id: string; body: string }
 
-/**
- * The headers of a webhook as https://www.standardwebhooks.com has them; without a secret it is not signed. The id stays the same when a
- * message is sent again, the time does not.
- */
+/** The headers of https://www.standardwebhooks.com. The id stays the same when a message is sent again, the time does not. */
 export function webhookHeaders(
   { id, body }: Message,
   { unixSeconds, secret }: { unixSeconds: number; secret: string | undefined },
@@ -165,10 +162,7 @@ type Sent = { isTaken: boolean; answer: string }
 /** For one request, with its answer. */
 const TIMEOUT_MS = 15_000
 
-/**
- * Sends one request and reads nothing of the answer but its status. Follows no redirect: what is sent goes to the configured address and
- * nowhere else. Never throws.
- */
+/** Sends one request to the configured address and nowhere else, and reads nothing of the answer but its status. Never throws. */
 export async function send(
   url: URL,
   { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },

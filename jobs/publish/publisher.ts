@@ -47,10 +47,7 @@ export function startPublisher({ config, mirror, moment, log, timings, monotonic
       endedAtMs = monotonicMs()
       changedAtMs ??= endedAtMs
     },
-    /**
-     * To be called at the start and now and then: the copies may lack runs of other processes, or of a worker that was killed, one may have
-     * failed, and a bucket may hold what is to be removed.
-     */
+    /** To be called at the start and now and then: copies may lack runs of other processes, or may have failed. */
     compareSoon: () => void (changedAtMs ??= monotonicMs()),
     /** Ends a publish that is under way; the copies from before stay. */
     async stop(): Promise<void> {
@@ -93,10 +90,7 @@ export type PublishState = {
   publishedAtMs: number | undefined
 }
 
-/**
- * Whether a copy is to be made now: the last attempt is long enough ago, and either the runs of a night are over, which is when none was under
- * way for a while, or they go on for too long to wait for that.
- */
+/** Whether a copy is to be made now: when no run was under way for a while, or runs go on for too long to wait for that. */
 export function isDue(
   { isRunning: isUnderway, changedAtMs, endedAtMs, publishedAtMs }: Readonly<PublishState>,
   nowMs: number,

@@ -59,10 +59,7 @@ function isRedis(address: string): boolean {
   return address.startsWith('redis')
 }
 
-/**
- * Asks a queue on a server for one thing, and writes nothing; undefined where that takes longer than `limitMs`. Little of this program is
- * loaded. Rejects with the reason where it cannot be reached.
- */
+/** Asks a queue on a server for one thing, and writes nothing; undefined where that takes longer than `limitMs`. */
 export async function askQueue<Result>(
   address: string,
   limitMs: number,
@@ -79,10 +76,7 @@ export async function askQueue<Result>(
 /** A queue that answered: its address without user and password, and the policy by which a Redis drops keys when it is full, if it does. */
 export type ProbedQueue = { place: string; dropsKeysBy: string | undefined }
 
-/**
- * Asks a queue on a server whether it answers, and whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds
- * where the server does not answer, or refuses.
- */
+/** Asks a queue on a server whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds. */
 export async function probeQueue(address: string): Promise<ProbedQueue> {
   const place = placeOf(new URL(address))
   try {

@@ -69,10 +69,7 @@ async function openDatabase(place: string): Promise<PGlite> {
   return database
 }
 
-/**
- * The files that PGlite begins with may be read and written by every user. Once they are private, PostgreSQL makes others so. The mode of
- * the folder is set last: it shows that all files in it are.
- */
+/** PGlite begins with files that every user may read. The mode of the folder is set last: it shows that all in it are private. */
 async function makePrivate(place: string): Promise<void> {
   if (((await stat(place)).mode & 0o077) === 0) return
   for (const found of await readdir(place, { recursive: true, withFileTypes: true }))

@@ -1,9 +1,6 @@
 import type { JobsOptions } from 'bullmq'
 
-/**
- * The kinds of runs, each with a queue and a worker of its own, so that the jobs of one never take the place of the other's. The mirror
- * records runs; the queue keeps recent jobs only for inspection.
- */
+/** The kinds of runs, each with a queue and a worker of its own: the jobs of one never take the place of the other's. */
 export const RUN_KINDS = ['sync', 'quick'] as const
 export type RunKind = (typeof RUN_KINDS)[number]
 

@@ -29,10 +29,7 @@ export type Store = {
 
 /** A queue on a server. */
 export type ServerStore = Store & {
-  /**
-   * Asks whether a worker could use the server, and creates nothing. Rejects with the reason where it could not. `dropsKeysBy` is the
-   * maxmemory-policy of a Redis, where that makes it drop keys when it is full.
-   */
+  /** Rejects where a worker could not use the server. `dropsKeysBy`: the policy by which a Redis drops keys when it is full. */
   ask: () => Promise<{ dropsKeysBy: string | undefined }>
 }
 
@@ -46,10 +43,7 @@ export type Opening = {
   prefix: string
 }
 
-/**
- * Small texts that all workers of a queue share, by name, kept in its database until they are deleted or the database loses them.
- * They hold no personal data and no secrets. Every verb rejects, or never settles, while the queue cannot be reached.
- */
+/** Small texts that all workers of a queue share, by name. Every verb rejects, or never settles, while the queue cannot be reached. */
 export type SharedValues = {
   /** Undefined where there is none of this name. */
   read(name: string): Promise<string | undefined>
@@ -57,10 +51,7 @@ export type SharedValues = {
   list(beginning: string): Promise<Map<string, string>>
   write(name: string, value: string): Promise<void>
   delete(name: string): Promise<void>
-  /**
-   * Writes `value` only where the value is still `before` (undefined: where there is none), and returns whether it did. One of several
-   * writers with the same `before` succeeds.
-   */
+  /** Writes `value` only where the value is still `before` (undefined: where there is none), and returns whether it did. */
   replace(name: string, before: string | undefined, value: string): Promise<boolean>
   /** The clock of that database, in Unix milliseconds: one for all workers. */
   nowMs(): Promise<number>

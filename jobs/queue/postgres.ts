@@ -58,10 +58,7 @@ type Queryable = {
   query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
-/**
- * The queues on these connections. Workers look at the clock every five seconds for the next delayed job, and not once an hour: no timer fires
- * while the machine sleeps, and the clock may be set ahead.
- */
+/** Workers look at the clock every five seconds for the next delayed job: no timer fires while the machine sleeps. */
 export async function factoryIn(connection: PostgresConnectionOptions): Promise<Factory> {
   const { createPostgresBackend } = await import('bullmq')
   return (name, options, roles) => {
@@ -184,10 +181,7 @@ async function processOf(client: ClientBase): Promise<number> {
   return rows[0]?.process ?? 0
 }
 
-/**
- * Throws where a worker could not use the database: it takes no writes (a standby, or default_transaction_read_only), cannot hold every text, or
- * gives this user no right to the schema of the queue.
- */
+/** Throws where the database takes no writes, cannot hold every text, or gives this user no right to the schema of the queue. */
 async function requireUsable(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ is_read_only: boolean; encoding: string; may_use: boolean }>(USE)
   const [found] = rows

@@ -6,10 +6,7 @@ import { backoffMs } from '../../src/time/durations.ts'
 import { oneAtATime, within } from './deadline.ts'
 import type { Timings } from '../timings.ts'
 
-/**
- * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program
- * are returned unchanged. The cause is dropped, because drivers keep commands and passwords in it.
- */
+/** An error of the queue as QueueUnavailable, without its cause, which may hold a password. Our own errors and defects stay. */
 export function queueUnavailable(error: unknown, place: string): unknown {
   if (isOurs(error) || DEFECTS.some((kind) => error instanceof kind)) return error
   const what = reasonOf(error)

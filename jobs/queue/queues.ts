@@ -9,10 +9,7 @@ import type { Timings } from '../timings.ts'
 import { KINDS, ofEachKind, type QueueName, type RunKind } from './kinds.ts'
 import { nameInDatabase, type Backend } from './port.ts'
 
-/**
- * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
- * that asked for it. The worker that runs it looks up everything else.
- */
+/** The payload of a job: the organization, the due time that it is for (Unix milliseconds), and the version that asked for it. */
 export const payload = z.strictObject({
   organization: z.string(),
   dueMs: z.number().optional(),
@@ -55,10 +52,7 @@ export function openQueues(backend: Backend) {
   }
 }
 
-/**
- * Puts back what a process had when it was killed. Only for a queue that one process has at a time, before its workers take jobs: what others
- * have is found by BullMQ, once their locks have run out.
- */
+/** Puts back what a process had when it was killed, in a queue that one process has at a time. Others wait for its locks to end. */
 export async function putBackLeft({ all }: Queues): Promise<void> {
   for (const queue of all) for (const job of await queue.getActive()) await job.moveToWait(ANY_LOCK)
 }
@@ -79,10 +73,7 @@ export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId
   return id === null ? undefined : queue.getJob(id)
 }
 
-/**
- * Adds a job, or finds the one that the organization has in this queue. The job of a due time has its name, also after it has ended:
- * several workers ask for it, and it is made once.
- */
+/** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
 async function request(
   queue: Queues['sync'],
   data: Payload,
@@ -153,10 +144,7 @@ export async function jobStateOf(
   return id === null ? undefined : ((await queue.getJobState(id)) ?? undefined)
 }
 
-/**
- * A worker of one of our queues. It finds the queue by its backend, takes no job until `run` is called, writes the name of its process into
- * its jobs, and cancels those that it lost.
- */
+/** A worker of one of our queues. It takes no job until `run` is called, and cancels those that it lost. */
 export function createQueueWorker<Data, Name extends string = string>(
   backend: Backend,
   queue: QueueName,

@@ -57,10 +57,7 @@ const ANSWER_MS = 1000
 const UNREAD_MS = 100
 /** A request is not sent on news of pauses that is older, nor on a turn that came so long ago. */
 const STALE_MS = 250
-/**
- * Without a number of requests, the last ones that the service still allows several workers start so far apart: the first that is
- * refused pauses the others before they are refused too.
- */
+/** Without a number of requests, the last ones that the service allows start so far apart: the first refusal pauses the others. */
 const SCARCE = { share: 2, spacingMs: 250 }
 
 /**

@@ -3,10 +3,7 @@ import { Cancelled } from '../../src/errors/errors.ts'
 import { repeatedly, within } from '../queue/deadline.ts'
 import { listParsed, parseValue, type SharedValues } from '../queue/port.ts'
 
-/**
- * A person cancelled an organization: these jobs end with their runs, and no run is made up for a due time until then, in Unix milliseconds.
- * Jobs have names of their own, so a cancel never ends a later run.
- */
+/** A person cancelled these jobs of an organization, and no run is made up for a due time until then, in Unix milliseconds. */
 export type Cancellation = z.output<typeof cancellation>
 
 const cancellation = z.object({
@@ -37,10 +34,7 @@ export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, o
 /** How long a run waits for a queue that does not answer. */
 const FIRST_LOOK_MS = 500
 
-/**
- * Does the work of a job. The signal is aborted with Cancelled when a person cancels that job. While the queue does not answer, the work
- * continues, and the next look follows.
- */
+/** Does the work of a job. The signal is aborted with Cancelled when a person cancels that job. */
 export async function cancellable<Result>(
   { id = '', data: { organization } }: { id?: string | undefined; data: { organization: string } },
   { values, lookMs }: { values: Pick<SharedValues, 'read'>; lookMs: number },

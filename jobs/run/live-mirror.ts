@@ -12,10 +12,7 @@ type Opening = {
   onReplaced?: ((found: Standing) => void) | undefined
 }
 
-/**
- * The mirror at `file` for a long-running process: if the file was replaced, the new one is opened, and if it was deleted, the next
- * run creates a new one. Runs that began in the old file end as `replaced`.
- */
+/** The mirror for a long-running process, opened again where it was replaced. Runs that began in the old file end as `replaced`. */
 export async function openLiveMirror(file: string, { signal, onReplaced = () => {} }: Opening = {}): Promise<Mirror> {
   const first = await openMirror(file, { signal, waitsOnceStopped: true })
   // None is open while it is opened again.
@@ -94,10 +91,7 @@ const IN_TIME: Limits = { lookMs: 3000, countMs: 60_000 }
 /** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
 const MOST_LATE = 2
 
-/**
- * The mirror as the endpoints look at it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
- * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
- */
+/** The mirror for the endpoints, which answer even while its server is frozen: a look-up without an answer is refused as `gone`. */
 export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN_TIME): Mirror {
   let late = 0
   const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })

@@ -62,10 +62,7 @@ export type Processing = {
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/**
- * A job is given up when workers without its organization took it so often in a row. Where one worker of two has it, that happens
- * to one job of a million; where none has it, after five minutes.
- */
+/** A job is given up when workers without its organization took it so often in a row: within five minutes. */
 const MOST_UNKNOWN = 20
 
 /** A wait whose end is not known is looked at again after this time. When its pause ends, the job is started at once. */
@@ -121,10 +118,7 @@ const MOST_WAITS = 20
 /** The signals of one job: when its lock is lost, and when a person cancels it. */
 type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
-/**
- * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. A partial run is left out where a full
- * run puts the job off, and never retried: the next one finds the same.
- */
+/** Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. */
 export async function runForJob(
   kind: RunKind,
   job: RunJob,

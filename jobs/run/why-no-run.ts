@@ -53,11 +53,7 @@ export type JobAtStart = {
   nowMs: number
 }
 
-/**
- * Why the full run of a job is not needed; undefined if it is. Several workers that start together, or one that puts the job of a due time
- * into the queue and one that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between
- * the look and the request.
- */
+/** Why the full run of a job is not needed: several workers ask for the same run, and it may have ended between look and request. */
 export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
   const { trigger, lastRun, starts, askedAtMs, dueMs, nowMs } = job
   // The worker of an earlier start ended after its run and before its job.

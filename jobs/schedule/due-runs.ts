@@ -70,10 +70,7 @@ export type LookingForMissed = {
   askedAtMs: number
 }
 
-/**
- * Requests missed runs: one for each organization, however many nights were missed. Returns those that were requested: an organization
- * that has a job already is not among them. A partial run is not made up for: the next one finds what it would have found.
- */
+/** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */
 export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
   const { queues, mirror, values, organizations, occasion, nowMs, askedAtMs } = looking
   const wanted = organizations.flatMap(({ id, schedule }) =>
@@ -98,10 +95,7 @@ export function isDue({ organization, schedule }: Wanted, lastRun: Known | undef
   return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
 
-/**
- * Whether the list was read to its end at that moment or later. A date far in the future comes from a wrong clock, and is ignored:
- * otherwise the organization would not be mirrored until then.
- */
+/** Whether the list was read to its end at that moment or later. A date far ahead comes from a wrong clock, and is ignored. */
 export function wasReadSince(sinceMs: number, lastRun: Known | undefined, nowMs: number): boolean {
   const { readAsOfMs } = lastRun ?? {}
   return readAsOfMs !== undefined && readAsOfMs >= sinceMs && !isFarAhead(readAsOfMs, nowMs)
@@ -136,10 +130,7 @@ export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
 /** When an organization was read last, and when its first run began. */
 type Known = Partial<Pick<LastRun, 'readAsOfMs' | 'firstRunAtMs'>>
 
-/**
- * Since when an organization is late: it was due then, the time it may take has passed, and it was not read since. Undefined where it is
- * not late, or has no schedule. A new organization is due from the moment it is first seen, whatever its schedule says of the time before.
- */
+/** Since when an organization is late: the time it may take has passed since it was due, or first seen. Undefined where it is not. */
 export function lateSinceMs(organization: Scheduled, known: Known | undefined, nowMs: number): number | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined

@@ -12,10 +12,7 @@ type CronLine = { cron: string; timezone: string }
 /** A future run. `clocksChange` if the local day of that run is an hour longer or shorter than others. */
 export type ComingRun = { atMs: number; clocksChange: boolean }
 
-/**
- * The delay of an organization's start after the moment of its cron line: always the same, from 0 to its spread, and shorter than the
- * time from one moment to the next. A run that still waits for its start would take the place of the next one.
- */
+/** How much later than its cron line an organization starts: always the same, and shorter than the time to the next moment. */
 export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Schedule, 'cron' | 'spreadMs'>): number {
   if (spreadMs === 0) return 0
   const share = createHash('sha256').update(organization).digest().readUInt32BE() / 2 ** 32
