@@ -1,12 +1,6 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { folderBeside } from '../src/address/mirror-address.ts'
-import { processEnvironment } from '../src/config/environment.ts'
-import { ConfigError, describeError, UsageError } from '../src/errors/errors.ts'
-import { createLog, type Logger } from '../src/machine/log.ts'
-import { monotonicMs } from '../src/machine/timers.ts'
-import { openAwaited } from '../src/sync/await-mirror.ts'
-import { compareConfigurations, openLiveConfig, type LiveConfig, type OtherWorkers } from './configuration.ts'
+import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorkers } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
 import { MirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
@@ -14,17 +8,22 @@ import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
 import { watchPauses } from './pauses.ts'
 import { startPublisher } from './publish/publisher.ts'
-import { openBackend } from './queue/backend.ts'
+import { claimQueue, openBackend } from './queue/backend.ts'
+import { succeeds, within } from './queue/deadline.ts'
 import { KINDS, ofEachKind } from './queue/kinds.ts'
-import { succeedsWithin, within } from './queue/deadline.ts'
-import { claimQueue } from './queue/mirror-of-queue.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
 import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
-import { startRunWorker, type Processing } from './run/run-job.ts'
-import { requestMissedRuns, watchDueTimes, type Occasion } from './schedule/due-runs.ts'
+import { type Processing, startRunWorker } from './run/run-job.ts'
+import { type Occasion, requestMissedRuns, watchDueTimes } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
+import { folderBeside } from '../src/address/mirror-address.ts'
+import { processEnvironment } from '../src/config/environment.ts'
+import { ConfigError, describeError, UsageError } from '../src/errors/errors.ts'
+import { createLog, type Logger } from '../src/machine/log.ts'
+import { monotonicMs } from '../src/machine/timers.ts'
+import { openAwaited } from '../src/sync/await-mirror.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
@@ -257,10 +256,7 @@ function startParts(
       stopping.abort()
       const published = publisher.stop()
       // While the queue is gone, a worker would wait for it for ever.
-      const inOrder = await succeedsWithin(
-        closing.then(() => queues.close()),
-        timings.closeMs,
-      )
+      const inOrder = await within(succeeds(closing.then(() => queues.close())), timings.closeMs, false)
       await within(backend.close(), CLOSE_MS.backend, undefined).catch(() => {})
       await Promise.all([published, mirror.close()])
       return inOrder

@@ -1,11 +1,10 @@
 import type { Job } from 'bullmq'
+import { type Changed, pause, readPauses, resume } from '../pauses.ts'
+import { type QueueConfig, releaseQueue, withQueues } from '../queue/backend.ts'
+import { type Kind, KINDS, RUN_KINDS, type RunKind } from '../queue/kinds.ts'
+import { type Counts, payload, type Payload, waitOf } from '../queue/queues.ts'
 import { ALL, type Pauses } from '../../src/model/pause.ts'
 import type { Wait } from '../../src/status/standing.ts'
-import { type Changed, pause, readPauses, resume } from '../pauses.ts'
-import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { KINDS, RUN_KINDS, type Kind, type RunKind } from '../queue/kinds.ts'
-import { type Counts, type Payload, payload, waitOf } from '../queue/queues.ts'
-import { type QueueConfig, withQueues } from '../queue/backend.ts'
 
 /** A job in the queue. Times in Unix milliseconds. */
 type ListedJob = {

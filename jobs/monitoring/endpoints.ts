@@ -20,7 +20,7 @@ import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Examined, type MirrorFailures, type WorkerReadiness, examine } from './health.ts'
 import { type Metrics, type Moment, overviewFacts, processText } from './metrics.ts'
-import { oneAtATime, succeedsWithin } from '../queue/deadline.ts'
+import { oneAtATime, succeeds, within } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 
@@ -174,12 +174,9 @@ export function watched(
   return {
     examine: examineNow,
     metrics: async () => {
-      const ready = examineNow().then(
-        (found) => found.ready,
-        () => false,
-      )
-      const queueUp = succeedsWithin(write(), ASK_MS)
-      return (await metrics.text({ ready: await ready, queueUp: await queueUp })) + (await processText())
+      const examined = examineNow().catch(() => ({ ready: false }))
+      const queueUp = within(succeeds(write()), ASK_MS, false)
+      return (await metrics.text({ ready: (await examined).ready, queueUp: await queueUp })) + (await processText())
     },
     pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems(organizations())]),
     board: token === undefined ? undefined : createBoard(queues, token),

@@ -1,14 +1,27 @@
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Telemetry } from 'bullmq'
-import { folderBeside, isSharedQueue } from '../../src/address/mirror-address.ts'
+import { z } from 'zod'
+import { within } from './deadline.ts'
+import {
+  type Backend,
+  DEFAULT_PREFIX,
+  type Opening,
+  parseAddress,
+  parseValue,
+  placeOf,
+  type ServerStore,
+  type SharedValues,
+} from './port.ts'
+import { queueUnavailable } from './queue-faults.ts'
+import type { Queues } from './queues.ts'
+import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/address/mirror-address.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'
 import { version } from '../../src/machine/version.ts'
-import { within } from './deadline.ts'
-import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Opening, type ServerStore } from './port.ts'
-import { queueUnavailable } from './queue-faults.ts'
-import type { Queues } from './queues.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { openMirrorIfThere } from '../../src/store/mirror.ts'
 
 const CONNECT_MS = 2_500
 /** Longer than a worker waits for a job in one command. */
@@ -141,4 +154,58 @@ async function findTelemetry(): Promise<Telemetry | undefined> {
   const { BullMQOtel } = await import('bullmq-otel')
   const name = { tracerName: 'customer-mirror', meterName: 'customer-mirror' }
   return new BullMQOtel({ ...name, version: version(), enableMetrics: true })
+}
+
+/**
+ * A queue belongs to one mirror: two of them on one queue would each get some of the nights. A worker that starts writes its mirror into the
+ * queue, and is refused where the queue has another one. A mirror that was moved or restored keeps its identity, and one that was made anew
+ * at the same place takes the queue over.
+ */
+const NAME = 'mirror'
+const known = z.object({ id: z.string(), place: z.string() })
+
+/** Puts the mirror of a worker that starts into the queue. Throws QueueUnavailable where the queue has another one. */
+export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
+  for (;;) {
+    const found = await values.read(NAME)
+    const text = JSON.stringify(await knownAs(mirror, found, (stored, own) => stored.place !== own.place))
+    if (found === text || (await values.replace(NAME, found, text))) return
+  }
+}
+
+/** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
+export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
+  const found = await values.read(NAME)
+  // One that cannot be read is reported by what needs it.
+  const mirror = found === undefined ? undefined : await openMirrorIfThere(address).catch(() => undefined)
+  if (mirror === undefined) return
+  try {
+    await knownAs(mirror, found)
+  } finally {
+    await mirror.close()
+  }
+}
+
+/** Lets the next worker that starts bring its mirror. */
+export async function releaseQueue(values: Pick<SharedValues, 'delete'>): Promise<void> {
+  await values.delete(NAME)
+}
+
+type Known = z.output<typeof known>
+
+/** How a mirror stands in the queue. Throws where another one is found there that `isRefused`. */
+async function knownAs(
+  { file, identity }: Pick<Mirror, 'file' | 'identity'>,
+  found: string | undefined,
+  isRefused: (stored: Known, own: Known) => boolean = () => true,
+): Promise<Known> {
+  const shown = shownMirror(file)
+  const own = { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
+  const stored = found === undefined ? undefined : parseValue(known, found)
+  if (stored === undefined || stored.id === own.id || !isRefused(stored, own)) return own
+  throw new QueueUnavailable(
+    `This queue has the mirror ${stored.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
+      "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
+      "queue --release' once, then start again.",
+  )
 }

@@ -21,13 +21,12 @@ export async function within<Result, Late>(
   }
 }
 
-/** Whether `work` succeeds within `ms`. */
-export async function succeedsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  const succeeded = work.then(
+/** Whether `work` succeeds. */
+export function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
     () => true,
     () => false,
   )
-  return within(succeeded, ms, false)
 }
 
 /** Starts the work, or waits for that which is under way. */

@@ -1,5 +1,22 @@
 import { once } from 'node:events'
-import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
+import { cancellable } from '../cancel.ts'
+import type { PauseWatch } from '../pauses.ts'
+import { within } from '../queue/deadline.ts'
+import { KINDS, type RunKind } from '../queue/kinds.ts'
+import type { Backend, SharedValues } from '../queue/port.ts'
+import {
+  type Counts,
+  createQueueWorker,
+  type JobProgress,
+  payload,
+  type Payload,
+  progressOf,
+  type Queues,
+} from '../queue/queues.ts'
+import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
+import { isNewer, whyNoFullRun, type WhyNone, whyNoPartialRun, whyPaused } from './why-no-run.ts'
+import type { Timings } from '../timings.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -7,18 +24,8 @@ import { emptyReport, type Report, type Trigger } from '../../src/model/report.t
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/sync/run-organization.ts'
+import { type OpenSharedTurns, type RateLimits, runOrganization } from '../../src/sync/run-organization.ts'
 import { backoffMs } from '../../src/time/durations.ts'
-import type { PauseWatch } from '../pauses.ts'
-import { within } from '../queue/deadline.ts'
-import type { Backend, SharedValues } from '../queue/port.ts'
-import { createQueueWorker, payload, progressOf, type Counts, type Payload } from '../queue/queues.ts'
-import { KINDS, type RunKind } from '../queue/kinds.ts'
-import type { JobProgress, Queues } from '../queue/queues.ts'
-import type { Timings } from '../timings.ts'
-import { cancellable } from './cancellations.ts'
-import { isWaiting, verdictOf, waitAfter, type JobVerdict } from './verdict.ts'
-import { isNewer, whyNoFullRun, whyNoPartialRun, whyPaused, type WhyNone } from './why-no-run.ts'
 
 export type RunJob = Job<Payload, Counts, Trigger>
 

@@ -1,15 +1,15 @@
+import { listCancellations } from '../cancel.ts'
+import { oneAtATime } from '../queue/deadline.ts'
+import { KINDS } from '../queue/kinds.ts'
+import type { SharedValues } from '../queue/port.ts'
+import type { Queues } from '../queue/queues.ts'
+import { betweenNights, localTime, nextDueMs, previousDueMs, type Schedule, schedulesOf } from './due-times.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
-import type { Due } from '../../src/status/standing.ts'
 import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import type { Due } from '../../src/status/standing.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
-import { oneAtATime } from '../queue/deadline.ts'
-import type { SharedValues } from '../queue/port.ts'
-import { KINDS } from '../queue/kinds.ts'
-import { type Queues } from '../queue/queues.ts'
-import { listCancellations } from '../run/cancellations.ts'
-import { betweenNights, type Schedule, localTime, nextDueMs, previousDueMs, schedulesOf } from './due-times.ts'
 
 type Watching = {
   config: { readonly current: Config }

@@ -178,7 +178,7 @@ export function cancelCommand(io: Io) {
       const chosen = await chooseCancelled(config, ids, before)
       const isAlone = !isSharedQueue(config.queue) && chosen.some((id) => before.has(id))
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
-      const { cancelRuns } = await import('../../jobs/commands/cancel-runs.ts')
+      const { cancelRuns } = await import('../../jobs/cancel.ts')
       const cancelled = isAlone
         ? chosen.map((organization) => ({ organization, end: 'nothing' as const }))
         : await cancelRuns(config, chosen, waiting)
@@ -220,7 +220,7 @@ function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): strin
   )
 }
 
-const ENDS: Readonly<Record<import('../../jobs/commands/cancel-runs.ts').CancelEnd, string>> = {
+const ENDS: Readonly<Record<import('../../jobs/cancel.ts').CancelEnd, string>> = {
   ended:
     'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',

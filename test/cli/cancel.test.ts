@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listCancellations, writeCancellation } from '../../jobs/run/cancellations.ts'
+import { listCancellations, writeCancellation } from '../../jobs/cancel.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { cancel } from '../support/commands.ts'
@@ -139,7 +139,7 @@ if (!isEmbedded) {
 
     test('a cancel that was not deleted ends no later run', async () => {
       const { place, backend } = await aPlace()
-      const longAgo = { jobs: ['acme.made-up'], askedAtMs: 0, untilMs: 0 }
+      const longAgo = { jobs: ['acme.made-up'], untilMs: 0 }
       await writeCancellation(backend.values, 'acme', longAgo)
       const worker = startWorker(place)
       await worker.ran('acme')

@@ -42,7 +42,7 @@ const LAST_RUN: LastRun = {
   ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' },
   ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, partialErrorCode: undefined },
 }
-const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: DUE_MS, untilMs: DUE_MS })]])
+const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], untilMs: DUE_MS })]])
 
 test.each<
   [string, InNight['ended'], { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }]

@@ -1,8 +1,62 @@
-import { sleep } from '../../src/machine/timers.ts'
-import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
-import { RUN_KINDS } from '../queue/kinds.ts'
-import { findJob, type Queues } from '../queue/queues.ts'
-import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
+import { z } from 'zod'
+import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
+import { repeatedly, succeeds, within } from './queue/deadline.ts'
+import { RUN_KINDS } from './queue/kinds.ts'
+import { listParsed, parseValue, type SharedValues } from './queue/port.ts'
+import { findJob, type Queues } from './queue/queues.ts'
+import { Cancelled } from '../src/errors/errors.ts'
+import { sleep } from '../src/machine/timers.ts'
+
+/** A person cancelled these jobs of an organization, and no run is made up for a due time until then, in Unix milliseconds. */
+export type Cancellation = z.output<typeof cancellation>
+
+const cancellation = z.object({ jobs: z.array(z.string()).readonly(), untilMs: z.number() })
+
+const PREFIX = 'cancel:'
+
+/** All that are kept, by organization. */
+export async function listCancellations(values: Pick<SharedValues, 'list'>): Promise<Map<string, Cancellation>> {
+  return listParsed(values, PREFIX, cancellation)
+}
+
+export async function writeCancellation(
+  values: Pick<SharedValues, 'write'>,
+  organization: string,
+  asked: Cancellation,
+): Promise<void> {
+  await values.write(PREFIX + organization, JSON.stringify(asked))
+}
+
+export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, organization: string): Promise<void> {
+  await values.delete(PREFIX + organization)
+}
+
+/** How long a run waits for a queue that does not answer. */
+const FIRST_LOOK_MS = 500
+
+/** Does the work of a job. The signal is aborted with Cancelled when a person cancels that job. */
+export async function cancellable<Result>(
+  { id = '', data: { organization } }: { id?: string | undefined; data: { organization: string } },
+  { values, lookMs }: { values: Pick<SharedValues, 'read'>; lookMs: number },
+  work: (cancelled: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const cancelled = new AbortController()
+  const looking = repeatedly(lookMs, async () => {
+    const text = await values.read(PREFIX + organization)
+    const asked = text === undefined ? undefined : parseValue(cancellation, text)
+    if (asked?.jobs.includes(id) === true) cancelled.abort(new Cancelled(`${organization}: ${CANCELLED}`))
+  })
+  try {
+    // The job may come from a worker that ended before it saw the cancel: then no request is sent.
+    await within(looking.now(), FIRST_LOOK_MS, undefined)
+    return await work(cancelled.signal)
+  } finally {
+    looking.stop()
+  }
+}
+
+const CANCELLED =
+  "cancelled with 'customer-mirror cancel'. What was read so far is saved, and the next run goes on from there."
 
 /**
  * What came of a cancel. `ended`: the run ended after its current pages. `removed`: its job was taken out of the queue before it was
@@ -41,11 +95,9 @@ async function cancel(
 ): Promise<CancelEnd> {
   const found = (await Promise.all(RUN_KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
   if (found.length === 0) return 'nothing'
-  const askedAtMs = waiting.now()
-  const jobs = found.map(({ id }) => id)
   // The clock of the worker that added the job may be ahead.
-  const untilMs = Math.max(askedAtMs, ...found.map(({ job }) => job.timestamp))
-  await writeCancellation(values, organization, { jobs, askedAtMs, untilMs })
+  const untilMs = Math.max(waiting.now(), ...found.map(({ job }) => job.timestamp))
+  await writeCancellation(values, organization, { jobs: found.map(({ id }) => id), untilMs })
   const ends = await Promise.all(found.map((each) => endOf(each, waiting)))
   if (ends.every((end) => end === 'was-over')) await deleteCancellation(values, organization)
   return GRAVEST.find((end) => ends.includes(end)) ?? 'nothing'
@@ -67,7 +119,8 @@ async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal
   const sinceMs = monotonicMs()
   // The run before a wait says that it goes on by itself: a worker that starts the job ends it at once, and records that.
   const waits = job.attemptsStarted > 0 && (await job.getState()) === 'delayed'
-  const isLeftToWorker = waits && (await isDone(job.promote()))
+  // No job is promoted or removed that a worker took meanwhile.
+  const isLeftToWorker = waits && (await succeeds(job.promote()))
   for (;;) {
     const state = await job.getState()
     if (isOver(state)) {
@@ -75,18 +128,10 @@ async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal
       return isCancelled ? 'ended' : 'was-over'
     }
     const isLeft = isLeftToWorker && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
-    if (state !== 'active' && !isLeft && (await isDone(job.remove()))) return 'removed'
+    if (state !== 'active' && !isLeft && (await succeeds(job.remove()))) return 'removed'
     if (signal.aborted || monotonicMs() >= sinceMs + longestMs) return 'unanswered'
     await sleep(LOOK_MS, signal).catch(() => {})
   }
-}
-
-/** Whether the job could be promoted or removed: not if a worker took it meanwhile. */
-async function isDone(asked: Promise<unknown>): Promise<boolean> {
-  return asked.then(
-    () => true,
-    () => false,
-  )
 }
 
 function isOver(state: string): boolean {
