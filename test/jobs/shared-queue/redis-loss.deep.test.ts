@@ -4,8 +4,6 @@ import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { aPlaceOn, aRedis, aWorkerOn, message, startWorkerProcess } from '../../support/worker-log.ts'
 
-const PASSWORD = 'made-up-password-of-the-queue'
-
 describe('a Redis that', () => {
   test('forgets everything in the middle of a run leaves a mirror that is completed all the same', async () => {
     const gate = aGate({ fromPage: 3 })
@@ -35,19 +33,6 @@ describe('a Redis that', () => {
     const redis = await aRedis()
     await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
     await expectStops(startWorkerProcess(await aPlaceOn(redis)), 'worker starting')
-  })
-
-  test('gets its password, which nothing else shows', async () => {
-    const { redis, worker } = await aWorkerOn(await aRedis({ password: PASSWORD }))
-    await worker.ran('acme')
-    await redis.kill()
-    await worker.said(message('queue fails'))
-    await redis.start()
-    await worker.said(message('queue back'))
-    await worker.stop()
-
-    expect(worker.lines.length).toBeGreaterThan(4)
-    expect(worker.lines.join('\n')).not.toContain(PASSWORD)
   })
 })
 
