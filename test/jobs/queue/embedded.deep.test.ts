@@ -1,7 +1,6 @@
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openBackend } from '../../../jobs/queue/backend.ts'
 import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, prepareQueue } from '../../support/jobs-workplace.ts'
@@ -42,15 +41,4 @@ test('the worker that starts after one was killed goes on with its runs at once'
     { status: 'interrupted', resumed_from: null },
     { status: 'complete', resumed_from: 1 },
   ])
-})
-
-test('a damaged embedded queue is reported with its fix', async () => {
-  const place = temporaryFolder()
-  prepareQueue(join(place, 'queue'))
-  writeFileSync(join(place, 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
-
-  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
-    code: 'queue',
-    message: expect.stringMatching(/Check that its disk has room and works.*move that folder away/),
-  })
 })

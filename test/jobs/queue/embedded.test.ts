@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, dirname } from 'node:path'
 import { expect, test, afterEach, vi } from 'vitest'
 import { withBackend, type IQueueBackend } from 'bullmq'
@@ -10,38 +10,48 @@ import { temporaryFolder } from '../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../support/unprivileged.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
-test('the folder of an embedded queue that this user may not enter is not called a server with a wrong password', async () => {
-  const folder = temporaryFolder()
-  const queue = join(folder, 'closed', 'queue')
-  mkdirSync(queue, { recursive: true })
-  chmodSync(folder, 0o755)
-  chmodSync(join(folder, 'closed'), 0o000)
+const DAMAGED = /cannot be opened\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/
 
-  const opened = withoutPrivileges(() => openEmbedded(queue, 'customer-mirror'))
+test.each<[what: string, prepare: (queue: string) => void, said: RegExp]>([
+  [
+    'a folder that this user may not enter',
+    (queue) => {
+      mkdirSync(queue)
+      chmodSync(dirname(queue), 0o000)
+    },
+    /^The folder of the embedded queue, \S+queue, cannot be used \(EACCES\)\. Give it to this user/,
+  ],
+  ['a file', (queue) => writeFileSync(queue, ''), /cannot be used \(ENOTDIR\)\. Give it to this user/],
+  [
+    'a folder without a database',
+    (queue) => {
+      mkdirSync(queue)
+      writeFileSync(join(queue, 'postgres'), '')
+    },
+    DAMAGED,
+  ],
+  [
+    'a database that is damaged',
+    (queue) => {
+      prepareQueue(queue)
+      writeFileSync(join(queue, 'postgres', 'PG_VERSION'), 'nonsense')
+    },
+    DAMAGED,
+  ],
+])('an embedded queue in the place of which is %s is reported with its fix', async (_what, prepare, said) => {
+  const place = temporaryFolder()
+  chmodSync(place, 0o755)
+  const queue = join(place, 'inner', 'queue')
+  mkdirSync(dirname(queue))
+  prepare(queue)
+  const isClosed = (statSync(dirname(queue)).mode & 0o777) === 0
+  const open = () => openEmbedded(queue, 'customer-mirror')
 
-  await expect(opened).rejects.toThrow(
-    `The folder of the embedded queue, ${queue}, cannot be used (EACCES). Give it to this user`,
-  )
-  chmodSync(join(folder, 'closed'), 0o700)
-})
-
-test('a file in the place of the folder of an embedded queue is named', async () => {
-  const queue = join(temporaryFolder(), 'queue')
-  writeFileSync(queue, '')
-
-  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toThrow(
-    `The folder of the embedded queue, ${queue}, cannot be used (ENOTDIR). Give it to this user`,
-  )
-})
-
-test('an embedded queue that PostgreSQL cannot open may lack room, a sound disk or open files', async () => {
-  const queue = join(temporaryFolder(), 'queue')
-  mkdirSync(queue)
-  writeFileSync(join(queue, 'postgres'), '')
-
-  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toThrow(
-    /cannot be opened\. Check that its disk has room and works, and that a process may have enough files open \(ulimit -n\)/,
-  )
+  await expect(isClosed ? withoutPrivileges(open) : open()).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringMatching(said),
+  })
+  chmodSync(dirname(queue), 0o700)
 })
 
 test('an embedded queue opens again after its process was killed while PostgreSQL made its lock file', async () => {
