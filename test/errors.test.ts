@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Circumstances, verdictOf } from '../jobs/run/verdict.ts'
-import { EXIT_CODES, exitCodeOf } from '../src/cli/exit-code.ts'
+import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorCode, type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
 import * as errors from '../src/errors/errors.ts'
@@ -51,18 +51,10 @@ const CIRCUMSTANCES: Circumstances = {
   ...{ kind: 'sync', stopping: false, lockLost: false },
 }
 
-const ORIGINS = 'answer outage mirror other-version queue other-run stop cancel limit configuration ours'.split(' ')
-
 const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
 describe('the table of errors', () => {
-  test.each(ROWS)('says everything about $code', ({ facts }) => {
-    expect(['wait', 'retry', 'never']).toContain(facts.again)
-    expect(['wait', 'retry', 'never']).toContain(facts.askAgain)
-    expect(Object.keys(EXIT_CODES)).toContain(String(facts.exitCode))
-    expect(typeof facts.resumable).toBe('boolean')
-    expect(Object.keys(facts)).toContain('window')
-    expect(ORIGINS).toContain(facts.from)
+  test.each(ROWS)('has a title and a fix for $code', ({ facts }) => {
     expect(facts.title).toMatch(/^\S.*\S$/)
     expect(facts.fix).toMatch(/^[A-Z].*\.$/)
   })

@@ -276,29 +276,6 @@ test.skipIf(sqliteAlone.looseTypes).each([
   expect(textsIn(mirror.file, ['edited by hand'])).toEqual([])
 })
 
-test('a policy that changes again while it is applied leaves no value of either', async () => {
-  const mirror = await aMirror()
-  const list = customers(1, 2500)
-  await mirrorList(mirror, list, undefined, { pageSize: 100 })
-  const { stopping, signal } = stoppedWhileItRewrites(mirror)
-  const { report: stopped } = await mirrorList(stopping, list, POLICY, { signal, pageSize: 100 })
-  expect(stopped).toMatchObject({ status: 'interrupted', received: 0 })
-  expect(await unapplied(mirror)).toEqual([{ organization: 'acme', left: 'values' }])
-  const other = privacyPolicy({ drop: ['fax'], hash: ['phone'], key: OTHER_KEY })
-  const { report } = await mirrorList(mirror, list, other, { pageSize: 100 })
-
-  expect(report).toMatchObject({ status: 'complete', updated: 2500 })
-  expect(await unapplied(mirror)).toEqual([])
-  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE phone LIKE 'hmac:%'`)).toBe(2500)
-  expect(rowOf(mirror, 1)).toMatchObject({
-    phone: hmac('+1 555 0100 1', OTHER_KEY),
-    address: '1 Example Street, Exampleton',
-  })
-  expect(rowOf(mirror, 2500)).toMatchObject({ phone: hmac('+1 555 0100 2500', OTHER_KEY) })
-  expect(changesOf(mirror)).toEqual([])
-  expect(textsIn(mirror.file, ['+1 555 0100', hmac('+1 555 0100 1')])).toEqual([])
-})
-
 test.skipIf(sqliteAlone.wal)('a reader that keeps the file busy is waited for by the next run', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 50))
@@ -452,16 +429,6 @@ async function mirrorList(
   const nowMs = START_MS + night * 60 * MINUTE_MS
   const source = listedSource(list)
   return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', privacy, now: () => nowMs, ...overrides }))
-}
-
-/** The mirror, and a stop that is asked for while a run's first step rewrites what the policy hides. */
-function stoppedWhileItRewrites(mirror: Mirror): { stopping: Mirror; signal: AbortSignal } {
-  const stopped = new AbortController()
-  const applyPrivacy: Mirror['applyPrivacy'] = (run, nowMs) => {
-    stopped.abort()
-    return mirror.applyPrivacy(run, nowMs)
-  }
-  return { stopping: { ...mirror, applyPrivacy }, signal: stopped.signal }
 }
 
 /** Those of these texts that stand anywhere in the mirror. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { rejectsCommand, runsCommand } from '../src/cli/runs.ts'
 import { statusCommand } from '../src/cli/status.ts'
 import { html, list, redirect, refusal, type Reply } from './support/fault-server.ts'
-import { runCli, startCli } from './support/run-cli.ts'
+import { runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
@@ -82,18 +82,6 @@ test.each(
   expect(existsSync(mirror)).toBe(true)
   expect(found(secrets, said)).toEqual([])
   expect(found(secrets, filesIn(folder))).toEqual([])
-})
-
-test('a process that fails puts no key, secret or signature into its streams', async () => {
-  const server = await aFaultServer(list(250), ECHOING_GARBAGE)
-  const { folder } = aWorkplace([anOrganization(server)], { defaults: { maxWait: '0s', concurrency: 1 } })
-  const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
-  const { code, stdout, stderr } = await startCli(['sync', '--log-level', 'debug'], { cwd: folder, env }).ended
-
-  expect(code).toBe(3)
-  expect(found([KEY, SECRET, encodeURIComponent(KEY), ...server.requests.map(signatureOf)], [stdout, stderr])).toEqual(
-    [],
-  )
 })
 
 test('a mirror that is being written holds no key, secret or signature either, nor does its journal', async () => {

@@ -1,10 +1,8 @@
 import { globSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { onThisMachine } from './support/eventually.ts'
 import { testsOfThisMirror } from './support/mirror-choice.ts'
 import { readProgram } from './support/program.ts'
-import { seeds, someOf } from './support/seeds.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { memoryFolder, notInThisRun } from './support/test-run.ts'
 
@@ -18,30 +16,8 @@ function holding(pattern: RegExp): string[] {
   )
 }
 
-describe('the number of random examples', () => {
-  test.each([
-    ['a tenth', 3500, {}, 350],
-    ['a tenth, rounded up', 101, {}, 11],
-    ['another part', 3500, { every: 50 }, 70],
-    ['ten at least', 40, {}, 10],
-    ['as many at least as the test says', 300, { least: 60 }, 60],
-    ['never more than all', 4, {}, 4],
-    ['all, in a deep run', 3500, { isDeep: true, deepShare: 1 }, 3500],
-    ['the part of a deep run that is asked for', 3500, { isDeep: true, deepShare: 0.3 }, 1050],
-  ])('%s', (_, all, options, drawn) => {
-    expect(seeds(all, { isDeep: false, ...options })).toBe(drawn)
-  })
-
-  test('of a long table every third case is tried, the first and the last among them, and in a deep run all', () => {
-    const all = [1, 2, 3, 4, 5, 6, 7, 8]
-    expect(someOf(all, { isDeep: false })).toEqual([1, 4, 7, 8])
-    expect(someOf(all, { every: 5, isDeep: false })).toEqual([1, 6, 8])
-    expect(someOf(all, { isDeep: true })).toEqual(all)
-  })
-
-  test('hundreds are drawn nowhere but through seeds', () => {
-    expect(holding(/numRuns: \d{3}|seed <= \d{3}/)).toEqual([])
-  })
+test('hundreds of examples are drawn nowhere but through seeds', () => {
+  expect(holding(/numRuns: \d{3}|seed <= \d{3}/)).toEqual([])
 })
 
 describe('files of long tests', () => {
@@ -91,13 +67,5 @@ describe('a busy machine fails no test', () => {
 
   test('no test waits with the limit of one second that vi.waitFor has', () => {
     expect(holding(/\bvi\.(waitFor|waitUntil)\(/)).toEqual([])
-  })
-
-  test.each([
-    ['no longer', 'nothing else runs', 1, 10_000],
-    ['no longer', 'each program has a core', 2, 10_000],
-    ['five times as long', 'ten programs share two cores', 10, 50_000],
-  ])('what may take ten seconds may take %s where %s', (_, _where, programs, ms) => {
-    expect(onThisMachine(10_000, { programs, cores: 2 })).toBe(ms)
   })
 })

@@ -5,7 +5,22 @@ import { someOf } from '../support/seeds.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-const NOTE_LOADED = new URL('../support/note-loaded.mjs', import.meta.url).href
+/** Loaded into the program before it starts: writes down, when it ends, every module it loaded, one address a line. */
+const NOTE_LOADED = `data:text/javascript,${encodeURIComponent(`
+  import { appendFileSync } from 'node:fs'
+  import { registerHooks } from 'node:module'
+
+  const loaded = new Set()
+  registerHooks({
+    load(url, context, next) {
+      loaded.add(url)
+      return next(url, context)
+    },
+  })
+  process.on('exit', () => {
+    appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], \`\${[...loaded].join('\\n')}\\n\`)
+  })
+`)}`
 
 /** Packages that take long to load, and talk to servers that are not configured here. */
 const SERVERS = ['@aws-sdk', '@bull-board', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']

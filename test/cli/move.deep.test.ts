@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { move } from '../support/commands.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { aPostgresMirror } from '../support/postgres/here.ts'
+import { aPostgresMirror } from '../support/postgres/statement.ts'
 
 const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
 

@@ -13,8 +13,7 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/screen.ts'
+import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 let file: string

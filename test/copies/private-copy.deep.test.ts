@@ -6,7 +6,7 @@ import { CLOCKS, night, organizationsOf } from '../store/nights.ts'
 import { customerId, customers } from '../support/builders.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { addressOf } from '../support/mirror-reader.ts'
-import { aPostgresMirror } from '../support/postgres/here.ts'
+import { aPostgresMirror } from '../support/postgres/statement.ts'
 import { exportedFrom } from './export/exported.ts'
 
 async function aMirrorOfTwo(nights = 1) {

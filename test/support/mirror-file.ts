@@ -9,7 +9,7 @@ import type { Report } from '../../src/model/report.ts'
 import { anEnding, aPage, START_MS, type SentRecord } from './builders.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { isThere, openReader, type Reader, type Row } from './mirror-reader.ts'
-import { aPostgresMirror } from './postgres/here.ts'
+import { aPostgresMirror } from './postgres/statement.ts'
 import { withPlayedLeases } from './postgres/played-leases.ts'
 import { temporaryFolder } from './temp-folder.ts'
 

@@ -1,6 +1,6 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { exitCodeOf, type ExitCode } from '../../src/cli/exit-code.ts'
+import { type ExitCode, exitCodeOf } from '../../src/cli/exit-code.ts'
 import type { Io } from '../../src/cli/io.ts'
 import { requireDocumented } from './json-page.ts'
 
@@ -8,27 +8,111 @@ import { requireDocumented } from './json-page.ts'
 export type Done = { code: ExitCode; stdout: string; stderr: string }
 
 type Runnable = { name(): string; parseAsync(args: readonly string[], options: { from: 'user' }): Promise<unknown> }
+type Command = (io: Io) => Runnable
 
 /** Runs one command in this process, for promises that are not about the process. */
 export async function runCommand(
-  command: (io: Io) => Runnable,
+  command: Command,
   args: readonly string[],
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Done> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const written = Promise.all([text(stdout), text(stderr)])
+  const { code, name } = await runWith(command, args, { signal, stdout, stderr })
+  stdout.end()
+  stderr.end()
+  const [out, err] = await written
+  requireDocumented([name, ...args], out)
+  return { code, stdout: out, stderr: err }
+}
+
+/** Runs one command at a terminal, which shows results and messages together; returns the text on it afterwards. */
+export async function runOnScreen(
+  command: Command,
+  args: readonly string[],
+  { columns = 80, rows = 24, signal = new AbortController().signal } = {},
+): Promise<{ code: ExitCode; text: string; lines: string[]; broken: readonly string[] }> {
+  const screen = new FakeScreen({ columns, rows })
+  const { code } = await runWith(command, args, { signal, stdout: screen, stderr: screen })
+  return { code, text: screen.text, lines: screen.text.split('\n'), broken: screen.broken }
+}
+
+async function runWith(command: Command, args: readonly string[], streams: Omit<Io, 'exitWith'>) {
   let code: ExitCode = 0
-  const io: Io = { signal, stdout, stderr, exitWith: (given) => (code = given) }
-  const runnable = command(io)
+  const runnable = command({ ...streams, exitWith: (given) => (code = given) })
   try {
     await runnable.parseAsync(args, { from: 'user' })
   } catch (error) {
     code = exitCodeOf(error)
-    stderr.write(error instanceof Error ? `${error.message}\n` : String(error))
+    streams.stderr.write(error instanceof Error ? `${error.message}\n` : String(error))
   }
-  stdout.end()
-  stderr.end()
-  const [out, err] = await written
-  requireDocumented([runnable.name(), ...args], out)
-  return { code, stdout: out, stderr: err }
+  return { code, name: runnable.name() }
+}
+
+/** A command to the terminal, or one character. */
+const SEQUENCE = new RegExp(String.raw`\u{1b}\[\??\d*[A-Za-z]|[\s\S]`, 'gu')
+
+/** A terminal in memory, with its visible text. It supports what the program uses: lines, a row up or down, and a row or its end erased. */
+export class FakeScreen extends Writable {
+  readonly isTTY = true
+  columns: number
+  rows: number
+  /** Every row ever written, including those scrolled away. */
+  #rows: string[] = ['']
+  #row = 0
+  /** Rows that were too long, so that the terminal wrapped them. */
+  readonly broken: string[] = []
+  #column = 0
+
+  constructor({ columns = 80, rows = 24 } = {}) {
+    super({ decodeStrings: false })
+    this.columns = columns
+    this.rows = rows
+  }
+
+  override _write(chunk: string | Buffer, _: BufferEncoding, done: () => void): void {
+    for (const [token] of String(chunk).matchAll(SEQUENCE)) this.#take(token)
+    done()
+  }
+
+  /** The text written and not erased since. */
+  get text(): string {
+    return this.#rows.join('\n').trimEnd()
+  }
+
+  #take(token: string): void {
+    if (token === '\n') this.#move(this.#row + 1, 0)
+    else if (token === '\r') this.#column = 0
+    else if (token.length > 1) this.#command(token.slice(2, -1), token.at(-1))
+    else this.#put(token)
+  }
+
+  #command(number: string, name: string | undefined): void {
+    if (name === 'A') this.#move(this.#highest(Number(number)), this.#column)
+    else if (name === 'B') this.#move(this.#row + Number(number), this.#column)
+    else if (name === 'G') this.#column = 0
+    else if (name === 'K')
+      this.#rows[this.#row] = number === '2' ? '' : (this.#rows[this.#row] ?? '').slice(0, this.#column)
+  }
+
+  /** A terminal cannot go above its first row. */
+  #highest(rows: number): number {
+    return Math.max(this.#row - rows, this.#rows.length - this.rows, 0)
+  }
+
+  #move(row: number, column: number): void {
+    while (this.#rows.length <= row) this.#rows.push('')
+    this.#row = row
+    this.#column = column
+  }
+
+  #put(character: string): void {
+    if (this.#column >= this.columns) {
+      this.broken.push(this.#rows[this.#row] ?? '')
+      this.#move(this.#row + 1, 0)
+    }
+    const row = (this.#rows[this.#row] ?? '').padEnd(this.#column)
+    this.#rows[this.#row] = row.slice(0, this.#column) + character + row.slice(this.#column + 1)
+    this.#column += 1
+  }
 }

@@ -4,7 +4,7 @@ import { liveProgress } from '../../../src/cli/output/live-lines.ts'
 import { SourceRefused } from '../../../src/errors/errors.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { FakeScreen } from '../../support/screen.ts'
+import { FakeScreen } from '../../support/run-command.ts'
 
 const error = new SourceRefused('answered 403', { code: 'forbidden', status: 403 })
 const reportOf = (organization: string) => emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS })

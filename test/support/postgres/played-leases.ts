@@ -17,7 +17,8 @@ const renewals = new Map<string, Map<string, Renewal>>()
  * A mirror in PostgreSQL for tests that play their own time. The leases there run by the clock of the server, so a lease is made to have
  * expired where another one could take its place and it was not renewed for so long by the clock of the test.
  */
-export function withPlayedLeases(mirror: Mirror, file: string = mirror.file): Mirror {
+export function withPlayedLeases(mirror: Mirror): Mirror {
+  const { file } = mirror
   const note = (organization: string, { nowMs, monotonicMs }: Moment) =>
     void renewalsIn(file).set(organization, { nowMs, monotonicMs })
   const age = (organization: string, moment: Moment) => expire(file, organization, moment)

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
+import { env } from 'node:process'
 import { deserialize } from 'node:v8'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { inject, onTestFinished } from 'vitest'
 import { POSTGRES_USER } from '../mirror-choice.ts'
 
 /** A statement to the mirror at an address, as the thread gets it. */
@@ -58,6 +61,18 @@ function startThread(): Thread {
   worker.unref()
   port1.unref()
   return { port: port1, state: new Int32Array(state) }
+}
+
+/** The address of a mirror in PostgreSQL that does not exist yet. Its schema is dropped when the test ends. */
+export function aPostgresMirror(): string {
+  const database = inject('postgresAddresses')[Number(env['VITEST_POOL_ID'] ?? 1) - 1]
+  if (database === undefined) throw new Error('There is no PostgreSQL here, which this test needs. Install it.')
+  const schema = `mirror_${randomUUID().replaceAll('-', '')}`
+  const address = `${database}?schema=${schema}`
+  onTestFinished(() => {
+    statementsOn(address, { isWriting: true }).run(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+  })
+  return address
 }
 
 /** Text in quotes, names in quotes, comments and casts, which stay as they are; and all that PostgreSQL says in another way. */
