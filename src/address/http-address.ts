@@ -32,7 +32,6 @@ export function withoutBrackets(hostname: string): string {
 }
 
 type HttpsForm = {
-  /** Such an address. */
   example: string
   /** Where a user name and a password belong instead, if anywhere. */
   credentials?: string

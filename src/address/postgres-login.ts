@@ -83,7 +83,6 @@ function isCertificate(text: string): boolean {
   }
 }
 
-/** The server, the database and the user of a connection. */
 export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
 
 /**

@@ -48,7 +48,6 @@ function passwordProblem(text: string): string | undefined {
 
 const QUEUE_FORMS = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'
 
-/** The address of the worker's queue. */
 export const queueAddress = z
   .string()
   .regex(/^(?:embedded|(?:rediss?|postgres(?:ql)?):\/\/\S+)$/, { error: QUEUE_FORMS, abort: true })

@@ -96,7 +96,6 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
   return inner
 }
 
-/** Whether it has keys and values. */
 export function isMapping(data: unknown): data is Record<string, unknown> {
   return typeof data === 'object' && data !== null && !Array.isArray(data)
 }

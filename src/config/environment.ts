@@ -5,7 +5,6 @@ import { ConfigError } from '../errors/errors.ts'
  * What the environment says. Secrets that a configuration names by a variable are looked up in credentials.ts.
  */
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The environment of this process. Only this function reads it; all other code receives it as an argument. */
@@ -20,7 +19,6 @@ export function mirrorOfEnvironment(environment: Environment): string | undefine
   return environment[MIRROR_VARIABLE] || undefined
 }
 
-/** How object storage is reached. */
 export type BucketEnvironment = {
   /** Undefined for Amazon S3. */
   endpoint: string | undefined

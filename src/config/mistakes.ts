@@ -119,7 +119,6 @@ export function crossCheck(data: unknown): Mistake[] {
   ]
 }
 
-/** A preset and a template exclude each other. */
 function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
   if (valueAt(data, ...path, 'preset') === undefined || valueAt(data, ...path, 'template') === undefined) return []
   return [{ path: [...path, 'template'], part: 'key', message: 'excludes preset: keep one of the two' }]
@@ -152,7 +151,6 @@ function repeatedIds(organizations: readonly unknown[]): Mistake[] {
   )
 }
 
-/** The same address with the same key would mirror the same customers twice. */
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   const identity = (organization: unknown) => {
     const [address, apiKey] = [valueAt(organization, 'baseUrl'), valueAt(organization, 'apiKey')]
@@ -167,7 +165,6 @@ function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   )
 }
 
-/** Organizations that share a rate limit must give it the same value. */
 function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
   const setting = (organization: unknown, name: string): unknown =>
     valueAt(organization, 'rateLimit', name) ?? valueAt(data, 'defaults', 'rateLimit', name)

@@ -16,7 +16,6 @@ const NEVER_HIDDEN = new Map(
 
 const MOST_FIELDS = 200
 
-/** What is not stored, in the configuration. */
 export const privacy = z.strictObject({
   drop: setting(
     fields(() => undefined),

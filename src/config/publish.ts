@@ -44,7 +44,6 @@ const group = z.union(
   GROUP,
 )
 
-/** The copy for readers, in the configuration. */
 export const publish = z
   .strictObject({
     file: setting(

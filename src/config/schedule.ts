@@ -37,7 +37,6 @@ const between = {
   ),
 }
 
-/** The schedule of all organizations. */
 export const schedule = z.strictObject({ cron, timezone, ...between })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */

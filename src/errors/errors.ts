@@ -157,7 +157,6 @@ export function describeError(error: unknown): { code: string; message: string }
   return { code, message: error.message }
 }
 
-/** The facts of any error. */
 export function factsOf(error: unknown): ErrorFacts {
   return factsOfCode(describeError(error).code)
 }

@@ -41,7 +41,6 @@ export const WARNING_KINDS = [
   'conflicting_duplicate',
 ] as const
 export type WarningKind = (typeof WARNING_KINDS)[number]
-/** What each kind counts. */
 export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
   missing_field: 'documented fields that a record does not have',
   unknown_field: 'fields that the specification does not know, kept in extra',
@@ -58,12 +57,10 @@ export type Warnings = Partial<Record<WarningKind, number>>
 /** A record's id, if it is readable, and its `created_at`. */
 export type Row = { id: string | undefined; createdAt: string | undefined }
 
-/** Adds the counts of `from` to `into`. */
 export function addWarnings(into: Warnings, from: Warnings): void {
   for (const kind of WARNING_KINDS) if (from[kind] !== undefined) warn(into, kind, from[kind])
 }
 
-/** Adds `count` warnings of one kind. */
 export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
   warnings[kind] = (warnings[kind] ?? 0) + count
 }

@@ -12,10 +12,8 @@ export type Fingerprint = {
 /** The steps, by their name: records are not recognised by fingerprints that were made in other steps. */
 export const FINGERPRINT_STEPS = 'HalfSipHash-1-3'
 
-/** Bytes of a key. */
 export const KEY_BYTES = 16
 
-/** Characters of a UUID. */
 const ID_BYTES = 36
 /** The bit in which upper and lower case differ; digits and dashes have it too. */
 const LOWER_CASE = 0x2020_2020

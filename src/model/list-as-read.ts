@@ -2,11 +2,9 @@ import type { Warnings } from './customer.ts'
 
 /** Customers in list order: entry `n` of each column belongs to the customer at place `n`. */
 export type ListColumns = {
-  /** The customer's row number in the mirror. */
   readonly rowIds: Uint32Array
   /** Fingerprint of the record as stored; UNKNOWN where the record must be read and compared again. */
   readonly fingerprints: Float64Array
-  /** Fingerprint of the id alone. */
   readonly idFingerprints: Uint32Array
   /** How the customer compares with the next one, as the rows of a window are compared; 0 where that is not known. */
   readonly comparisons: Uint8Array
@@ -48,5 +46,4 @@ export function emptyColumns(count: number): ListColumns {
   }
 }
 
-/** A list without customers. */
 export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), warnings: [{}] }

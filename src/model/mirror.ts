@@ -153,14 +153,12 @@ export type Freshness = {
   lastStatus: RunStatus
   /** The status of the latest run that was not partial; undefined if there is none. */
   lastFullStatus: RunStatus | undefined
-  /** The start of its very first run. */
   firstRunAtMs?: number | undefined
   /** The last partial run, where no full one began after it. */
   lastPartial?: LastPartialRun | undefined
   active: number
   missing: number
   removed: number
-  /** The number of held removals that wait for a decision. */
   held: number
   openRejects: number
   /** Why the last full run, or the last one that read the list to its end, is not proven: its error code, or its reasons. */
@@ -175,7 +173,6 @@ export type UncountedFreshness = Omit<Freshness, 'active' | 'missing' | 'removed
 /** What an organization's latest partial run did. */
 export type LastPartialRun = {
   runId: number
-  /** Unix milliseconds. */
   startedAtMs: number
   status: RunStatus
   reasons: string[]
@@ -199,7 +196,6 @@ export type LastRun = {
   errorCode: string | undefined
   /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */
   readAsOfMs: number | undefined
-  /** The start of its very first run. */
   firstRunAtMs?: number | undefined
   /** The error of a partial run since then; undefined if the latest one had none, or there is none. */
   partialErrorCode?: string | undefined

@@ -9,7 +9,6 @@ export type Organizations = {
   rename(names: { from: string; to: string }, clocks: Clocks): Promise<Renamed>
   /** Takes every customer of an organization as no longer active, until its next run. */
   retire(organization: string, clocks: Clocks): Promise<Retired>
-  /** What the mirror holds of an organization. */
   contents(organization: string): Promise<Contents>
   /** Whether the rows of an organization are deleted, and bytes of them may be left in the file. */
   isUnfinished(organization: string): Promise<boolean>
@@ -24,10 +23,8 @@ export type Organizations = {
 /** The moment by the wall clock, and by the monotonic clock, which leases count by. */
 export type Clocks = { nowMs: number; monotonicMs: number }
 
-/** How many rows have the new name. */
 export type Renamed = { customers: number; changes: number; runs: number }
 
-/** How many customers are no longer active. */
 export type Retired = { removed: number }
 
 /** Numbers of rows; `forgotten` customers are those of which only a hash is left. */

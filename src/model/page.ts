@@ -55,7 +55,6 @@ export type AnsweredWindow = {
   readonly beyondEnd: boolean
 }
 
-/** The results of a saved page. */
 export type SavedPage = {
   /** The row number of each record in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */
   readonly rowIds: ArrayLike<number>

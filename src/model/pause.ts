@@ -3,7 +3,6 @@ export type Pause = { sinceMs: number; untilMs: number | undefined }
 
 /** What was last said about an organization, or about all of them. */
 export type Stated = Pause & {
-  /** When a person ended the pause. */
   resumedMs: number | undefined
 }
 

@@ -44,7 +44,6 @@ function asSent(of: Column): Column {
   return { ...of, source: 'service' }
 }
 
-/** A documented field. */
 function field(what: string): Column {
   return asSent(orNull.text(`${what}, as sent; NULL when null or missing`))
 }
@@ -55,7 +54,6 @@ const extra = personal(
   asSent(orNull.text('JSON object of the fields that the specification does not know; NULL if none')),
 )
 
-/** The documented fields beside the id. */
 const FIELDS: Readonly<Record<TextField, Column>> = {
   name: personal(field('name of the customer')),
   username: personal(field('user name at the service')),

@@ -41,10 +41,8 @@ const EXPLANATIONS = {
 
 export type Reason = keyof typeof EXPLANATIONS
 
-/** All the reasons there are. */
 export const REASONS: readonly Reason[] = Object.keys(EXPLANATIONS).filter(isReason)
 
-/** The explanation of a reason, as one sentence. */
 export function explainReason(reason: Reason): string {
   return EXPLANATIONS[reason]
 }

@@ -19,7 +19,6 @@ export function removingProof(of: { proof: Proof; isWhole?: boolean | undefined 
   return of.isWhole === true ? 'whole' : undefined
 }
 
-/** What started a run. */
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
 
 /** The results of the received records. Every record is counted in `received` and in exactly one other count. */
@@ -37,7 +36,6 @@ export type RecordCounts = {
   returned: number
 }
 
-/** The cost of reading. */
 export type SourceCounts = {
   requests: number
   /** Answers that asked to slow down. */
@@ -113,7 +111,6 @@ export type LatestRun = Pick<
 export type Underway = {
   organization: string
   runId: number
-  /** Unix milliseconds. */
   startedAtMs: number
   isPartial: boolean
   /** Customers read by the run that it continues, and customers read since. */
@@ -159,17 +156,14 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
   }
 }
 
-/** Nothing deleted. */
 export function nothingPruned(): Pruned {
   return { changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0, isUnfinished: false, error: undefined }
 }
 
-/** All zeros. */
 export function noRecords(): RecordCounts {
   return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, suppressed: 0, returned: 0 }
 }
 
-/** Adds the counts of `from` to `into`. */
 export function addRecords(into: RecordCounts, from: RecordCounts): void {
   into.received += from.received
   into.inserted += from.inserted

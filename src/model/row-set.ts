@@ -33,7 +33,6 @@ export class RowSet implements Iterable<number> {
     return true
   }
 
-  /** Adds every row of another set. */
   addAll(other: RowSet): void {
     this.#size += other.#size
     other.#chunks.forEach((theirs, index) => {
@@ -49,7 +48,6 @@ export class RowSet implements Iterable<number> {
     })
   }
 
-  /** The rows in ascending order. */
   *[Symbol.iterator](): Generator<number> {
     for (const [index, chunk] of this.#chunks.entries()) {
       if (chunk === undefined) continue

@@ -20,7 +20,6 @@ export type Run = Tally & {
   readonly tookMs: (nowMs: number) => number
   /** The start of its scan: earlier than the run, if it continues an interrupted one. */
   readonly readAsOfMs: number
-  /** The interrupted run that it continues. */
   readonly resumedFrom: number | undefined
   /** How many customers that run had read, without those that this one has received with other values. */
   readBefore: number
@@ -57,7 +56,6 @@ export type Tally = {
   /** Ids of rejected records, and numbers of forgotten customers, that were received. */
   readonly rejectedIds: Set<string>
   readonly suppressed: Set<number>
-  /** Rows that were updated. */
   readonly written: RowSet
   /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
   readonly emptied: Emptied
@@ -67,7 +65,6 @@ export type Tally = {
   readonly gained: Map<string, number>
 }
 
-/** Rows by a field of theirs. */
 export type Emptied = Map<TextField, RowSet>
 
 /** A field that many customers lost at once, or for which their records are rejected; empty where no field is named. */
@@ -86,7 +83,6 @@ export type RunPrivacy = {
   readonly isUnpurged: boolean
 }
 
-/** The arguments of a run's start. */
 export type Start = {
   organization: string
   trigger: Trigger
@@ -101,7 +97,6 @@ export type Start = {
   privacy?: PrivacyPolicy | 'unreadable' | undefined
 }
 
-/** How a run ended. */
 export type Ending = {
   status: Exclude<RunStatus, 'running'>
   proof: Proof
@@ -167,7 +162,6 @@ export type Searched = {
   isPostponed?: boolean | undefined
 }
 
-/** How to handle customers that were not received. */
 type Removals = Searched & { rule: RemovalRule }
 
 /** A customer that was listed before, but not in this scan. */
@@ -185,13 +179,11 @@ export type Absent = {
   missingWhole: number
 }
 
-/** The fields to search a customer by. */
 export type Named = Pick<Absent, 'name' | 'username' | 'email'>
 
 /** A customer about to be removed, with the values last read, if the row has others. */
 export type Candidate = Absent & { earlier: readonly Named[] }
 
-/** A customer known to be listed. */
 export type Listed = Named & { id: string }
 
 /** A record in a window, with its row number; a reject has none, and that of a forgotten customer is below 0. */

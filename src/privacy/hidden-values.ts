@@ -109,7 +109,6 @@ function hiddenExtra(json: string | null, hide: Hide): string | null {
   return kept.length === 0 ? null : jsonOf(kept)
 }
 
-/** The field as it is stored, or none. */
 function hiddenField([name, value]: [string, unknown], action: Action, hide: Hide): [string, unknown][] {
   if (action === 'keep') return [[name, value]]
   if (action !== 'hash') return []

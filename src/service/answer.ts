@@ -17,7 +17,6 @@ export type Answer =
   /** The page in small pieces, the last one `overMs` milliseconds after the first. */
   | { kind: 'drip'; envelope: ListEnvelope<unknown>; overMs: number }
 
-/** The page for a query, from the current list. */
 export type Serve = (query: ListQuery) => ListEnvelope
 
 /** Answers one valid and authenticated request for the list. */
@@ -82,7 +81,6 @@ function drip(bytes: Buffer, overMs: number): UnderlyingSource<Uint8Array> {
 
 const DROPS = 200
 
-/** The error envelope of the specification. */
 type ErrorEnvelope = { success: false; error: string; message: string; details: Details }
 
 /** The error statuses the service uses, each with its machine-readable code. The specification leaves the codes open. */
@@ -97,7 +95,6 @@ const ERROR_CODES = {
 } as const
 export type ErrorStatus = keyof typeof ERROR_CODES
 
-/** The body of an answer with an error status. */
 export function errorEnvelope(status: ErrorStatus, message: string, details: Details = {}): ErrorEnvelope {
   return { success: false, error: ERROR_CODES[status], message, details }
 }

@@ -28,7 +28,6 @@ export type ServiceOptions = {
   now: () => number
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
-  /** The delay of every answer. */
   latencyMs?: number | undefined
   /** Answers a 401 with the reason and the string that should have been signed. */
   explain401?: boolean | undefined

@@ -7,7 +7,6 @@ export type SentRequest = { method: string; url: URL; headers: Record<keyof Head
 
 /** Why a request is not authenticated. Safe to show: contains no key, no secret and no signature. */
 export type Refusal = {
-  /** The header at fault. */
   header: string
   reason: string
   /** If the signature is wrong, the string that should have been signed, with `{api_key}` in place of the key. */

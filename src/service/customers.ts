@@ -145,12 +145,10 @@ export function below(random: Random, limit: number): number {
   return Math.floor((random() / 2 ** 32) * limit)
 }
 
-/** One of `items`. */
 export function pick<Items extends readonly [unknown, ...unknown[]]>(random: Random, items: Items): Items[number] {
   return items[below(random, items.length)] ?? items[0]
 }
 
-/** A version 4 UUID in lower case. */
 function uuid(random: Random): string {
   const hex = [random(), random(), random(), random()].map((word) => word.toString(16).padStart(8, '0')).join('')
   const variant = '89ab'.charAt(below(random, 4))

@@ -70,7 +70,6 @@ function readPage(text: string): number {
   return Number.isSafeInteger(page) ? page : 1
 }
 
-/** The page size to serve, or the mistake in the requested one. */
 function readPerPage(text: string, largePages: LargePages): number | string {
   if (text === '') return DEFAULT_PER_PAGE
   if (!/^([+-]?[1-9]\d*|0)$/.test(text)) return 'The per page field must be an integer.'

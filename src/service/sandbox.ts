@@ -29,7 +29,6 @@ export type SandboxOptions = Pick<
   host?: string | undefined
   port?: number | undefined
   now?: (() => number) | undefined
-  /** The name of a scenario. */
   scenario?: string | undefined
   /** The duration of a scenario's slow answers, in milliseconds. */
   dripMs?: number | undefined
@@ -94,11 +93,9 @@ export async function startSandbox(options: SandboxOptions = {}) {
 
 function inHand(organization: string, list: MovingList, log: RequestLog) {
   return {
-    /** The customers listed now. */
     get customers() {
       return list.rows()
     },
-    /** The requests so far, in order of arrival. */
     get requests(): readonly LoggedRequest[] {
       return log.of(organization)
     },
@@ -111,7 +108,6 @@ function inHand(organization: string, list: MovingList, log: RequestLog) {
   }
 }
 
-/** How many customers each organization has. */
 function customerCounts({ organizations, customers = 1050 }: SandboxOptions): readonly number[] {
   const counts = typeof customers === 'number' ? Array<number>(organizations ?? 3).fill(customers) : customers
   if (organizations !== undefined && counts.length !== organizations) {
@@ -171,7 +167,6 @@ type LoggedRequest = {
   page: number
   per_page: number
   search: string
-  /** Undefined while it is being answered. */
   status: number | undefined
 }
 

@@ -15,7 +15,6 @@ export type RefusalContext = {
   correctionMs: number
   /** Never quoted, even if the service does: key, secret, signature. */
   secrets: readonly string[]
-  /** As in the settings of the source. */
   settings: { quotesAnswers?: boolean | undefined; organization?: string | undefined }
 }
 

@@ -28,7 +28,6 @@ export type RetryOptions = {
   /** Unix milliseconds, to name the moment a wait ends. */
   now: () => number
   monotonicMs: () => number
-  /** Between 0 and 1, as Math.random gives. */
   random: () => number
   sleep?: Sleep | undefined
   onEvent?: ((event: WaitingEvent) => void) | undefined

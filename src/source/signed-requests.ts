@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
 import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
-import type { Sleep } from '../machine/timers.ts'
 import type { ByteBudget, Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
 import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
-import type { Asking, RateLimit } from './rate-limit.ts'
+import type { Asking, RateLimit, RateLimitOptions } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
-import type { Retry, WaitingEvent } from './retry.ts'
+import type { Retry, RetryOptions, WaitingEvent } from './retry.ts'
 
-export type SourceOptions = {
+export type SourceOptions = Pick<RetryOptions, 'monotonicMs' | 'random' | 'sleep'> & {
   settings: SourceSettings
   credentials: Credentials
   /** Shared by all organizations behind one rate limit; without it, this source has one of its own. */
@@ -23,36 +22,24 @@ export type SourceOptions = {
   userAgent: string
   /** Unix milliseconds, to sign with. May be set at any time. */
   now: () => number
-  monotonicMs: () => number
-  /** Between 0 and 1. */
-  random: () => number
-  sleep?: Sleep | undefined
   onEvent?: ((event: SourceEvent) => void) | undefined
   /** Called for every answer, whatever it is. */
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
 
-type SourceSettings = {
-  /** Ends in `/api/v1`. https, or http on loopback. */
-  baseUrl: URL
-  signing: Recipe
-  /** For one whole exchange. */
-  requestTimeoutMs: number
-  /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
-  quotesAnswers?: boolean | undefined
-  /** The id of the organization in the commands that errors name; without it, a placeholder. */
-  organization?: string | undefined
-  /** Requests at once. With a shared rateLimit, of this source alone. */
-  concurrency: number
-  /** The longest stretch without any successful answer. */
-  maxWaitMs: number
-  /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */
-  longestWaitMs: number
-  /** With a shared rateLimit, the rateLimit's own number counts. */
-  requestsPerMinute?: number | undefined
-  /** Tries in all for a request that fails without naming a wait. Default 5. */
-  attempts?: number | undefined
-}
+/** Without a shared rate limit, `concurrency` and `requestsPerMinute` are those of this source alone. */
+type SourceSettings = Pick<RetryOptions, 'attempts' | 'longestWaitMs' | 'maxWaitMs'> &
+  Pick<RateLimitOptions, 'concurrency' | 'requestsPerMinute'> & {
+    /** Ends in `/api/v1`. https, or http on loopback. */
+    baseUrl: URL
+    signing: Recipe
+    /** For one whole exchange. */
+    requestTimeoutMs: number
+    /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
+    quotesAnswers?: boolean | undefined
+    /** The id of the organization in the commands that errors name; without it, a placeholder. */
+    organization?: string | undefined
+  }
 
 /** What a source reports while it works, for a progress line or a log: a wait, or that requests are signed by the service's clock from now on. */
 export type SourceEvent = WaitingEvent | { kind: 'clock-corrected'; offsetMs: number }

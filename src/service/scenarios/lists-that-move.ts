@@ -154,7 +154,6 @@ function everySecond(act: (play: Play) => void) {
   }
 }
 
-/** Calls `act` once. */
 function atTheFourth(act: (play: Play) => void) {
   return (play: Play) => {
     if (play.count === 4) act(play)
