@@ -7,8 +7,8 @@ import { buffer } from 'node:stream/consumers'
 import { Upload } from '@aws-sdk/lib-storage'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { publishToBucket } from '../../src/copies/objects/publish-objects.ts'
-import { openS3Store, type StoreLimits } from '../../src/copies/objects/s3-store.ts'
+import { publishBucket } from '../../src/copies/objects/publish-objects.ts'
+import type { StoreLimits } from '../../src/copies/objects/s3-store.ts'
 import type { BucketPlan, Published } from '../../src/copies/publish-plan.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { night } from '../store/nights.ts'
@@ -46,7 +46,7 @@ export type BucketServer = {
 export const BUCKET = 'analytics'
 
 /** What the service makes of If-Match and If-None-Match. */
-type Conditions = 'applied' | 'refused' | 'ignored'
+type Conditions = 'applied' | 'ignored'
 
 /** A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. */
 export async function aBucketServer({
@@ -118,7 +118,6 @@ function answerObject(
     response.writeHead(204).end()
   } else if (method === 'PUT') {
     const { 'if-match': wanted, 'if-none-match': free } = headers
-    if (conditions === 'refused' && (wanted ?? free) !== undefined) return refuse(response, 501, 'NotImplemented')
     const isMissing = wanted !== undefined && found === undefined
     if (isMissing && conditions === 'applied') return refuse(response, 404, 'NoSuchKey')
     const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
@@ -198,12 +197,7 @@ export const SOON: StoreLimits = { requestMs: 60_000, attempts: 2, partBytes: 8 
 
 /** Publishes in this process. */
 export async function publishInto(bucket: BucketServer, plan: BucketPlan, limits = SOON): Promise<Published> {
-  const store = openS3Store(plan, bucket.env, limits)
-  try {
-    return await publishToBucket(plan, store)
-  } finally {
-    store.close()
-  }
+  return publishBucket(plan, bucket.env, limits)
 }
 
 const manifest = z.looseObject({

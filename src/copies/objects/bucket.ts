@@ -2,12 +2,11 @@ import { openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
-import { CopyFailed, factsOf, isOurs, UsageError } from '../../errors/errors.ts'
+import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
 import { atPlace } from '../copy-error.ts'
 import { privateName, removeFile } from '../written-file.ts'
 import {
   type FoundPlace,
-  type Manifest,
   manifestText,
   newObject,
   partitionFolder,
@@ -24,11 +23,16 @@ const MANIFEST = 'manifest.json'
  */
 export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
   const { shown } = store
-  const { content, version } = await readManifest(store)
-  const keys = new Set(await store.list(OBJECTS))
+  const found = await store.readText(MANIFEST)
+  const content = found && readManifestText(found.text, `${shown}/${MANIFEST}`)
+  const keys = new Set(await store.list())
+  // A rule of the bucket or a person deleted the others: they are made again.
+  const isThere = ({ object }: { object: string }) => keys.has(object)
+  const organizations = content?.organizations.filter(isThere) ?? []
+  const manifest = content && { ...content, organizations, replaced: content.replaced.filter(isThere) }
   const generation = Math.max(content?.generation ?? 0, ...[...keys].map((key) => generationOf(key) ?? 0)) + 1
   return {
-    ...{ shown, generation, manifest: stillThere(content, keys) },
+    ...{ shown, generation, manifest },
     begin(organization) {
       const folder = tmpdir()
       const path = privateName(join(folder, 'customers.parquet'))
@@ -44,12 +48,12 @@ export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
         return key
       })
     },
-    async finish(manifest, isNew) {
-      const there = isNew ? new Set(await store.list(OBJECTS)) : keys
-      const isWhole = manifest.organizations.every(({ object }) => there.has(object))
-      if (!isWhole || (isNew && !(await store.replaceText(MANIFEST, manifestText(manifest), version))))
+    async finish(next, isNew) {
+      const there = isNew ? new Set(await store.list()) : keys
+      const isWhole = next.organizations.every(({ object }) => there.has(object))
+      if (!isWhole || (isNew && !(await store.replaceText(MANIFEST, manifestText(next), found?.version))))
         throw new CopyFailed(`${shown}: ${CHANGED}`, { code: 'busy' })
-      const named = new Set([...manifest.organizations, ...manifest.replaced].map(({ object }) => object))
+      const named = new Set([...next.organizations, ...next.replaced].map(({ object }) => object))
       const isOver = (key: string) =>
         (generationOf(key) ?? Infinity) <= (isNew ? generation : (content?.generation ?? 0))
       const over = [...there].filter((key) => isOver(key) && !named.has(key))
@@ -81,26 +85,6 @@ function generationOf(key: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** The manifest with the mark of its version; neither where there is none yet. */
-async function readManifest(store: ObjectStore): Promise<{ content?: Manifest; version?: string | undefined }> {
-  const found = await store.readText(MANIFEST)
-  if (found === undefined) return {}
-  const content = readManifestText(found.text)
-  if (content !== undefined) return { content, version: found.version }
-  throw new UsageError(
-    `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, or remove it if ` +
-      'what is there may be replaced.',
-  )
-}
-
-/** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
-function stillThere(content: Manifest | undefined, keys: ReadonlySet<string>): Manifest | undefined {
-  if (content === undefined) return undefined
-  const isThere = ({ object }: { object: string }) => keys.has(object)
-  const { organizations, replaced } = content
-  return { ...content, organizations: organizations.filter(isThere), replaced: replaced.filter(isThere) }
-}
-
 /**
  * Removes objects that the manifest, which is in its place, does not name: those that it has replaced, and what was left by a process that was
  * killed. Uploads that were not ended go too. What cannot be removed is a warning.
@@ -110,8 +94,7 @@ async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: 
   try {
     await limit.map(keys, (key) => store.remove(key))
     // Also one of an object that is named: it is there already, by another upload of the same.
-    const over = (await store.listUnfinished(OBJECTS)).filter(({ key }) => isOver(key))
-    await limit.map(over, (upload) => store.abandon(upload))
+    await store.abandonUploads(isOver)
     return { warnings: [], isLeft: false }
   } catch (error) {
     if (!isOurs(error)) throw error

@@ -83,20 +83,20 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
           )
         },
         async finish(content, isNew) {
-          if (!isNew) return { warnings: [], isLeft: false }
-          atPlace(folder, () => {
+          const done = { warnings: [], isLeft: false }
+          if (!isNew) return done
+          return atPlace(folder, () => {
             // It names both sets meanwhile, so that the next one knows what is ours if this one is killed.
             writeManifest({ ...content, replaced: written })
-            afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
-              const named = new Set(content.organizations.map(({ object }) => object))
+            return afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
               for (const { path, object } of made) renameSync(path, join(folder, object))
               for (const { path } of made) flushFolder(dirname(path))
-              for (const object of [...there.keys()].filter((each) => !named.has(each)))
-                removePart(join(folder, object))
+              const named = new Set(content.organizations.map(({ object }) => object))
+              for (const object of there.keys()) if (!named.has(object)) removePart(join(folder, object))
               writeManifest({ ...content, replaced: [] })
+              return done
             })
           })
-          return { warnings: [], isLeft: false }
         },
         close() {
           try {
@@ -157,12 +157,9 @@ function partitionsIn(folder: string): string[] {
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'
 
-/** The manifest of a folder; undefined where there is none. Throws UsageError for a foreign one, and the error of the system. */
+/** The manifest of a folder; undefined where there is none. What is no file, such as a pipe, is foreign. */
 function readManifestIn(folder: string): Manifest | undefined {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
-  if (found === undefined) return undefined
-  const manifest = found.isFile() ? readManifestText(readFileSync(place, 'utf8')) : undefined
-  if (manifest !== undefined) return manifest
-  throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)
+  return found && readManifestText(found.isFile() ? readFileSync(place, 'utf8') : '', place)
 }

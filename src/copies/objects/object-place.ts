@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import { z } from 'zod'
+import { UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 import { atPlace } from '../copy-error.ts'
 import { bytesOf, type Chunk } from '../format.ts'
@@ -103,9 +104,14 @@ const manifestSchema = z.looseObject({
 export type Manifest = z.output<typeof manifestSchema>
 export type ManifestContent = Pick<Manifest, 'organizations' | 'replaced'> & Readonly<Record<string, unknown>>
 
-/** A manifest as it was stored; undefined for any other text. */
-export function readManifestText(text: string): Manifest | undefined {
-  return manifestSchema.safeParse(parsedJson(text)).data
+/** The manifest that was stored at a place. Throws UsageError for any other text. */
+export function readManifestText(text: string, place: string): Manifest {
+  const manifest = manifestSchema.safeParse(parsedJson(text)).data
+  if (manifest !== undefined) return manifest
+  throw new UsageError(
+    `${place}: was not written by this version of this program. It was left as it is; name another prefix or folder, or remove it if what is ` +
+      'there may be replaced.',
+  )
 }
 
 export function manifestText(content: ManifestContent): string {

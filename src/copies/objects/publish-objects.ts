@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Environment } from '../../config/environment.ts'
+import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
+import { isoOf } from '../../time/moments.ts'
 import { leftOutOf } from '../build-copy.ts'
 import { atPlace } from '../copy-error.ts'
 import { beginExport } from '../export-mirror.ts'
-import { lookAtFolder } from './folder.ts'
-import { type FoundPlace, type Manifest, type NewObject, publishedIn, type PublishedObject } from './object-place.ts'
-import type { ObjectStore } from './s3-store.ts'
 import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
 import { accessOf, requireSafeFolder } from '../target-place.ts'
-import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
-import type { Connection } from '../../store/sqlite/connect.ts'
-import { isoOf } from '../../time/moments.ts'
+import { lookAtFolder } from './folder.ts'
+import { type FoundPlace, type Manifest, publishedIn, type PublishedObject } from './object-place.ts'
+import type { StoreLimits } from './s3-store.ts'
 
 type ObjectsPlan = FolderPlan | BucketPlan
 
@@ -30,26 +30,24 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   return { ...done, parquet }
 }
 
-/** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
-export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
-  const { openS3Store } = await import('./s3-store.ts')
-  const store = openS3Store(plan, environment)
-  try {
-    return await publishToBucket(plan, store)
-  } finally {
-    store.close()
-  }
-}
-
 /**
  * Publishes the customers of each organization as an object, and then the manifest that names them all: a reader that begins with the
  * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
  * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
  */
-export async function publishToBucket(plan: BucketPlan, store: ObjectStore): Promise<Published> {
-  const { lookAtBucket } = await import('./bucket.ts')
-  const { objects: bucket, ...done } = await publishObjects(plan, () => lookAtBucket(store))
-  return { ...done, bucket }
+export async function publishBucket(
+  plan: BucketPlan,
+  environment: Environment,
+  limits?: StoreLimits,
+): Promise<Published> {
+  const [{ openS3Store }, { lookAtBucket }] = await Promise.all([import('./s3-store.ts'), import('./bucket.ts')])
+  const store = openS3Store(plan, environment, limits)
+  try {
+    const { objects: bucket, ...done } = await publishObjects(plan, () => lookAtBucket(store))
+    return { ...done, bucket }
+  } finally {
+    store.close()
+  }
 }
 
 type Done = Omit<Published, 'parquet' | 'bucket'> & { objects: PublishedObjects }
@@ -79,7 +77,23 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
 async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Done> {
   const { manifest: before, shown } = place
   const recorded = recordedIn(opened.db)
-  const { entries, made, failed } = await writeChanged(plan, place, { opened, read: recorded.filter(isRead) })
+  // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
+  const isOfKind = before?.without_personal_data === plan.withoutPersonalData
+  const found = new Map(publishedIn(isOfKind ? before : undefined).map((one) => [one.organization, one]))
+  const entries: PublishedObject[] = []
+  const made = new Set<string>()
+  const failed: Published['failed'] = []
+  for (const one of recorded.filter(isRead).filter(({ retiredAt }) => retiredAt === null)) {
+    const { organization } = one
+    const entry = found.get(organization)
+    const kept = entry && keptEntry(plan, opened.db, one, entry)
+    const written = kept === undefined ? await writeObject(plan, place, { opened, one }) : undefined
+    // That it could not be written keeps no other organization back.
+    if (written?.failed !== undefined) failed.push(written.failed)
+    if (written?.entry !== undefined) made.add(organization)
+    const next = written?.entry ?? kept ?? entry
+    if (next !== undefined) entries.push(next)
+  }
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(opened.db)) })
   const isNew = before === undefined || made.size > 0 || factsOfManifest(before) !== factsOfManifest(content)
   const { warnings, isLeft } = await place.finish(content, isNew)
@@ -128,39 +142,6 @@ function contentOf(
   }
 }
 
-/** What the next manifest says of each organization, in their order, whose objects are new, and which could not be written. */
-type Written = { entries: PublishedObject[]; made: Set<string>; failed: Published['failed'] }
-
-/**
- * Keeps the object of each organization that is still what the mirror has, and writes the others, each from one state of the mirror. What Parquet
- * cannot hold is reported as failed, and the object from before stays: that keeps no other organization back.
- */
-async function writeChanged(
-  plan: ObjectsPlan,
-  place: FoundPlace,
-  { opened, read }: { opened: OpenedToRead; read: readonly ReadOrganization[] },
-): Promise<Written> {
-  // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
-  const isOfKind = place.manifest?.without_personal_data === plan.withoutPersonalData
-  const found = new Map(publishedIn(isOfKind ? place.manifest : undefined).map((one) => [one.organization, one]))
-  const done: Written = { entries: [], made: new Set(), failed: [] }
-  for (const one of read.filter(({ retiredAt }) => retiredAt === null)) {
-    const { organization } = one
-    const entry = found.get(organization)
-    const kept = entry && keptEntry(plan, opened.db, one, entry)
-    const made = kept === undefined ? make(plan, { opened, one, place, failed: done.failed }) : undefined
-    if (made === undefined) {
-      const stays = kept ?? entry
-      if (stays !== undefined) done.entries.push(stays)
-      continue
-    }
-    const put = await made.put().finally(() => made.close())
-    done.entries.push({ organization, ...made.facts, ...put, ...runFactsOf(one) })
-    done.made.add(organization)
-  }
-  return done
-}
-
 /** The entry of an object that need not be written; undefined where it must be. */
 function keptEntry(
   { afterRuns = false }: ObjectsPlan,
@@ -178,31 +159,34 @@ function keptEntry(
   return rowFactsOf(db, one.organization).state === entry.state ? { ...entry, ...now } : undefined
 }
 
-type Making = { opened: OpenedToRead; one: ReadOrganization; place: FoundPlace; failed: Published['failed'] }
-type Made = NewObject & { facts: ReturnType<typeof rowFactsOf> }
-
-/** Writes an object, and puts it nowhere yet. Undefined where that failed. */
-function make({ withoutPersonalData }: ObjectsPlan, { opened, one, place, failed }: Making): Made | undefined {
+/** Writes the object of an organization from one state of the mirror. Returns the failure where Parquet cannot hold a value of it. */
+async function writeObject(
+  { withoutPersonalData }: ObjectsPlan,
+  place: FoundPlace,
+  { opened, one }: { opened: OpenedToRead; one: ReadOrganization },
+): Promise<{ entry: PublishedObject; failed?: never } | { failed: Published['failed'][number]; entry?: never }> {
   const { organization } = one
-  let begun: NewObject | undefined
+  const object = place.begin(organization)
   try {
-    const object = (begun = place.begin(organization))
     const facts = inOneState(opened, (db) => {
       const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
       const isThere = 'SELECT COUNT(*) FROM runs WHERE id = ? AND organization = ?'
       // It may have been renamed or forgotten since.
       const recorded = numberIn(db, isThere, one.runId, organization) === 0 ? [] : [one]
       const exporting = { selection, configured: [], recorded, format: parquetFormat({ ids: 'text' }) }
-      for (const { chunks } of beginExport(db, { ...exporting, isPartitioned: true }).parts)
-        for (const chunk of chunks) object.write(chunk)
+      try {
+        for (const { chunks } of beginExport(db, { ...exporting, isPartitioned: true }).parts)
+          for (const chunk of chunks) object.write(chunk)
+      } catch (error) {
+        if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+        return { failed: { file: `${place.shown}/${organization}`, ...describeError(error) } }
+      }
       return rowFactsOf(db, organization)
     })
-    return { ...object, facts }
-  } catch (error) {
-    begun?.close()
-    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
-    failed.push({ file: `${place.shown}/${organization}`, ...describeError(error) })
-    return undefined
+    if ('failed' in facts) return facts
+    return { entry: { organization, ...facts, ...(await object.put()), ...runFactsOf(one) } }
+  } finally {
+    object.close()
   }
 }
 

@@ -23,9 +23,6 @@ export const OBJECTS = 'customers/'
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
 export type ObjectStore = ReturnType<typeof openS3Store>
 
-type StoredText = { text: string; version: string | undefined }
-type UnfinishedUpload = { key: string; id: string }
-
 /** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
 export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
 
@@ -48,6 +45,9 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
   const client = clientOf(service, limits)
   const start = prefix === '' ? '' : `${prefix}/`
   const place = (key: string) => ({ Bucket: bucket, Key: start + key })
+  const ofCustomers = { Bucket: bucket, Prefix: start + OBJECTS }
+  const keysOf = (keys: readonly (string | undefined)[]) =>
+    keys.flatMap((key) => (key?.startsWith(start + OBJECTS) === true ? [key.slice(start.length)] : []))
   const attempt = async <Result>(call: string, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
@@ -55,21 +55,42 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
       throw storeError(error, at, call)
     }
   }
+  /** The text of an object, with a mark of its version; undefined where there is none. */
+  const readText = (key: string) =>
+    attempt('GetObject', async () => {
+      try {
+        const { Body, ETag } = await client.send(new GetObjectCommand(place(key)))
+        return { text: (await Body?.transformToString()) ?? '', version: ETag }
+      } catch (error) {
+        if (errorNameOf(error) === 'NoSuchKey') return undefined
+        throw error
+      }
+    })
   return {
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
-    ask: () =>
-      attempt('ListObjectsV2', () =>
-        client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 })),
-      ),
-    /** The text of an object, with a mark of its version; undefined where there is none. */
-    readText: (key: string) => attempt('GetObject', () => readText(client, place(key))),
+    ask: () => attempt('ListObjectsV2', () => client.send(new ListObjectsV2Command({ ...ofCustomers, MaxKeys: 1 }))),
+    readText,
     /**
-     * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes
-     * nothing, where another process wrote it meanwhile.
+     * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes nothing, where
+     * another process wrote it meanwhile; that is looked at right before, too, because some services take a condition and do not apply it.
      */
     replaceText: (key: string, text: string, version: string | undefined) =>
-      attempt('PutObject', () => replaceText(client, place(key), text, version)),
+      attempt('PutObject', async () => {
+        if ((await readText(key))?.version !== version) return false
+        const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
+        const object = { ...place(key), Body: text, ContentType: 'application/json', ...condition }
+        try {
+          await client.send(new PutObjectCommand(object))
+          return true
+        } catch (error) {
+          // Where it was deleted meanwhile, there is no object to match.
+          const isOvertaken = ['ConditionalRequestConflict', 'NoSuchKey'].includes(errorNameOf(error))
+          if (!isOvertaken && statusOf(error) !== 412) throw error
+          // The answer to a first attempt may have been lost on its way, after the service had written the object.
+          return (await readText(key))?.text === text
+        }
+      }),
     /**
      * Writes an object from an open file, in parts where it is large: no reader sees it before all of it is there, and parts that were sent
      * before a failure are removed. Throws CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
@@ -80,31 +101,24 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
         await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
       }),
-    list: (from: string) =>
+    list: () =>
       attempt('ListObjectsV2', async () => {
-        const keys: string[] = []
-        const pages = { client, stopOnSameToken: true }
-        for await (const page of paginateListObjectsV2(pages, { Bucket: bucket, Prefix: start + from }))
-          for (const { Key } of page.Contents ?? [])
-            if (Key?.startsWith(start + from) === true) keys.push(Key.slice(start.length))
-        return keys
+        const keys: (string | undefined)[] = []
+        // It writes into what it is given.
+        for await (const page of paginateListObjectsV2({ client, stopOnSameToken: true }, { ...ofCustomers }))
+          keys.push(...(page.Contents ?? []).map(({ Key }) => Key))
+        return keysOf(keys)
       }),
-    remove: async (key: string) => {
-      await attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key))))
-    },
-    /** Uploads that were begun and not ended, of keys that begin so. */
-    listUnfinished: (from: string) =>
-      attempt('ListMultipartUploads', async () => {
-        const found = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: start + from }))
-        return (found.Uploads ?? []).flatMap(({ Key, UploadId }): UnfinishedUpload[] =>
-          Key?.startsWith(start + from) !== true || UploadId === undefined
-            ? []
-            : [{ key: Key.slice(start.length), id: UploadId }],
-        )
-      }),
-    abandon: async ({ key, id }: UnfinishedUpload) => {
-      const upload = { ...place(key), UploadId: id }
-      await attempt('AbortMultipartUpload', () => client.send(new AbortMultipartUploadCommand(upload)))
+    remove: (key: string) => attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key)))),
+    /** Ends uploads that were begun and not ended. */
+    abandonUploads: async (isOver: (key: string) => boolean) => {
+      const ask = new ListMultipartUploadsCommand(ofCustomers)
+      const { Uploads = [] } = await attempt('ListMultipartUploads', () => client.send(ask))
+      for (const { Key, UploadId } of Uploads)
+        for (const key of keysOf([Key]).filter(isOver))
+          await attempt('AbortMultipartUpload', () =>
+            client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId })),
+          )
     },
     close: () => client.destroy(),
   }
@@ -128,48 +142,6 @@ function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits
     },
   })
 }
-
-async function readText(client: S3Client, place: Place): Promise<StoredText | undefined> {
-  try {
-    const { Body, ETag } = await client.send(new GetObjectCommand(place))
-    return { text: (await Body?.transformToString()) ?? '', version: ETag }
-  } catch (error) {
-    if (errorNameOf(error) === 'NoSuchKey') return undefined
-    throw error
-  }
-}
-
-/**
- * The version is looked at again right before, because some services take a condition and do not apply it. One that refuses conditions
- * gets the object without one.
- */
-async function replaceText(
-  client: S3Client,
-  place: Place,
-  text: string,
-  version: string | undefined,
-): Promise<boolean> {
-  const isOther = async () => (await readText(client, place))?.version !== version
-  if (await isOther()) return false
-  const object = { ...place, Body: text, ContentType: 'application/json' }
-  const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
-  try {
-    await client.send(new PutObjectCommand({ ...object, ...condition }))
-    return true
-  } catch (error) {
-    const name = errorNameOf(error)
-    // Where it was deleted meanwhile, there is no object to match.
-    const isOvertaken = statusOf(error) === 412 || name === 'ConditionalRequestConflict' || name === 'NoSuchKey'
-    // The answer to a first attempt may have been lost on its way, after the service had written the object.
-    if (isOvertaken) return (await readText(client, place))?.text === text
-    if (name !== 'NotImplemented') throw error
-  }
-  if (await isOther()) return false
-  await client.send(new PutObjectCommand(object))
-  return true
-}
-
-type Place = { Bucket: string; Key: string }
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
 function errorNameOf(error: unknown): string {
