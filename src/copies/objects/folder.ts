@@ -1,14 +1,4 @@
-import {
-  fchmodSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs'
+import { fchmodSync, fsyncSync, lstatSync, openSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/folders.ts'
@@ -43,8 +33,6 @@ type Writing = { extension: string; access?: Access }
  */
 export function lookAtFolder(folder: string, { extension, access }: Writing): FoundPlace {
   return atPlace(folder, () => {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
-      throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
     requireOwnFolder(folder, 'export')
     const prepare = (place: string) => (access === undefined ? makeFolder(place) : prepareFolder(place, access))
     prepare(folder)
@@ -92,7 +80,7 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
               for (const { path, object } of made) renameSync(path, join(folder, object))
               for (const { path } of made) flushFolder(dirname(path))
               const named = new Set(content.organizations.map(({ object }) => object))
-              for (const object of there.keys()) if (!named.has(object)) removePart(join(folder, object))
+              for (const object of there.keys()) if (!named.has(object)) removeFile(join(folder, object))
               writeManifest({ ...content, replaced: [] })
               return done
             })
@@ -115,15 +103,10 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
   })
 }
 
-/** What was killed leaves files with private names, and folders of new partitions that are empty. The caller holds the lock. */
+/** Files with private names, which what was killed leaves, and empty folders of partitions. The caller holds the lock. */
 function removeUnfinished(folder: string): void {
   for (const place of [folder, ...partitionsIn(folder)]) removeLeftovers(place)
   for (const partition of partitionsIn(folder)) if (readdirSync(partition).length === 0) rmdirSync(partition)
-}
-
-function removePart(file: string): void {
-  removeFile(file)
-  if (readdirSync(dirname(file)).length === 0) rmdirSync(dirname(file))
 }
 
 /** The digests of the partitions that are there. Throws UsageError for one of another program: readers would take both for one set. */
