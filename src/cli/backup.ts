@@ -1,8 +1,7 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { DEFAULT_SCHEMA, parsePostgresAddress } from '../address/postgres-address.ts'
 import { clocks, command, JSON_OPTION, namedConfig, namedFile, namedMirror, show, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { count, shellWord } from './output/say.ts'
+import { count } from './output/say.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
 import { makeBackup } from '../copies/backup.ts'
 import { moveMirror } from '../copies/move.ts'
@@ -20,7 +19,7 @@ export function backupCommand(io: Io) {
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
       const { mirror } = await namedConfig(configFile)
-      refuseBackup(mirror, file)
+      requireFile(mirror)
       const made = await makeBackup({ mirror, file: named, keep }, { signal: io.signal, ...clocks() })
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       show(io, json, {
@@ -31,7 +30,7 @@ export function backupCommand(io: Io) {
 }
 
 const EXAMPLES = `
-The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again. With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest beyond that number are removed. Only backups made by this command are ever replaced or removed. A mirror in PostgreSQL is left to pg_dump, and the command names the one to run.
+The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again. With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest beyond that number are removed. Only backups made by this command are ever replaced or removed. A mirror in PostgreSQL is left to pg_dump, as docs/operate/postgres.md shows.
 
 Examples:
   $ customer-mirror backup /backup/customers.db
@@ -49,7 +48,7 @@ export function restoreCommand(io: Io) {
     .action(async (file, { config: configFile, force, json }) => {
       const named = namedFile(file, 'backup')
       const { mirror } = await namedConfig(configFile)
-      refuseRestore(mirror, file)
+      requireFile(mirror)
       const plan = { mirror, file: named, force: force === true }
       const restored = await restoreMirror(plan, { signal: io.signal, ...clocks() })
       const { takenAt, kept, forgotten, ...facts } = restored
@@ -60,7 +59,7 @@ export function restoreCommand(io: Io) {
 }
 
 const RESTORE_EXAMPLES = `
-Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked before anything is changed. A mirror in PostgreSQL is left to pg_restore and psql, and the command names the ones to run.
+Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked before anything is changed. A mirror in PostgreSQL is left to pg_restore and psql, as docs/operate/postgres.md shows.
 
 Examples:
   $ customer-mirror restore /backup/customers.db
@@ -131,7 +130,7 @@ function requireOtherKind(from: string, to: string): void {
   if (isPostgres(from) !== isPostgres(to)) return
   throw new UsageError(
     isPostgres(from)
-      ? "Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore; 'customer-mirror backup' names the command."
+      ? 'Both mirrors are in PostgreSQL. To copy a schema from one database to another, use pg_dump and pg_restore, as docs/operate/postgres.md shows.'
       : "Both mirrors are files. To have the mirror at another place, make a backup with 'customer-mirror backup', and restore it with a configuration that names that place.",
   )
 }
@@ -172,71 +171,10 @@ Then start the worker again. Remove the old mirror when you no longer need it: i
 `
 }
 
-/** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that makes a backup of its schema into the file. */
-export function refuseBackup(mirror: string, file: string): void {
+/** Throws UsageError for a mirror in PostgreSQL, whose own programs make backups of it and restore them. */
+function requireFile(mirror: string): void {
   if (!isPostgres(mirror)) return
-  const { address, schema } = partsOf(mirror)
   throw new UsageError(
-    'The mirror is in PostgreSQL, whose own program makes a backup of it while runs go on: ' +
-      `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(address)}`,
+    'The mirror is in PostgreSQL, whose own programs make a backup of it while runs go on, and put one back: docs/operate/postgres.md shows the commands.',
   )
-}
-
-/**
- * Throws UsageError for a mirror in PostgreSQL, with the commands of PostgreSQL that put such a backup in its place. All of the backup is read
- * before anything is changed, and then all is changed or nothing; the mirror from before stays under another name, and is dropped last.
- */
-export function refuseRestore(mirror: string, file: string): void {
-  if (!isPostgres(mirror)) return
-  const { address, schema } = partsOf(mirror)
-  const script = shellWord(`${file}.sql`)
-  const before = `${schema.slice(0, LONGEST_NAME - '_before'.length)}_before`
-  const aside = `DO $$BEGIN ALTER SCHEMA "${schema}" RENAME TO "${before}"; EXCEPTION WHEN invalid_schema_name THEN NULL; END$$`
-  throw new UsageError(
-    'The mirror is in PostgreSQL, whose own programs put a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
-      `pg_restore --file=${script} ${shellWord(file)} && ` +
-      `psql --no-psqlrc --quiet --output=/dev/null --single-transaction --set=ON_ERROR_STOP=1 --command=${shellWord(aside)} --file=${script} ` +
-      `--command=${shellWord(`SELECT version FROM "${schema}".mirror_schema`)} --command=${shellWord(passLostNumbers(schema))} ` +
-      `${shellWord(address)} && rm ${script}\n` +
-      `The mirror from before is the schema ${before} then. Drop it once the one put back is right: ` +
-      `psql --no-psqlrc --command=${shellWord(`DROP SCHEMA "${before}" CASCADE`)} ${shellWord(address)}`,
-  )
-}
-
-/**
- * Numbers of changes and runs go on from the time, as in a file whose successor is lost: readers and copies remember those that the mirror
- * gave out after the backup.
- */
-function passLostNumbers(schema: string): string {
-  const goOn = (table: string, column: string, unit: string) => {
-    const sequence = `pg_get_serial_sequence($$"${schema}".${table}$$, $$${column}$$)`
-    return `SELECT setval(${sequence}, greatest(nextval(${sequence}), (extract(epoch FROM now())${unit})::bigint)) AS seq`
-  }
-  return (
-    `${goOn('runs', 'id', '')}; WITH reached AS (${goOn('changes', 'seq', ' * 1000')}) ` +
-    `INSERT INTO "${schema}".horizons (organization, feed_seq) SELECT DISTINCT organization, seq FROM "${schema}".runs, reached ` +
-    'ON CONFLICT (organization) DO UPDATE SET feed_seq = excluded.feed_seq'
-  )
-}
-
-/** The bytes of a name in PostgreSQL. */
-const LONGEST_NAME = 63
-
-/** The schema, and the address as programs of PostgreSQL read it, without a password. */
-function partsOf(mirror: string): { address: string; schema: string } {
-  const url = new URL(mirror)
-  const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
-  url.searchParams.delete('schema')
-  // They would go on without TLS where the server offers none.
-  const mode = tlsModeOf(mirror)
-  if (mode !== 'disable') url.searchParams.set('sslmode', mode)
-  url.password = ''
-  // Those programs do not read + as a space.
-  url.search = url.search.replaceAll('+', '%20')
-  return { address: url.href, schema }
-}
-
-function tlsModeOf(mirror: string): string {
-  const parsed = parsePostgresAddress(mirror)
-  return 'address' in parsed ? parsed.address.tls.mode : 'require'
 }

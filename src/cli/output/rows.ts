@@ -4,29 +4,12 @@ import type { SomeRows } from '../../copies/read-rows.ts'
 import type { SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'
 
-/** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
-type RowFormat = {
-  /** The text before the first row. */
-  open(columns: readonly string[]): string
-  /** The text of a row, or the empty string while it is kept for later. */
-  row(values: readonly SqlValue[]): string
-  /** The text after the last row, with all that was kept. */
-  close(): string
-}
-
 /** How rows are to be written. Passed to another process as JSON. */
 export type Layout =
   | { format: 'table'; screen?: { columns: number } | undefined; nothing: string; none?: string | undefined }
   | { format: 'csv'; isForTerminal: boolean }
   | { format: 'json'; before: string; after: string }
   | { format: 'jsonl' }
-
-/** The format in which rows are written. */
-export function formatRows(layout: Layout): RowFormat {
-  if (layout.format === 'table') return tableFormat(layout)
-  if (layout.format === 'csv') return csvFormat(layout)
-  return objectFormat(layout)
-}
 
 /** What is kept before it is printed, in characters. */
 const MOST_KEPT = 64 * 1024
@@ -37,11 +20,11 @@ export async function* textOf(
   layout: Layout,
   { most = Infinity, onMore }: { most?: number | undefined; onMore?: () => void } = {},
 ): AsyncGenerator<string, void> {
-  const format = formatRows(layout)
-  let text: string | undefined
+  let format: RowFormat | undefined
+  let text = ''
   let printed = 0
   for await (const { columns, rows } of found) {
-    text ??= format.open(columns)
+    if (format === undefined) text = (format = formatRows(layout, columns)).open
     for (const row of rows) {
       if (printed === most) {
         onMore?.()
@@ -55,7 +38,24 @@ export async function* textOf(
       text = ''
     }
   }
-  yield (text ?? '') + format.close()
+  yield text + (format ?? formatRows(layout, [])).close()
+}
+
+/** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
+type RowFormat = {
+  /** The text before the first row. */
+  open: string
+  /** The text of a row, or the empty string while it is kept for later. */
+  row(values: readonly SqlValue[]): string
+  /** The text after the last row, with all that was kept. */
+  close(): string
+}
+
+/** The format in which rows with these columns are written. */
+export function formatRows(layout: Layout, columns: readonly string[]): RowFormat {
+  if (layout.format === 'table') return tableFormat(layout, columns.map(plainText))
+  if (layout.format === 'csv') return csvFormat(layout, columns)
+  return objectFormat(layout, keysOf(columns))
 }
 
 /** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */
@@ -65,8 +65,7 @@ const MOST_ROOM = 10_000_000
 type Table = { screen?: TableScreen | undefined; nothing: string; none?: string | undefined }
 
 /** Tables for people. `nothing` is shown for NULL, and `none`, if there is one, in place of a table without rows. */
-function tableFormat({ screen, nothing, none }: Table): RowFormat {
-  let head: string[] = []
+function tableFormat({ screen, nothing, none }: Table, head: readonly string[]): RowFormat {
   let kept: (string | bigint)[][] = []
   let widest = 0
   let separator = ''
@@ -79,10 +78,7 @@ function tableFormat({ screen, nothing, none }: Table): RowFormat {
     return table
   }
   return {
-    open(columns) {
-      head = columns.map(plainText)
-      return ''
-    },
+    open: '',
     row(values) {
       const cells = values.map((value) => cellOf(value, nothing))
       const width = Math.max(widest, ...cells.map((cell) => String(cell).length))
@@ -112,31 +108,30 @@ const SHOWN_BYTES = 16
  * CSV as in RFC 4180, every value as it is: also one that a spreadsheet would take for a formula. NULL is an empty field, and
  * the empty text is `""`. On a terminal control characters are written out.
  */
-function csvFormat({ isForTerminal }: { isForTerminal: boolean }): RowFormat {
+function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: readonly string[]): RowFormat {
   const lineOf = (values: readonly SqlValue[]) => {
     const line = csvLine(values, { number: numberText })
     return isForTerminal ? `${plainText(line.slice(0, -2))}\r\n` : line
   }
-  return { open: lineOf, row: lineOf, close: () => '' }
+  return { open: lineOf(columns), row: lineOf, close: () => '' }
 }
 
 /** One document: what comes before its rows, a row on each line, and what comes after them; or nothing but a JSON object on each line. */
-function objectFormat(layout: Extract<Layout, { format: 'json' | 'jsonl' }>): RowFormat {
-  let names: string[] = []
-  let isEmpty = true
+function objectFormat(layout: Extract<Layout, { format: 'json' | 'jsonl' }>, names: readonly string[]): RowFormat {
+  const objectOf = (values: readonly SqlValue[]) =>
+    `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
+  if (layout.format === 'jsonl') return { open: '', row: (values) => `${objectOf(values)}\n`, close: () => '' }
+  let separator = '\n    '
+  let end = ''
   return {
-    open(columns) {
-      names = keysOf(columns)
-      return layout.format === 'json' ? layout.before : ''
-    },
+    open: layout.before,
     row(values) {
-      const object = objectOf(names, values)
-      if (layout.format === 'jsonl') return `${object}\n`
-      const start = isEmpty ? '\n    ' : ',\n    '
-      isEmpty = false
-      return start + object
+      const line = separator + objectOf(values)
+      separator = ',\n    '
+      end = '\n  '
+      return line
     },
-    close: () => (layout.format === 'jsonl' ? '' : isEmpty ? layout.after : `\n  ${layout.after}`),
+    close: () => end + layout.after,
   }
 }
 
@@ -149,10 +144,6 @@ function keysOf(columns: readonly string[]): string[] {
     given.add(key)
     return `${plainJson(JSON.stringify(key))}:`
   })
-}
-
-function objectOf(names: readonly string[], values: readonly SqlValue[]): string {
-  return `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
 }
 
 function valueText(value: SqlValue): string {

@@ -6,8 +6,8 @@ import type { SqlValue } from '../../../src/copies/read-rows.ts'
 import { anyCodePoint, seeds } from '../../support/seeds.ts'
 
 function written(layout: Layout, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): string {
-  const format = formatRows(layout)
-  return format.open(columns) + rows.map((row) => format.row(row)).join('') + format.close()
+  const format = formatRows(layout, columns)
+  return format.open + rows.map((row) => format.row(row)).join('') + format.close()
 }
 
 /** Texts as SQLite gives them, in which what matters to a format comes often. */
