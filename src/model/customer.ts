@@ -54,8 +54,15 @@ export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
 /** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
 
-/** A record's id, if it is readable, and its `created_at`. */
-export type Row = { id: string | undefined; createdAt: string | undefined }
+/** What shows where a record stands in the list. */
+export type Row = {
+  /** Lower case; undefined when the record has no readable id. */
+  readonly id: string | undefined
+  /** As sent; undefined when missing. */
+  readonly createdAt: string | undefined
+  /** The number of its stored row: cheaper to compare than an id. Below 0 it stands for a row that is not stored. */
+  readonly rowId?: number | undefined
+}
 
 export function addWarnings(into: Warnings, from: Warnings): void {
   for (const kind of WARNING_KINDS) if (from[kind] !== undefined) warn(into, kind, from[kind])

@@ -186,8 +186,5 @@ export type Candidate = Absent & { earlier: readonly Named[] }
 
 export type Listed = Named & { id: string }
 
-/** A record in a window, with its row number; a reject has none, and that of a forgotten customer is below 0. */
-export type RecordedRow = Row & { rowId?: number | undefined }
-
-/** A window as read: its request, the meta data of its answer, and its rows. */
-export type RecordedWindow = AnsweredWindow & { rows: RecordedRow[] }
+/** A window as read: its request, the meta data of its answer, and its rows; a reject has no row number, and that of a forgotten customer is below 0. */
+export type RecordedWindow = AnsweredWindow & { rows: Row[] }

@@ -1,4 +1,5 @@
-import { keyOf, type ReadWindow, type Row, type Span } from '../scan/window.ts'
+import type { Row } from '../model/customer.ts'
+import { keyOf, type ReadWindow, type Span } from '../scan/window.ts'
 
 /** The records that are expected in the list, in order. */
 export type ExpectedOrder = {

@@ -106,12 +106,13 @@ export class Chain implements Stage {
     const left = this.#left
     if (left === undefined ? read.start > 0 : read.start > left.reach || read.reach <= left.reach) return
     if (this.isOver || isDoubtful(read)) return
-    const seam = left && seamBetween(left, read)
-    if (left !== undefined && seam !== undefined) {
-      const isOther = repeats(left, read) || seam.unexplained > read.window.size / 2
-      if (isOther || !this.#isGood(seam, left, read)) return
+    if (left !== undefined) {
+      const seam = seamBetween(left, read)
+      // The answer belongs to another window.
+      if (seam.unexplained > read.window.size / 2 || !this.#isGood(seam, left, read)) return
+      this.#linkSeam(seam, left, read)
     }
-    this.#link(read, seam)
+    this.#link(read)
     this.#pending.keep(() => false)
     this.#recalled = read
   }
@@ -202,8 +203,10 @@ export class Chain implements Stage {
     // An answer may belong to another window, or be of another size than it says, and seem to be the last page.
     const isOdd = seam.unexplained > (isEnd(read) && !this.#findings.isExact ? 0 : size / 2)
     if (isOdd && left !== this.#recalled && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    if (this.#isBeyondRepair(seam, left) || this.#isGood(seam, left, read)) return this.#link(read, seam)
-    this.#bridge(left, pending, read, seam)
+    if (!this.#isBeyondRepair(seam, left) && !this.#isGood(seam, left, read))
+      return this.#bridge(left, pending, read, seam)
+    this.#linkSeam(seam, left, read)
+    this.#link(read)
   }
 
   /** A page was short, twice: the service serves other sizes than it is asked for, and says that it does not. Then only one is asked for. */
@@ -297,17 +300,19 @@ export class Chain implements Stage {
     this.#pending.putFirst([again], { tries: tries + 1, isBridge })
   }
 
-  #link(read: ReadWindow, seam?: Seam): void {
+  #link(read: ReadWindow): void {
     const findings = this.#findings
     const left = this.#left
-    if (left !== undefined && seam !== undefined) this.#linkSeam(seam, left, read)
     if (read.start === 0) this.first ??= read
     this.lastTwo = left === undefined ? [read] : [left, read]
     this.windows += 1
     this.#isShort = isDoubtful(read) || (this.#isShort && read.reach <= this.#furthest)
     this.#left = read
     this.#reach = read.reach
-    if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
+    // So much may have happened since an interruption that nothing links with what was read before it: then the chain begins anew, once.
+    const isAnew = read.start === 0 && this.#recalled !== undefined
+    if (isAnew) this.#recalled = undefined
+    if (isAnew || read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
     this.#pending.keep((each) => each.outcome !== read && endOf(each.window) > read.reach)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()

@@ -41,7 +41,7 @@ export class Ends extends PendingWindows implements Stage {
   #another(window: Window): Window | undefined {
     const { size } = this.#findings
     if (window.size < size || size < 3) return undefined
-    return window.page === 1 ? { page: 1, size: size - 1 } : windowFrom(startOf(window), size - 1)
+    return windowFrom(startOf(window), size - 1)
   }
 
   /** The window to ask for next; undefined if this one does not link with the others at its end. */

@@ -87,7 +87,6 @@ export class ListScan implements Scan {
       windows.push(window)
     }
     this.#left -= windows.length
-    this.#proceed()
     return windows
   }
 
@@ -101,7 +100,7 @@ export class ListScan implements Scan {
     const isServed = isLate || this.#agreeOnSize(answer)
     const read = this.#prepare(answer, askedAt)
     this.#settleParts(window, true)
-    if (!isServed) this.#beginFixed(perPage)
+    if (!isServed) this.#beginFixed(window, perPage)
     else if (!isLate) this.#stage.settle(window, read)
     this.#proceed()
   }
@@ -123,7 +122,7 @@ export class ListScan implements Scan {
     if (smaller !== undefined) {
       this.#findings.size = smaller
       this.#chain.beginAnew()
-    } else if (window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(size)
+    } else if (window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(window, size)
     else if (isBisectable || failure === 'too-large') {
       const bisection = new Bisection(window, failure)
       this.#bisections = [...this.#bisections, bisection].toSorted((one, other) => one.start - other.start)
@@ -161,8 +160,12 @@ export class ListScan implements Scan {
     return true
   }
 
-  /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
-  #beginFixed(size: number): void {
+  /**
+   * Begins again with equal pages side by side, for a service that serves only one size, or few. Where the chain has come to its end without
+   * such a sign, the window is one that could not be read.
+   */
+  #beginFixed(window: Window, size: number): void {
+    if (this.#chain.isOver) return this.#stage.settle(window, 'size-refused')
     if (this.#findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')
     this.#findings.fixSize(size)
     this.#bisections = []
@@ -198,7 +201,7 @@ export class ListScan implements Scan {
     return {
       ...this.#grade(doubts),
       ...{ requests, distinct: seen.size, unrepeated, reach: furthest, total, pageSize: size, limit },
-      isWhole: this.done && this.#chain.isComplete && isWhole,
+      isWhole: this.#chain.isComplete && isWhole,
       stoppedAt: this.done ? this.#chain.stoppedAt : undefined,
       holes: this.#holes.map(({ from, to }) => ({ position: from, size: to - from })),
     }

@@ -1,6 +1,5 @@
+import type { Row } from '../model/customer.ts'
 import { sortableInstant } from '../time/moments.ts'
-
-type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
 
 type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]

@@ -1,3 +1,4 @@
+import type { Row } from '../model/customer.ts'
 import type { WindowFailure } from '../errors/error-facts.ts'
 import { orderOfRows, type RowOrder } from './row-order.ts'
 
@@ -5,16 +6,6 @@ export type { WindowFailure }
 
 /** A page to ask for, counted from 1; it covers the positions `[size * (page - 1), size * page)`. */
 export type Window = { readonly page: number; readonly size: number }
-
-/** What the scan needs to know about a received record. */
-export type Row = {
-  /** Lower case; undefined when the record has no readable id. */
-  readonly id: string | undefined
-  /** As sent; undefined when missing. */
-  readonly createdAt: string | undefined
-  /** The number of its stored row: cheaper to compare than an id. Below 0 it stands for a row that is not stored. */
-  readonly rowId?: number | undefined
-}
 
 export type RowKey = string | number
 

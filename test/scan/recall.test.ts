@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import { ListScan } from '../../src/scan/list-scan.ts'
-import { startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from '../support/dice.ts'
 import { drive, type Service } from '../support/drive-scan.ts'
+import { asHandedBack, honest, scanOf, SERVICES } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
 import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
-
-const byPosition = (a: WindowAnswer, b: WindowAnswer) => startOf(a.window) - startOf(b.window)
 
 type Interruption = {
   stopAfter: number
@@ -27,7 +26,7 @@ function continued({ stopAfter, seed = stopAfter, order = 'id asc', parallel = [
   const service = { answer: (window: Window) => answer(list, window) }
   const first = drive(new ListScan(), service, { dice: luck, parallel: parallel[0], stopAfter })
   meanwhile?.(list, luck)
-  const recalled = kept(first.reads.toSorted(byPosition))
+  const recalled = kept(asHandedBack(first.reads))
   const scan = new ListScan({ recalled })
   const second = drive(scan, service, { dice: luck, parallel: parallel[1] })
   const known = new Set([...recalled.flatMap(({ rows }) => rows.map(({ id }) => id)), ...second.ids])
@@ -211,7 +210,20 @@ test('a scan interrupted twice, the second time after its last window, is not pr
   expect([...proofs]).toContain('settled seams')
 })
 
-/** As a mirror hands them back: the last answer of each window, in the order of their positions. */
-function asHandedBack(answers: readonly WindowAnswer[]): WindowAnswer[] {
-  return [...new Map(answers.map((answer) => [windowKey(answer.window), answer])).values()].toSorted(byPosition)
-}
+test.each(['sizes rounded to tens', 'another size at every answer', 'smaller pages from the fourth answer on'])(
+  '%s, seen only when the ends are read again after an interruption, costs no more than the proof',
+  (name) => {
+    for (const stopAfter of [1, 2, 3]) {
+      const scanned = scanOf(SERVICES[name] ?? honest, { size: 101, parallel: 3, seed: 3, stopAfter })
+      expect({ name, stopAfter, lost: scanned.lost }).toEqual({ name, stopAfter, lost: 0 })
+    }
+  },
+)
+
+test('a page refused for its size counts no page of a trial', () => {
+  const scan = new ListScan({ pageLimit: 2 })
+  const list = new SimulatedList(dice(1), { size: 400, order: 'id asc' })
+  const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
+
+  expect(drive(scan, { answer }, { dice: dice(1) }).reads).toHaveLength(2)
+})

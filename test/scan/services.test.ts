@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
-import { scanOf, SERVICES, type ScanOptions, type Serve } from '../support/scanned-services.ts'
+import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { someOf } from '../support/seeds.ts'
 import type { ListOrder } from '../support/simulated-list.ts'
 
@@ -21,7 +21,13 @@ const READINGS: readonly ScanOptions[] = [
   { size: 950, parallel: 1 },
   { size: 640, pageSize: 40, parallel: 4 },
   { size: 333, pageSize: 20, parallel: 2 },
+  { size: 101, parallel: 3 },
+  { size: 24, pageSize: 3, parallel: 1 },
+  { size: 5, parallel: 1 },
 ]
+
+/** Lists read in two parts, with an interruption between them, and services that state no totals. */
+const OTHERS = ['id asc, resumed', 'name, busy, resumed', 'no totals']
 
 /** Before each answer a customer comes, leaves or changes, on average. */
 const BUSY: NonNullable<ScanOptions['between']> = (list, luck) => {
@@ -58,20 +64,24 @@ function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<str
 
 const HEAD = `# What scans of services prove and cost
 
-Three scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
-and how many customers they leave unread. First at rest, then with a change before each answer; the last column is a plain scan.
+Six scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
+and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; the last column is a plain scan.
 Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
 
 const PAGE = readFileSync(new URL('services.md', import.meta.url), 'utf8').split('\n')
 
 test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
-  const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), 'plain', 'reasons']
+  const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), ...OTHERS, 'plain', 'reasons']
   const lines = someOf(Object.entries(SERVICES), { every: 6 }).map(([name, serve]) => {
     const reasons = new Set<string>()
     const cells = [
       ...ORDERS.map((order) => read(name, serve, { order }, reasons)),
       ...BUSY_ORDERS.map((order) => read(name, serve, { order, between: BUSY }, reasons)),
+      read(name, serve, { order: 'id asc', stopAfter: 3 }, reasons),
+      read(name, serve, { order: 'name', stopAfter: 4, between: BUSY }, reasons),
+      // Without a total, nothing but the limit of requests ends a list that grows as fast as it is read.
+      name === 'a list that grows for ever' ? '' : read(name, uncounted(serve), { order: 'id asc' }, reasons),
       read(name, serve, { order: 'id asc', isPlain: true }, reasons),
     ]
     return [name, ...cells, [...reasons].toSorted().join(', ')]

@@ -1,6 +1,7 @@
 import type { ExpectedOrder } from '../../src/quick/comparison.ts'
 import { QuickScan, RequestBudget, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
-import { keyOf, type Row, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import type { Row } from '../../src/model/customer.ts'
+import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive, type Service } from './drive-scan.ts'
 

@@ -1,6 +1,6 @@
 import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
-import { endOf, startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { endOf, startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
 import { dice, type Dice } from './dice.ts'
 import { drive, type Ride, type Service } from './drive-scan.ts'
 import { type ListOrder, SimulatedList } from './simulated-list.ts'
@@ -30,6 +30,8 @@ export type ScanOptions = {
   parallel?: number
   isPlain?: boolean
   seed?: number
+  /** The scan is interrupted after so many answers, and continued with what the mirror kept of them. */
+  stopAfter?: number | undefined
   /** Happens before each answer. */
   between?: (list: SimulatedList, luck: Dice, answered: number) => unknown
 }
@@ -37,9 +39,9 @@ export type ScanOptions = {
 /** Scans the list of a service, honest or not. */
 export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
   const { size = 950, order = 'id asc', pageSize = 100, parallel = 1, isPlain = false, seed = 7, ...more } = options
+  const { stopAfter } = options
   const luck = dice(seed)
   const list = new SimulatedList(luck, { ...more, size, order })
-  const scan = new ListScan({ pageSize, isPlain })
   const asked: Window[] = []
   const service = {
     between: () => options.between?.(list, luck, asked.length),
@@ -48,10 +50,23 @@ export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
       return serve(list, window, asked.length - 1)
     },
   }
-  const ride = drive(scan, service, { dice: luck, parallel })
+  const riding = { dice: luck, parallel }
+  const begun = stopAfter && drive(new ListScan({ pageSize, isPlain }), service, { ...riding, stopAfter })
+  const scan = new ListScan({ pageSize, isPlain, ...(begun && { recalled: asHandedBack(begun.reads) }) })
+  const ride = drive(scan, service, riding)
+  if (begun) {
+    ride.requests += begun.requests
+    for (const id of begun.ids) ride.ids.add(id)
+  }
   const isUnread = (id: string) => !ride.ids.has(id)
   const [lost, lostInPlace] = [list.survivors().filter(isUnread).length, list.stayed().filter(isUnread).length]
   return { ...ride, certificate: scan.certificate(), lost, lostInPlace, asked, size, pageSize }
+}
+
+/** Answers as a mirror hands them back: the last one of each window, in the order of their positions. */
+export function asHandedBack(answers: readonly WindowAnswer[]): WindowAnswer[] {
+  const last = new Map(answers.map((answer) => [windowKey(answer.window), answer]))
+  return [...last.values()].toSorted((one, other) => startOf(one.window) - startOf(other.window))
 }
 
 export const honest: Serve = (list, window) => list.answer(window)
@@ -77,9 +92,20 @@ function replaced(list: SimulatedList, window: Window, page: number): WindowAnsw
 
 /** No answer has a total: an empty page, or a 404, is the only sign of the end. */
 export function countless(list: SimulatedList, window: Window): WindowAnswer {
-  const answer = list.answer(window)
-  return { ...answer, total: undefined, beyondEnd: window.page > 1 && answer.rows.length === 0 }
+  return withoutTotal(list.answer(window))
 }
+
+function withoutTotal(answer: WindowAnswer): WindowAnswer {
+  return { ...answer, total: undefined, beyondEnd: answer.window.page > 1 && answer.rows.length === 0 }
+}
+
+/** The same service, where it states no totals. */
+export const uncounted =
+  (serve: Serve): Serve =>
+  (list, window, answered) => {
+    const answer = serve(list, window, answered)
+    return typeof answer === 'string' ? answer : withoutTotal(answer)
+  }
 
 /** As far as position `most`, behind which pages are refused in some way, or left empty. */
 export const upTo =
@@ -226,6 +252,8 @@ export const SERVICES: Record<string, Serve> = {
   }),
   'a page that is empty once': (list, window, answered) =>
     answered === 3 ? { ...list.answer(window), rows: [] } : list.answer(window),
+  'a page that is empty twice': (list, window, answered) =>
+    answered === 3 || answered === 4 ? { ...list.answer(window), rows: [] } : list.answer(window),
   'a page that is refused once': (list, window, answered) => (answered === 3 ? 'size-refused' : list.answer(window)),
   'an answer that calls the list empty once': (list, window, answered) =>
     answered === 3 ? { ...list.answer(window), rows: [], total: 0 } : list.answer(window),

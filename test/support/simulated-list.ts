@@ -1,4 +1,5 @@
-import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { Row } from '../../src/model/customer.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 /** A window whose rows all have their fields. */

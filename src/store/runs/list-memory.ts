@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { version } from '../../machine/version.ts'
-import { TEXT_FIELDS, WARNING_KINDS } from '../../model/customer.ts'
+import { TEXT_FIELDS, WARNING_KINDS, type Row } from '../../model/customer.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
 import {
   EMPTY_LIST,
@@ -11,7 +11,7 @@ import {
 } from '../../model/list-as-read.ts'
 import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
-import type { RecordedRow, RecordedWindow, Run } from '../../model/run.ts'
+import type { RecordedWindow, Run } from '../../model/run.ts'
 import type { WindowRows } from '../pages/decide-pages.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
@@ -259,7 +259,7 @@ export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rej
 
 type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
 
-function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): RecordedRow[] {
+function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): Row[] {
   return rowIds.map((rowId) => {
     if (rowId < 0) return { id: undefined, createdAt: undefined, rowId }
     const found = rowId === 0 ? undefined : find(rowId)
