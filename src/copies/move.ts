@@ -11,8 +11,7 @@ import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import { countOf, type Session } from '../store/port/store.ts'
 import { openDatabase as openServer, requireAllRows } from '../store/postgres/open-database.ts'
 import { createReadingIndexes } from '../store/reading-indexes.ts'
-import { leasedBy } from '../store/refusals.ts'
-import { type Clocks, heldLeases } from '../store/runs/lease.ts'
+import { type Clocks, requireNoLease } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { LeftUndone } from './copy-error.ts'
 import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
@@ -109,8 +108,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise
 
 /** The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost. */
 async function latestAtRest(session: Session, clocks: Clocks, copied?: number): Promise<number> {
-  const [held] = await heldLeases(session, clocks)
-  if (held !== undefined) throw leasedBy(held, held.organization, 'moved')
+  await requireNoLease(session, 'moved', clocks)
   const runs = sql`SELECT coalesce(max(id), 0) AS latest FROM runs`
   const latest = (await session.first<{ latest: number }>(runs))?.latest ?? 0
   if (latest === (copied ?? latest)) return latest

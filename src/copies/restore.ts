@@ -10,8 +10,7 @@ import { purgeCustomer } from '../store/forget.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
 import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
-import { leasedBy } from '../store/refusals.ts'
-import { heldLeases } from '../store/runs/lease.ts'
+import { requireNoLease } from '../store/runs/lease.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
 import { copyChecked, isDamage, markIn } from './backup.ts'
@@ -97,8 +96,7 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     db.pragma('locking_mode = EXCLUSIVE')
     if (!isMirror(db)) throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
     // No other program has the file open: one of another machine may all the same be in the middle of a run.
-    const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
-    if (held !== undefined) throw leasedBy(held, held.organization, 'restored')
+    if (isWhole(db)) await requireNoLease(sqliteSession(db), 'restored', clocks)
     db.pragma('journal_mode = DELETE')
     // Until it is closed, SQLite has a journal beside it.
     db.close()
@@ -109,15 +107,14 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     db.close()
     if (isDamage(error) && force) return undefined
     const kept = 'Nothing was restored.'
-    if (isDamage(error)) throw mirrorFault(file, { fault: 'busy', said: UNLOCKABLE }, { kept, cause: error })
-    if (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy') throw error
-    const said = 'a worker, a command or a reader has the mirror open'
+    const said = isDamage(error)
+      ? 'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then ' +
+        'restore with --force'
+      : 'a worker, a command or a reader has the mirror open'
+    if (!isDamage(error) && (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy')) throw error
     throw mirrorFault(file, { fault: 'busy', said }, { kept, cause: error })
   }
 }
-
-const UNLOCKABLE =
-  'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then restore with --force'
 
 /**
  * Takes from the mirror that is about to be replaced, where it can be read, what must not go back in time: the numbers of changes and runs,

@@ -191,10 +191,7 @@ async function continueNumbers(from: Session, to: Session) {
     const last = await from.first<{ number: number }>(sql`SELECT ${given}`)
     if (last === undefined) continue
     if (to.kind === 'sqlite') await to.run(sql`DELETE FROM sqlite_sequence WHERE name = ${table}`)
-    const goOn = either(
-      sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${last.number} AS INTEGER))`,
-      sql`SELECT setval(${sequence}::regclass, ${last.number})`,
-    )
-    await to.run(sql`${goOn}`)
+    const inFile = sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${last.number} AS INTEGER))`
+    await to.run(sql`${either(inFile, sql`SELECT setval(${sequence}::regclass, ${last.number})`)}`)
   }
 }

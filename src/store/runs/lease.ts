@@ -95,6 +95,12 @@ export async function requireUnleased(session: Session, organization: string, wh
   )
 }
 
+/** Throws OrganizationLeased while a run has any organization. `what` it cannot be, e.g. moved. */
+export async function requireNoLease(session: Session, what: string, clocks: Clocks) {
+  const [held] = await heldLeases(session, clocks)
+  if (held !== undefined) throw leasedBy(held, held.organization, what)
+}
+
 /** Locks the leases of some organizations, so that a run that saves at this moment waits, or is waited for. */
 export async function lockLeasesOf(session: Session, runId: number) {
   await session.all(sql`
