@@ -92,25 +92,3 @@ test('a folder that holds something else is left as it is', async () => {
   await expect(publishFolder(plan)).rejects.toThrow('was not written by this program')
   expect(readFileSync(part, 'utf8')).toBe('of someone')
 })
-
-test('a file whose rows did not change stays, and so does that of a run that did not reach its end after runs', async () => {
-  const { mirror, plan, publishAgain } = await aPublishedMirror({ afterRuns: true })
-  const inodes = () => partsIn(plan.parquet).map((part) => statSync(join(plan.parquet, part)).ino)
-  const [acme] = inodes()
-  await night(mirror, 1, customers(1, 5))
-  await night(mirror, 1, customers(1, 7), { organization: 'globex' })
-  const { parquet } = await publishFolder(plan)
-  const after = inodes()
-  await night(mirror, 2, customers(1, 9), { ending: { status: 'failed', readToEnd: false } })
-
-  expect(parquet).toMatchObject({
-    generation: 2,
-    organizations: [
-      { isNew: false, run: 3 },
-      { isNew: true, run: 4 },
-    ],
-  })
-  expect(after[0]).toBe(acme)
-  expect(await publishAgain()).toEqual([false, false])
-  expect(inodes()).toEqual(after)
-})

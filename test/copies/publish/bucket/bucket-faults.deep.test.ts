@@ -1,5 +1,4 @@
-import { expect, test, vi } from 'vitest'
-import { publishApart } from '../../../../src/copies/publish-plan.ts'
+import { expect, test } from 'vitest'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
@@ -29,20 +28,7 @@ function momentOf(signed: string): number {
 const SILENCE: Fault = () => true
 
 test.each<[string, Fault, string, RegExp]>([
-  [
-    'a wrong secret',
-    refusing(403, 'SignatureDoesNotMatch'),
-    'usage',
-    /SignatureDoesNotMatch, 403.*Check .*the credentials/,
-  ],
-  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /XMinioStorageFull, 507\).*Free some space there/],
   ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /no answer \(\w+, ECONNRESET\)\. /],
-  [
-    'a service that does not speak HTTP',
-    (_, response) => response.socket?.end('+PONG\r\n') !== undefined,
-    'gone',
-    /no answer \(\w+, HPE_[A-Z_]+\)\. /,
-  ],
   ['a service that never answers', SILENCE, 'gone', /no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. /],
 ])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
   const { mirror, bucket } = await aStaleBucket()
@@ -108,30 +94,6 @@ test('an organization with a value that Parquet cannot hold keeps its object, an
 
   expect(failed).toMatchObject([{ code: 'usage', message: expect.stringContaining('A value of created_at_utc') }])
   expect(rowsThatAreWhole(bucket)).toEqual([5, 8])
-})
-
-test('a process that is killed while it uploads changes nothing, and the next one removes what it left', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const stopping = new AbortController()
-  bucket.fault = ({ method, key }) => {
-    if (method !== 'PUT' || !key.includes('globex')) return false
-    stopping.abort()
-    return true
-  }
-  const environment = { ...bucket.env, AWS_REGION: 'us-east-1' }
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
-  const killed = publishApart([aBucketPlan(mirror.file)], { signal: stopping.signal })
-  await expect(killed).rejects.toMatchObject({ code: 'interrupted' })
-  vi.unstubAllEnvs()
-  bucket.fault = undefined
-  const left = objectsIn(bucket).length
-  const found = rowsThatAreWhole(bucket)
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
-
-  expect(left).toBeGreaterThanOrEqual(2)
-  expect(found).toEqual([5, 5])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
 test('what a publish left behind that was killed goes with the next one: objects, and uploads that were not ended', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { CLOCKS, night, organizationsOf, quickRun } from '../../../store/nights.ts'
+import { night, quickRun } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
@@ -150,17 +150,3 @@ test.each(['complete', 'failed'] as const)(
     expect(again.bucket?.organizations.map(({ isNew }) => isNew)).toEqual([false, false])
   },
 )
-
-test('an organization that was renamed is there once, also while the configuration has its old name', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 4))
-  const bucket = await aBucketServer()
-  const plan = aBucketPlan(mirror.file, { organizations: ['acme'] })
-  await publishInto(bucket, plan)
-  await night(mirror, 1, customers(1, 5))
-  await (await organizationsOf(mirror.file)).rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
-  const { leftOut } = await publishInto(bucket, plan)
-
-  expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme-eu'])
-  expect(leftOut).toEqual([{ organization: 'acme', reason: 'never-read' }])
-})
