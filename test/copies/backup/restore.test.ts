@@ -77,28 +77,6 @@ describe('a restore', () => {
     expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
   })
 
-  test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
-    const mirror = await openMirror(aMirrorFile())
-    await night(mirror, 0, customers(1, 10))
-    const { file } = await backUp(mirror.file)
-    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
-    for (const n of [3, 7]) await mirror.forgetCustomer({ ...forgetting, id: customerId(n) })
-    await mirror.close()
-    const restored = await restore(file, mirror.file)
-    const again = await openMirror(mirror.file)
-    onTestFinished(() => again.close())
-
-    expect(restored).toMatchObject({ forgotten: 2 })
-    expect(valueOf(mirror.file, COUNT)).toBe(8)
-    expect(/customer-(3|7)@example/.test(readFileSync(mirror.file, 'latin1'))).toBe(false)
-    expect(await night(again, 2, [...customers(1, 2), ...customers(4, 6), ...customers(8, 10)])).toMatchObject({
-      status: 'complete',
-      unchanged: 8,
-    })
-    expect(await again.forgetCustomer({ ...forgetting, id: customerId(3) })).toMatchObject({ wasForgotten: true })
-    expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
-  })
-
   test('deletes the rejected record of a forgotten customer, although the backup has nothing else of that customer', async () => {
     const mirror = await openMirror(aMirrorFile())
     await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
