@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Retention } from '../model/run.ts'
-import { DURATION_FORM, durationMs } from '../time/durations.ts'
 import { DEFAULT_MIRROR } from '../address/mirror-address.ts'
 import { mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'
@@ -35,16 +34,7 @@ const NAME = 'must be at most 63 letters, digits, dots, dashes and underscores, 
 const SHARE = 'must be a number from 0 to 1, such as 0.1 for a tenth'
 
 const FOREVER = 'forever'
-const KEPT = `a duration from 1d to 36500d, such as 365d, or ${FOREVER}`
-const DAY_MS = 86_400_000
-
-/** How long rows are kept, in milliseconds; Infinity for ever. */
-const kept = converted((text) => {
-  if (text === FOREVER) return Infinity
-  const ms = DURATION_FORM.test(text) ? (durationMs(text) ?? 0) : 0
-  return ms >= DAY_MS && ms <= 36_500 * DAY_MS ? ms : { problem: `must be ${KEPT}` }
-}, `must be ${KEPT}`).meta({ title: KEPT })
-
+const kept = duration({ min: '1d', max: '36500d', orElse: FOREVER })
 const KEPT_FOREVER = { default: FOREVER, examples: ['365d'] }
 
 const retention = z.strictObject({

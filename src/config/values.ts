@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { DURATION_FORM, durationMs } from '../time/durations.ts'
+import { durationMs } from '../time/durations.ts'
 
 /*
  * Forms of values that several settings share. No message repeats what was written.
@@ -63,14 +63,19 @@ export function namingFile(example: string) {
 
 const DURATIONS = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
 
-/** A duration of the configuration, in milliseconds once parsed. Both bounds are written as durations and included. */
-export function duration({ min, max }: { min: string; max: string }) {
-  const values = `a duration from ${min} to ${max}`
+/**
+ * A duration of the configuration, in milliseconds once parsed. Both bounds are written as durations and included. The word `orElse` may stand
+ * in its place, and is Infinity.
+ */
+export function duration({ min, max, orElse }: { min: string; max: string; orElse?: string }) {
+  const values = `a duration from ${min} to ${max}${orElse === undefined ? '' : `, such as 365d, or ${orElse}`}`
+  const form = orElse === undefined ? DURATIONS : `must be ${values}`
   return converted((text) => {
-    if (!DURATION_FORM.test(text)) return { problem: DURATIONS }
-    const ms = durationMs(text) ?? Number.NaN
+    if (text === orElse) return Infinity
+    const ms = durationMs(text)
+    if (ms === undefined) return { problem: form }
     return ms >= (durationMs(min) ?? 0) && ms <= (durationMs(max) ?? 0) ? ms : { problem: `must be ${values}` }
-  }, DURATIONS).meta({ title: values })
+  }, form).meta({ title: values })
 }
 
 /** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */

@@ -13,7 +13,7 @@ import type {
   Start,
   Tally,
 } from './run.ts'
-import type { SavedPage, SortedPage } from './page.ts'
+import type { Reject, SavedPage, SortedPage } from './page.ts'
 
 /**
  * A mirror, through a small set of verbs. Each write is one transaction that first checks that its run still holds the lease of
@@ -170,33 +170,19 @@ export type Freshness = {
 /** Freshness without the counts of customers, which take longer the more customers there are. */
 export type UncountedFreshness = Omit<Freshness, 'active' | 'missing' | 'removed'>
 
-/** What an organization's latest partial run did. */
-export type LastPartialRun = {
-  runId: number
-  startedAtMs: number
-  status: RunStatus
-  reasons: string[]
-  errorCode: string | undefined
-  requests: number
-  trustedPages: number
-  inserted: number
-  updated: number
-  missing: number
-  /** Customers not marked as missing because too many were absent at once. */
-  held: number
-}
+/** What an organization's latest partial run did; `held` customers were not marked as missing because too many were absent at once. */
+export type LastPartialRun = Pick<
+  Report,
+  'status' | 'reasons' | 'requests' | 'inserted' | 'updated' | 'missing' | 'held'
+> & { runId: number; startedAtMs: number; trustedPages: number; errorCode: string | undefined }
 
 /** How an organization's latest run ended, partial ones apart, and its last complete reading. Times in Unix milliseconds. */
-export type LastRun = {
-  organization: string
+export type LastRun = Pick<Freshness, 'organization' | 'readAsOfMs' | 'firstRunAtMs'> & {
   startedAtMs: number
   /** Undefined while it is under way. */
   endedAtMs?: number | undefined
   status: RunStatus
   errorCode: string | undefined
-  /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */
-  readAsOfMs: number | undefined
-  firstRunAtMs?: number | undefined
   /** The error of a partial run since then; undefined if the latest one had none, or there is none. */
   partialErrorCode?: string | undefined
 }
@@ -204,17 +190,8 @@ export type LastRun = {
 /** A run with its certificate, the evidence of its proof. */
 export type StoredRun = Report & { certificate: unknown }
 
-/** A stored reject. Times are Unix milliseconds. */
-export type StoredReject = {
-  organization: string
-  runId: number
-  recordId: string | null
-  page: number
-  position: number
-  payload: string
-  reasons: { field: string; message: string }[]
-  seenAtMs: number
-}
+/** A stored reject, and the page on which a run saw it last. */
+export type StoredReject = Omit<Reject, 'key'> & { organization: string; runId: number; page: number; seenAtMs: number }
 
 /** A policy, and what is left from before it: values that do not follow it yet, or old ones in free space of the file. */
 export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 'nothing' | 'values' | 'free space' }
@@ -223,13 +200,7 @@ export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
 
 /** A customer whose removal waits for a decision, and since when the list does not hold them. */
-export type HeldCustomer = {
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
-  absentSinceMs: number
-}
+export type HeldCustomer = Listed & { absentSinceMs: number }
 
 /** How a mirror is opened to write. */
 export type Opening = {

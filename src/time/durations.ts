@@ -1,7 +1,7 @@
 const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
 /** How durations are written, in the configuration and on the command line: a number with its unit. */
-export const DURATION_FORM = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/
+const DURATION_FORM = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/
 
 /** `500ms`, `30s`, `15m`, `6h`, `1d` → whole milliseconds; undefined for anything else. */
 export function durationMs(text: string): number | undefined {
