@@ -1,12 +1,20 @@
+import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { addHeaders, addHealth } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
-import { findRefusal, type Refusal, type SentRequest } from './authentication.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { type Details, type LargePages, listPage, type ListQuery, readListQuery } from './listing.ts'
-import type { Credentials, Recipe } from '../signing/signing.ts'
+import {
+  type Credentials,
+  type HeaderNames,
+  type Recipe,
+  signature,
+  stringToSign,
+  type TimestampForm,
+  usesNonce,
+} from '../signing/signing.ts'
 
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
@@ -124,21 +132,8 @@ function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): Mid
 
 function authenticate({ recipe, now, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const refusal = findRefusal(sentRequest(c, recipe), c.get('organization'), { recipe, nowMs: now() })
+    const refusal = findRefusal(c, { recipe, nowMs: now() })
     return refusal === undefined ? next() : refuse(c, refusal, explain401)
-  }
-}
-
-function sentRequest(c: Context<ServiceEnv>, { headers }: Recipe): SentRequest {
-  return {
-    method: c.req.method,
-    url: urlAsSent(c),
-    headers: {
-      key: c.req.header(headers.key),
-      timestamp: c.req.header(headers.timestamp),
-      signature: c.req.header(headers.signature),
-      nonce: c.req.header(headers.nonce),
-    },
   }
 }
 
@@ -152,11 +147,11 @@ function urlAsSent(c: Context<ServiceEnv>): URL {
 }
 
 /** Reports only that authentication failed, as real services do, unless `explain` is set. */
-function refuse(c: Context, { header, reason, stringToSign }: Refusal, explain = false): Response {
+function refuse(c: Context, { header, reason, signedText }: Refusal, explain = false): Response {
   if (!explain) return fail(c, 401, 'The request is not authenticated.')
   return fail(c, 401, `The request is not authenticated: ${header} ${reason}.`, {
     [header]: [reason],
-    ...(stringToSign !== undefined && { string_to_sign: [stringToSign] }),
+    ...(signedText !== undefined && { string_to_sign: [signedText] }),
   })
 }
 
@@ -201,4 +196,72 @@ export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateL
       resetUnixSeconds: Math.ceil(endMs / 1000),
     }
   }
+}
+
+/** Why a request is not authenticated. Safe to show: contains no key, no secret and no signature. */
+type Refusal = {
+  header: string
+  reason: string
+  /** If the signature is wrong, the string that should have been signed, with `{api_key}` in place of the key. */
+  signedText?: string
+}
+
+/** The allowed difference between a request's timestamp and the clock of the service. */
+const TOLERANCE_MS = 300_000
+
+/** Why a request was not signed by its organization just now; undefined when it was. */
+function findRefusal(
+  c: Context<ServiceEnv>,
+  { recipe, nowMs }: { recipe: Recipe; nowMs: number },
+): Refusal | undefined {
+  const sent = (name: keyof HeaderNames) => c.req.header(recipe.headers[name])
+  const [nonce, given, text = ''] = [sent('nonce'), sent('signature'), sent('timestamp')]
+  const { apiKey, secret } = c.get('organization')
+  const request = { method: c.req.method, url: urlAsSent(c) }
+  const because = (name: keyof HeaderNames, reason: string): Refusal => ({ header: recipe.headers[name], reason })
+  const { pattern, msOf, words } = TIMESTAMPS[recipe.timestamp]
+  const unixMs = pattern.test(text) ? msOf(text) : Number.NaN
+  if (Number.isNaN(unixMs)) {
+    const problem = text === '' ? 'is missing' : 'cannot be read'
+    return because('timestamp', `${problem}; it must be the time as ${words}`)
+  }
+  const aheadMs = unixMs - nowMs
+  if (Math.abs(aheadMs) > TOLERANCE_MS) {
+    const distance = `${Math.round(Math.abs(aheadMs) / 1000)} seconds ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+    const allowed = `at most ${TOLERANCE_MS / 1000} are allowed`
+    return because('timestamp', `is ${distance} the clock of this service; ${allowed}`)
+  }
+  if (usesNonce(recipe) && !nonce) return because('nonce', 'is missing')
+  if (!given) return because('signature', 'is missing')
+
+  const moment = nonce === undefined ? { unixMs } : { unixMs, nonce }
+  const expected = signature(stringToSign(request, apiKey, moment, recipe), secret, recipe)
+  if (sameText(given, expected)) return undefined
+  return {
+    ...because('signature', `is not the HMAC-SHA256 of string_to_sign ${form(recipe)}`),
+    signedText: stringToSign(request, '{api_key}', moment, recipe),
+  }
+}
+
+/** Only one notation of a time is accepted, because the signature is checked over the moment in that notation. */
+const TIMESTAMPS: Record<TimestampForm, { pattern: RegExp; msOf: (text: string) => number; words: string }> = {
+  s: { pattern: /^(0|[1-9]\d{0,11})$/, msOf: (text) => Number(text) * 1000, words: 'Unix seconds' },
+  ms: { pattern: /^(0|[1-9]\d{0,14})$/, msOf: Number, words: 'Unix milliseconds' },
+  iso: {
+    pattern: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    msOf: Date.parse,
+    words: 'ISO 8601 in UTC with milliseconds, like 2024-01-02T03:04:05.000Z',
+  },
+}
+
+function form({ encoding, prefix, secretEncoding }: Recipe): string {
+  const start = prefix === '' ? '' : ` after "${prefix}"`
+  const key = secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${secretEncoding}`
+  return `in ${encoding}${start}, with the secret ${key}`
+}
+
+/** Compares two texts in constant time, for texts of the same length. */
+function sameText(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
