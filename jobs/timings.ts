@@ -26,9 +26,9 @@ export const TIMINGS = {
   /** How long a stop waits for current pages, and then for the queue to close. Both within seven seconds. */
   handBackMs: 4000,
   closeMs: 5500,
-  /** How often to check whether a lost queue is back. */
+  /** How often to look for pauses that began or ended, and how long to wait for a write that shows that a queue is back. */
   lookMs: 2000,
-  /** How long workers pause when the queue refuses them: first about this, then twice as long each time, up to the longest. */
+  /** How long workers pause while the queue fails: first about this, then twice as long each time, up to the longest. */
   firstPauseMs: 1000,
   longestPauseMs: 60_000,
   /** How long workers must not fail until the queue is reported as working. Longer than an idle worker waits for a job. */

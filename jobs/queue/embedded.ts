@@ -77,9 +77,8 @@ async function makePrivate(place: string): Promise<void> {
   await chmod(place, 0o700)
 }
 
-type Session = Parameters<typeof runMigrations>[0]
 type Pool = PostgresQueueBackend['connection']['pool']
-type Client = Awaited<ReturnType<Pool['connect']>>
+type Client = Awaited<ReturnType<Pool['connect']>> & EventEmitter
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
 
@@ -93,14 +92,13 @@ const IN_TURN = 50
 
 /**
  * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
- * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew after a panic, as on
- * a full disk: PostgreSQL ends then, and in this process it would neither answer nor return; and where it is at odds with its folder. For a
- * while, queries are refused.
+ * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew once it has ended, as
+ * on a full disk: in this process it would neither answer nor return then. For a while, queries are refused.
  */
 export class EmbeddedPool extends EventEmitter implements Pool {
   readonly #open: () => Promise<PGlite>
   readonly #oneAfterAnother = pLimit(1)
-  readonly #clients = new Set<EmbeddedClient>()
+  readonly #clients = new Set<Client>()
   #asked = 0
   #database: PGlite | undefined
   #stopForwarding = () => {}
@@ -114,8 +112,8 @@ export class EmbeddedPool extends EventEmitter implements Pool {
   }
 
   /** The only session. */
-  session(): Session {
-    return new EmbeddedClient(this.query, () => {})
+  session(): Client {
+    return this.#client(() => {})
   }
 
   // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
@@ -127,7 +125,7 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     })
 
   connect(): Promise<Client> {
-    const client = new EmbeddedClient(this.query, () => this.#clients.delete(client))
+    const client = this.#client(() => this.#clients.delete(client))
     this.#clients.add(client)
     return Promise.resolve(client)
   }
@@ -144,66 +142,50 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     await this.#database?.close()
   }
 
+  /** A client of the pool. It has no network connection that could break. */
+  #client(release: () => void): Client {
+    const connection = { stream: { setKeepAlive: () => {} } }
+    return Object.assign(new EventEmitter(), { connection, release, query: this.query })
+  }
+
   async #answer<Row>(text: string, parameters: readonly unknown[] | undefined): Promise<Result<Row>> {
     if (this.#ended !== undefined) throw this.#ended.error
-    const database = (this.#database ??= await this.#begin())
     try {
-      return await answer(database, text, parameters)
+      return await answer((this.#database ??= await this.#begin()), text, parameters)
     } catch (error) {
-      if (isOver(error)) this.#lose(error)
+      if (this.#database === undefined || isOver(error)) this.#rest(error)
       throw error
     }
   }
 
   async #begin(): Promise<PGlite> {
-    try {
-      const database = await this.#open()
-      this.#stopForwarding = database.onNotification((channel, payload) => {
-        for (const client of this.#clients) client.emit('notification', { channel, payload })
-      })
-      return database
-    } catch (error) {
-      this.#rest(error)
-      throw error
-    }
+    const database = await this.#open()
+    this.#stopForwarding = database.onNotification((channel, payload) => {
+      for (const client of this.#clients) client.emit('notification', { channel, payload })
+    })
+    return database
   }
 
   /** Not even closed: it would not return. Who waits for notifications asks for them anew. */
-  #lose(error: Error): void {
+  #rest(error: unknown): void {
+    const wasOpen = this.#database !== undefined
     this.#stopForwarding()
     this.#database = undefined
-    this.#rest(error)
-    for (const client of [...this.#clients]) if (client.listenerCount('error') > 0) client.emit('error', error)
-  }
-
-  #rest(error: unknown): void {
     this.#ended = { error }
     setTimeout(() => (this.#ended = undefined), this.#restMs).unref()
     this.#restMs = Math.min(2 * this.#restMs, REST_MS.most)
+    if (wasOpen)
+      for (const client of [...this.#clients]) if (client.listenerCount('error') > 0) client.emit('error', error)
   }
 }
 
 /**
- * Whether PostgreSQL has ended with this error, or takes a file for there that is not (`duplicate_file`, `undefined_file`): one that could not
- * be made, since the disk was full or too many files were open, stays among the names that PGlite knows, and every later query that needs it
- * fails.
+ * Whether PostgreSQL has ended with this error, or misses a file (`duplicate_file`, `undefined_file`): PGlite knows the name of one that could
+ * not be made, since the disk was full, and every later query that needs it fails.
  */
-function isOver(error: unknown): error is Error {
+function isOver(error: unknown): boolean {
   if (!(error instanceof messages.DatabaseError)) return false
-  return error.severity === 'PANIC' || error.severity === 'FATAL' || error.code === '58P02' || error.code === '58P01'
-}
-
-/** A client of the pool. It has no network connection that could break. */
-class EmbeddedClient extends EventEmitter implements Client {
-  readonly connection = { stream: { setKeepAlive: () => {} } }
-  readonly release: () => void
-  readonly query: Ask
-
-  constructor(ask: Ask, release: () => void) {
-    super()
-    this.query = ask
-    this.release = release
-  }
+  return ['PANIC', 'FATAL'].includes(error.severity ?? '') || ['58P01', '58P02'].includes(error.code ?? '')
 }
 
 async function answer<Row>(
@@ -212,14 +194,10 @@ async function answer<Row>(
   parameters: readonly unknown[] | undefined,
 ): Promise<Result<Row>> {
   // Only the simple protocol takes several statements at once. The rows of such a script are not used.
-  if (parameters === undefined && !isSingle(text)) {
+  if (parameters === undefined && text.trimEnd().replace(/;$/, '').includes(';')) {
     await database.exec(text)
     return { rows: [], rowCount: null }
   }
   const { rows, rowCount = null } = await database.query<Row>(text, [...(parameters ?? [])])
   return { rows, rowCount }
-}
-
-function isSingle(text: string): boolean {
-  return !text.trimEnd().replace(/;$/, '').includes(';')
 }
