@@ -110,10 +110,9 @@ export type Waited = { organization: string; waited: WaitedOutcome | undefined }
 /** What a person who waits wants to know meanwhile. */
 export type WaitNews = { news: 'not-taken' | 'queue-lost' | 'queue-back' } | { news: 'delayed'; reason: string }
 
-export type WaitingForJob = {
+export type Waiting = {
   /** Aborting it ends the wait; the job stays. */
   signal: AbortSignal
-  onNews: (news: WaitNews) => void
   monotonicMs: () => number
   lookMs?: number
   /** After which time a job that no worker has taken is reported. */
@@ -122,7 +121,7 @@ export type WaitingForJob = {
   lostMs?: number
 }
 
-export type WaitingForRuns = Omit<WaitingForJob, 'onNews'> & {
+export type WaitingForRuns = Waiting & {
   /** Unix milliseconds. */
   now: () => number
   /** The latest runs of an organization in the mirror of this machine, newest first; none where there is no mirror. */
@@ -163,7 +162,7 @@ async function endOf(
     return failed(new OrganizationPaused(`${organization}: is paused${until}, so no run was started.`))
   }
   const onNews = (news: WaitNews) => waiting.onNews(organization, news)
-  const end: JobEnd = job ? await endOfJob(opened.queues[job.queue], job.id, { ...waiting, onNews }) : { end: 'lost' }
+  const end: JobEnd = job ? await endOfJob(opened.queues[job.queue], job.id, waiting, onNews) : { end: 'lost' }
   if (end.end === 'left') return undefined
   const run = (await waiting.listRuns(organization)).find((report) => isOf(report, end, waiting.askedAtMs))
   if (run !== undefined) return inMirror(run)
@@ -211,35 +210,32 @@ type JobEnd =
   | { end: 'lost' }
   | { end: 'left' }
 
-const LOOK_MS = 500
-const NOT_TAKEN_MS = 10_000
-const LOST_MS = 5000
-
-/** Waits until a job has ended, through losses of the queue. */
+/** Waits until a job has ended, through losses of the queue. What changes is reported once. */
 export async function endOfJob(
   queue: Pick<Queues['sync'], 'getJob' | 'getJobState'>,
   id: string,
-  waiting: WaitingForJob,
+  { signal, monotonicMs, lookMs = 500, notTakenMs = 10_000, lostMs = 5000 }: Waiting,
+  onNews: (news: WaitNews) => void,
 ): Promise<JobEnd> {
-  const { signal, onNews, monotonicMs, lookMs = LOOK_MS, notTakenMs = NOT_TAKEN_MS, lostMs = LOST_MS } = waiting
-  const sinceMs = monotonicMs()
-  let [wasTaken, isReported, isLost, stateBefore] = [false, false, false, '']
+  const notTakenAtMs = monotonicMs() + notTakenMs
+  let [wasTaken, before]: [boolean, WaitNews['news'] | undefined] = [false, undefined]
   for (;;) {
     // A queue that is away is asked again until it answers.
     const look = await within(lookAt(queue, id), lostMs, undefined, signal).catch(() => undefined)
     if (signal.aborted) return { end: 'left' }
-    if (isLost !== (look === undefined)) onNews({ news: isLost ? 'queue-back' : 'queue-lost' })
-    isLost = look === undefined
+    if (before === 'queue-lost' && look !== undefined) onNews({ news: 'queue-back' })
     if (look !== undefined && 'end' in look) return look
-    if (look !== undefined) {
-      wasTaken ||= look.state !== 'waiting'
-      if (look.state === 'delayed' && stateBefore !== 'delayed') onNews({ news: 'delayed', reason: look.reason })
-      if (!wasTaken && !isReported && monotonicMs() - sinceMs >= notTakenMs) {
-        isReported = true
-        onNews({ news: 'not-taken' })
-      }
-      stateBefore = look.state
-    }
+    wasTaken ||= look !== undefined && look.state !== 'waiting'
+    const news: WaitNews | undefined =
+      look === undefined
+        ? { news: 'queue-lost' }
+        : look.state === 'delayed'
+          ? { news: 'delayed', reason: look.reason }
+          : !wasTaken && monotonicMs() >= notTakenAtMs
+            ? { news: 'not-taken' }
+            : undefined
+    if (news !== undefined && news.news !== before) onNews(news)
+    before = news?.news
     await sleep(lookMs, signal).catch(() => {})
   }
 }

@@ -29,7 +29,7 @@ test.each<[what: string, states: string[], news: WaitNews[]]>([
     const clock = { monotonicMs: () => nowMs, lookMs: 1, notTakenMs: 100, lostMs: 20 }
     const { signal } = new AbortController()
 
-    expect(await endOfJob(queue, 'acme.1', { ...clock, signal, onNews: (each) => void news.push(each) })).toEqual(END)
+    expect(await endOfJob(queue, 'acme.1', { ...clock, signal }, (each) => void news.push(each))).toEqual(END)
     expect(news).toEqual(said)
   },
 )
