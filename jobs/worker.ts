@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorkers } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
-import { MirrorFailures } from './monitoring/health.ts'
+import { watchMirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
@@ -210,7 +210,7 @@ function startParts(
   const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
   const isAlone = backend.kind === 'embedded'
   const others = isAlone ? ALONE : compareConfigurations(comparing)
-  const mirrorFailures = new MirrorFailures(now)
+  const mirrorFailures = watchMirrorFailures(now)
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),

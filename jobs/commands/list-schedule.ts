@@ -49,18 +49,17 @@ function lineOf(
   if (schedule === undefined)
     return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
   const { cron, timezone } = schedule
-  const wanted = { organization, schedule }
   // None where the end of a pause is not known.
   const fromMs = paused === undefined ? nowMs : paused.untilMs
   const coming = (line: Schedule) => (fromMs === undefined ? [] : comingRuns(organization, line, fromMs, count))
   const moments = (runs: ComingRun[]) => runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
   // A run that was missed is made up for as soon as the pause is over.
-  const isMissed = paused !== undefined && fromMs !== undefined && isDue(wanted, lastRun, fromMs)
+  const isMissed = paused !== undefined && fromMs !== undefined && isDue(organization, schedule, lastRun, fromMs)
   const runs = [...(isMissed ? [runAt(fromMs, schedule)] : []), ...coming(schedule)].slice(0, count)
   const between = betweenNights(schedule)
   return {
     ...{ organization, cron, timezone, paused, runs: moments(runs) },
-    dueNow: paused === undefined && isDue(wanted, lastRun, nowMs),
+    dueNow: paused === undefined && isDue(organization, schedule, lastRun, nowMs),
     between: between && { cron: between.cron, runs: moments(coming(between)) },
   }
 }

@@ -80,33 +80,30 @@ async function queueProblems(write: () => Promise<void>): Promise<string[]> {
  * The organizations whose last full run in this worker failed by the mirror: it was locked for long, its disk was full or read-only. Such a
  * run may have left nothing in the mirror by which it could be found there. A failure is over with the next full run that can use the mirror.
  */
-export class MirrorFailures {
-  readonly #byOrganization = new Map<string, { atMs: number; code: string }>()
-  readonly #now: () => number
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  /** To be called at the end of each full run. */
-  note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
-    if (error === undefined || factsOf(error).from !== 'mirror') this.#byOrganization.delete(organization)
-    else this.#byOrganization.set(organization, { atMs: this.#now(), code: describeError(error).code })
-  }
-
-  /** The failures of these organizations in sentences, one for each error code. One that was read since, as by another worker, has none. */
-  problems(
-    organizations: readonly { id: string }[],
-    readAsOfMs: (organization: string) => number | undefined = () => undefined,
-  ): string[] {
-    const open = organizations.flatMap(({ id }) => {
-      const failure = this.#byOrganization.get(id)
-      return failure === undefined || (readAsOfMs(id) ?? 0) > failure.atMs ? [] : [{ id, ...failure }]
-    })
-    return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {
-      const last = isoTime(Math.max(...failed.map(({ atMs }) => atMs)))
-      const names = listedNames(failed.map(({ id }) => id))
-      return `the mirror could not be used (${code}), last at ${last}, by runs of ${names}: see the log of the worker`
-    })
+export function watchMirrorFailures(now: () => number) {
+  const failures = new Map<string, { atMs: number; code: string }>()
+  return {
+    /** To be called at the end of each full run. */
+    note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
+      if (error === undefined || factsOf(error).from !== 'mirror') failures.delete(organization)
+      else failures.set(organization, { atMs: now(), code: describeError(error).code })
+    },
+    /** The failures of these organizations in sentences, one for each error code. One that was read since, as by another worker, has none. */
+    problems(
+      organizations: readonly { id: string }[],
+      readAsOfMs: (id: string) => number | undefined = () => 0,
+    ): string[] {
+      const open = organizations.flatMap(({ id }) => {
+        const failure = failures.get(id)
+        return failure === undefined || (readAsOfMs(id) ?? 0) > failure.atMs ? [] : [{ id, ...failure }]
+      })
+      return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {
+        const last = isoTime(Math.max(...failed.map(({ atMs }) => atMs)))
+        const names = listedNames(failed.map(({ id }) => id))
+        return `the mirror could not be used (${code}), last at ${last}, by runs of ${names}: see the log of the worker`
+      })
+    },
   }
 }
+
+export type MirrorFailures = ReturnType<typeof watchMirrorFailures>

@@ -99,6 +99,6 @@ export async function whyNoPartialRun(
   const waits = lastRun?.status === 'interrupted' || lastRun?.status === 'waiting'
   if (waits && Math.abs(nowMs - lastRun.startedAtMs) <= resumeWithinMs) return 'unfinished'
   if (isWanted) return undefined
-  if (schedule !== undefined && isDue({ organization, schedule }, lastRun, nowMs)) return 'due'
+  if (schedule !== undefined && isDue(organization, schedule, lastRun, nowMs)) return 'due'
   return isForGood(lastRun?.partialErrorCode ?? '') ? 'refused' : undefined
 }

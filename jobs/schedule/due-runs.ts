@@ -48,9 +48,6 @@ export function watchDueTimes({ config, queues, now }: Watching): { stop(): void
   return { stop: () => clearInterval(timer) }
 }
 
-/** An organization with the schedule of its nights. */
-export type Wanted = { organization: string; schedule: Schedule }
-
 /**
  * Why missed runs are looked for. `start`: this worker has just started, and tries once again what failed before, because its cause may
  * have been fixed. `queue-back`: the queue was away, and may have lost its jobs. `time`: as it does every few minutes.
@@ -73,25 +70,21 @@ export type LookingForMissed = {
 /** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */
 export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
   const { queues, mirror, values, organizations, occasion, nowMs, askedAtMs } = looking
-  const wanted = organizations.flatMap(({ id, schedule }) =>
-    schedule === undefined ? [] : [{ organization: id, schedule }],
-  )
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   const cancelled = await listCancellations(values)
   const requested: string[] = []
-  for (const { organization, schedule } of wanted) {
-    const dueMs = previousDueMs(organization, schedule, nowMs)
-    const lastRun = lastRuns.get(organization)
-    if ((cancelled.get(organization)?.untilMs ?? -1) >= dueMs) continue
-    if (!isMissed(lastRun, { dueMs, nowMs, occasion })) continue
-    const { added } = await queues.request('sync', organization, 'catch-up', { dueMs, askedAtMs })
-    if (added) requested.push(organization)
+  for (const { id, schedule } of organizations) {
+    const dueMs = schedule && previousDueMs(id, schedule, nowMs)
+    if (dueMs === undefined || (cancelled.get(id)?.untilMs ?? -1) >= dueMs) continue
+    if (!isMissed(lastRuns.get(id), { dueMs, nowMs, occasion })) continue
+    const { added } = await queues.request('sync', id, 'catch-up', { dueMs, askedAtMs })
+    if (added) requested.push(id)
   }
   return requested
 }
 
 /** Whether the organization was due after its last complete reading. */
-export function isDue({ organization, schedule }: Wanted, lastRun: Known | undefined, nowMs: number): boolean {
+export function isDue(organization: string, schedule: Schedule, lastRun: Known | undefined, nowMs: number): boolean {
   return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined, MirrorFailures } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined, type MirrorFailures, watchMirrorFailures } from '../../../jobs/monitoring/health.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
@@ -154,7 +154,7 @@ test.each<[how: string, after: Parameters<typeof noted>, reads: number[], paused
 })
 
 function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
-  const failures = new MirrorFailures(() => FAILED_MS)
+  const failures = watchMirrorFailures(() => FAILED_MS)
   for (const [organization, error] of ends) failures.note({ organization, outcome: { error } })
   return failures
 }

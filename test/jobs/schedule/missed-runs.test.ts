@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/due-runs.ts'
+import { isDue, isMissed, requestMissedRuns, type Occasion } from '../../../jobs/schedule/due-runs.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
@@ -7,7 +7,7 @@ const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-const acme: Wanted = { organization: 'acme', schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 } }
+const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
 describe('a run is made up for', () => {
   const failed: LastRun = {
@@ -72,10 +72,10 @@ test.each([
 })
 
 test('an organization waits for its own moment within the spread', () => {
-  const spread: Wanted = { ...acme, schedule: { ...acme.schedule, spreadMs: HOUR_MS } }
+  const spread = { ...SCHEDULE, spreadMs: HOUR_MS }
 
-  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS)).toBe(false)
-  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS + HOUR_MS)).toBe(true)
+  expect(isDue('acme', spread, completeAt(DUE_MS - 60_000), DUE_MS)).toBe(false)
+  expect(isDue('acme', spread, completeAt(DUE_MS - 60_000), DUE_MS + HOUR_MS)).toBe(true)
 })
 
 test.each([
@@ -84,7 +84,7 @@ test.each([
   ['an hour ahead of this clock', NOW_MS + HOUR_MS, false],
   ['in another century', Date.parse('2151-01-01T00:00:00Z'), true],
 ])('an organization that was last read %s', (_when, asOfMs, due) => {
-  expect(isDue(acme, completeAt(asOfMs), NOW_MS)).toBe(due)
+  expect(isDue('acme', SCHEDULE, completeAt(asOfMs), NOW_MS)).toBe(due)
 })
 
 function missed(lastRun: LastRun | undefined, occasion: Occasion): boolean {
@@ -99,7 +99,7 @@ function looking(cancels = new Map<string, string>()) {
     return { added: organization === 'acme', state: 'waiting', id: undefined }
   }
   const organizations = ['acme', 'globex', 'by-hand'].map((id) =>
-    Object({ id, schedule: id === 'by-hand' ? undefined : acme.schedule }),
+    Object({ id, schedule: id === 'by-hand' ? undefined : SCHEDULE }),
   )
   const sources = { mirror: { listLastRuns: async () => [] }, values: { list: async () => cancels } }
   const look = () =>
