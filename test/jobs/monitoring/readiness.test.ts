@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined, type MirrorFailures, watchMirrorFailures } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined, watchMirrorFailures } from '../../../jobs/monitoring/health.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
@@ -40,14 +40,14 @@ test('held removals are in the body of /readyz, and do not make it 503', async (
 })
 
 const NOW_MS = Date.now()
-const said = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })
+const stated = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })
 
 test.each([
   ['is not paused', {}, false],
-  ['is paused', { acme: said(NOW_MS - DAY_MS) }, true],
-  ['is paused with all of them', { '*': said(NOW_MS - DAY_MS, NOW_MS + 1) }, true],
-  ['was resumed a moment ago', { acme: said(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
-  ['was resumed long ago', { acme: said(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
+  ['is paused', { acme: stated(NOW_MS - DAY_MS) }, true],
+  ['is paused with all of them', { '*': stated(NOW_MS - DAY_MS, NOW_MS + 1) }, true],
+  ['was resumed a moment ago', { acme: stated(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
+  ['was resumed long ago', { acme: stated(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
 ])('an organization that was not read since it was due and %s', async (what, pauses, ready) => {
   const readiness = await readinessOf({ pauses: new Map(Object.entries(pauses)), nowMs: NOW_MS })
 
@@ -126,59 +126,44 @@ const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code:
 const LOCKED = new MirrorUnusable('/data/customers.db: is locked by another program.', { code: 'busy' })
 const AWAY = new SourceUnavailable('503', { code: 'server-error' })
 
-test('a worker whose runs cannot use the mirror is not ready, and says which and why', async () => {
-  const failures = noted(
-    ['acme', LOCKED],
-    ['globex', LOCKED],
-    ['initech', FULL],
-    ['hooli', AWAY],
-    ['umbrella', undefined],
-  )
+const said = (code: string, ids: string) =>
+  `the mirror could not be used (${code}), last at ${isoTime(FAILED_MS)}, by runs of ${ids}: see the log of the worker`
 
-  expect(await problemsOf(failures)).toEqual([
-    `the mirror could not be used (busy), last at ${isoTime(FAILED_MS)}, by runs of acme, globex: see the log of the worker`,
-    `the mirror could not be used (full), last at ${isoTime(FAILED_MS)}, by runs of initech: see the log of the worker`,
-  ])
-})
-
-test.each<[how: string, after: Parameters<typeof noted>, reads: number[], paused: string[], isOver: boolean]>([
-  ['while nothing follows', [], [], [], false],
-  ['with a run that failed for another reason', [['acme', AWAY]], [], [], true],
-  ['with a run that another worker completed', [], [FAILED_MS + 60_000], [], true],
-  ['with no run that began before it', [], [FAILED_MS - 60_000], [], false],
-  ['while it is paused', [], [], ['acme'], true],
-])('the failure of an organization by the mirror, %s', async (_how, after, reads, paused, isOver) => {
-  const failures = noted(['acme', FULL], ...after)
-
-  expect(await problemsOf(failures, { reads, paused })).toHaveLength(isOver ? 0 : 1)
-})
-
-function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
-  const failures = watchMirrorFailures(() => FAILED_MS)
-  for (const [organization, error] of ends) failures.note({ organization, outcome: { error } })
-  return failures
-}
-
-type Around = { reads?: number[]; paused?: string[] }
-
-async function problemsOf(mirrorFailures: MirrorFailures, asked: Around = {}): Promise<string[]> {
-  const { problems } = await examine({ write: async () => {}, workers: [], mirrorFailures, ...around(asked) })
-  return problems
-}
-
-function around({ reads = [], paused = [] }: Around) {
+test.each<[how: string, ends: [id: string, error?: Error][], reads: number[], paused: string[], problems: string[]]>([
+  [
+    'that fail by it, and others',
+    [['acme', LOCKED], ['globex', LOCKED], ['initech', FULL], ['hooli', AWAY], ['umbrella']],
+    [],
+    [],
+    [said('busy', 'acme, globex'), said('full', 'initech')],
+  ],
+  [
+    'before one that failed for another reason',
+    [
+      ['acme', FULL],
+      ['acme', AWAY],
+    ],
+    [],
+    [],
+    [],
+  ],
+  ['before one that another worker completed', [['acme', FULL]], [FAILED_MS + 60_000], [], []],
+  ['after one that another worker completed', [['acme', FULL]], [FAILED_MS - 60_000], [], [said('full', 'acme')]],
+  ['and a pause since', [['acme', FULL]], [], ['acme'], []],
+])('a worker is not ready after runs that cannot use the mirror, %s', async (_how, ends, reads, paused, problems) => {
+  const mirrorFailures = watchMirrorFailures(() => FAILED_MS)
+  for (const [organization, error] of ends) mirrorFailures.note({ organization, outcome: { error } })
   const ids = ['acme', 'globex', 'initech', 'hooli', 'umbrella']
   const pause = { sinceMs: FAILED_MS, untilMs: undefined, resumedMs: undefined }
-  return {
+  const readiness = await readinessOf({
+    ...{ mirrorFailures, nowMs: FAILED_MS + 120_000 },
     organizations: ids.map((id) => ({ id, schedule: undefined, seenAtMs: undefined })),
-    mirror: {
-      listHeldRemovals: async () => [],
-      listUncountedFreshness: async () => reads.map((atMs) => aFreshness('acme', atMs)),
-    },
+    mirror: { ...NO_RUNS, listUncountedFreshness: async () => reads.map((atMs) => aFreshness('acme', atMs)) },
     pauses: new Map(paused.map((id) => [id, pause])),
-    nowMs: FAILED_MS + 120_000,
-  }
-}
+  })
+
+  expect(readiness.problems).toEqual(problems)
+})
 
 /** Ten hours after everything was due. */
 const NOON_MS = Date.UTC(2026, 2, 5, 12)
