@@ -76,10 +76,26 @@ function keysOf(value: unknown, above = ''): string[] {
   return Object.entries(value).flatMap(([key, inner]) => [`${above}.${key}`, ...keysOf(inner, `${above}.${key}`)])
 }
 
-test('a night with a failure is reported with its code, and has no heartbeat', async () => {
+test.each([
+  [
+    'with a failure is reported with its code',
+    { forbidden: ['globex'] },
+    { complete: 2, failed: 1 },
+    { organization: 'globex', outcome: 'failed', run: { status: 'failed', error: { code: 'forbidden' } } },
+  ],
+  [
+    'does not wait for an organization that is paused',
+    { paused: ['globex'] },
+    { complete: 2, failed: 0, notStarted: 1 },
+    { organization: 'globex', outcome: 'not-started', run: null },
+  ],
+])('a night %s, and has no heartbeat', async (_what, { forbidden = [], paused = [] }: Odd, totals, globex) => {
   const [report, beat] = [await aReceiver(200), await aReceiver(200)]
   const settings = { notify: { url: report.url, only: 'failures' }, heartbeat: { url: beat.url } }
-  const place = await aNight(settings, { forbidden: ['globex'] })
+  const place = await aNight(settings, { forbidden })
+  const { backend, close } = await someQueues(place.queue, place.mirror)
+  await pause(backend.values, paused, { nowMs: Date.now(), untilMs: undefined })
+  await close()
   const worker = startWorker(place, { timings: OFTEN })
   await worker.said(logged('notify'))
   await worker.stop()
@@ -87,37 +103,12 @@ test('a night with a failure is reported with its code, and has no heartbeat', a
   expect(report.received).toHaveLength(1)
   expect(report.received[0]?.headers).not.toHaveProperty('webhook-signature')
   expect(JSON.parse(report.received[0]?.body ?? '')).toMatchObject({
-    data: {
-      wentWell: false,
-      totals: { complete: 2, failed: 1 },
-      organizations: [
-        { outcome: 'complete' },
-        { organization: 'globex', outcome: 'failed', run: { status: 'failed', error: { code: 'forbidden' } } },
-        { outcome: 'complete' },
-      ],
-    },
+    data: { wentWell: false, totals, organizations: [{ outcome: 'complete' }, globex, { outcome: 'complete' }] },
   })
   expect(beat.received).toEqual([])
 })
 
-test('a night does not wait for an organization that is paused', async () => {
-  const report = await aReceiver(200)
-  const place = await aNight({ notify: { url: report.url } })
-  const { backend, close } = await someQueues(place.queue, place.mirror)
-  await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
-  await close()
-  const worker = startWorker(place, { timings: OFTEN })
-  await worker.said(logged('notify'))
-  await worker.stop()
-
-  expect(JSON.parse(report.received[0]?.body ?? '')).toMatchObject({
-    data: {
-      wentWell: false,
-      totals: { complete: 2, failed: 0, notStarted: 1 },
-      organizations: [{ outcome: 'complete' }, { outcome: 'not-started', run: null }, { outcome: 'complete' }],
-    },
-  })
-})
+type Odd = { forbidden?: string[]; paused?: string[] }
 
 test('a good night is not reported where only failures are wanted', async () => {
   const [report, beat] = [await aReceiver(200), await aReceiver(200)]
