@@ -66,10 +66,8 @@ const CANCELLED =
 export type CancelEnd = 'ended' | 'removed' | 'was-over' | 'nothing' | 'unanswered'
 
 export type CancelWaiting = {
-  /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
-  /** How long to wait for the worker. */
   longestMs: number
   /** Aborting it ends the wait; what was asked stays asked. */
   signal: AbortSignal

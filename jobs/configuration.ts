@@ -13,7 +13,6 @@ import { checkSchedules } from './schedule/due-times.ts'
 /** The last configuration that was read without a mistake, read again when its file changes. */
 export type LiveConfig = {
   current: Config
-  /** The hash of its content. */
   hash: string
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   brokenSinceMs: number | undefined
@@ -126,12 +125,9 @@ export type OtherWorkers = ReturnType<typeof compareConfigurations>
 type Comparing = {
   values: Pick<SharedValues, 'list' | 'write' | 'delete'>
   hash: () => string
-  /** How often to write and to read. */
   lookMs: number
   log: Pick<Logger, 'warn'>
-  /** Unix milliseconds. */
   now: () => number
-  /** The name of this worker. */
   self?: string
 }
 

@@ -94,9 +94,7 @@ export type PauseWatch = ReturnType<typeof watchPauses>
 type Watching = {
   values: Pick<SharedValues, 'list'>
   sync: Pick<Queues['sync'], 'getDelayed'>
-  /** How often to look for pauses that began or ended. */
   lookMs: number
-  /** Unix milliseconds. */
   now: () => number
 }
 

@@ -157,7 +157,6 @@ type Common = {
   config: LiveConfig
   log: Logger
   timings: Timings
-  /** Aborted when the worker is to stop. */
   signal: AbortSignal
 }
 

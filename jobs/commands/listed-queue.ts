@@ -19,7 +19,6 @@ type ListedJob = {
   sinceMs: number
   /** The process of the worker that runs it, as `process-name.ts` names it. */
   worker: string | undefined
-  /** Attempts that have failed. */
   failures: number
 }
 

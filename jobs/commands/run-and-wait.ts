@@ -33,7 +33,6 @@ export type RequestOptions = {
   kind: RunKind
   /** Whether to start jobs that wait for their next attempt. */
   now?: boolean | undefined
-  /** Unix milliseconds. */
   clock: () => number
 }
 
@@ -122,7 +121,6 @@ export type Waiting = {
 }
 
 export type WaitingForRuns = Waiting & {
-  /** Unix milliseconds. */
   now: () => number
   /** The latest runs of an organization in the mirror of this machine, newest first; none where there is no mirror. */
   listRuns: (organization: string) => Promise<readonly Report[]>

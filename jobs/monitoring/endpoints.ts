@@ -29,7 +29,6 @@ export type Watched = {
   metrics(): Promise<string>
   /** The pages of the queues, under `/queues`. */
   board: Hono | undefined
-  /** The pages to look at. */
   pages: Hono
 }
 
@@ -90,7 +89,6 @@ function nameIn(host: string): string | undefined {
 /** What the pages look at. */
 export type Looking = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
-  /** The organizations configured now. */
   organizations: () => readonly Organization[]
   /** Never rejects. */
   moment: () => Promise<Moment>

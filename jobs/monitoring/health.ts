@@ -19,7 +19,6 @@ type PausedNow = { organization: string; since: string; until: string | null }
 type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {
-  /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */

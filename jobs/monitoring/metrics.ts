@@ -23,7 +23,6 @@ type Health = { ready: boolean; queueUp: boolean }
 export type Moment = {
   /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
   pauses?: Pauses | undefined
-  /** What the jobs of organizations wait for. */
   waits?: ReadonlyMap<string, Wait> | undefined
   nowMs: number
   monotonicMs: number
@@ -31,7 +30,6 @@ export type Moment = {
 
 export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
-  /** The organizations configured now. */
   organizations: () => readonly Scheduled[]
   queues: Pick<Queues, RunKind>
   /** Never rejects. */
@@ -60,7 +58,6 @@ export function createMetrics({ mirror, queues, organizations, moment }: Measure
   })
   return {
     ...counters,
-    /** In the text format of Prometheus. */
     async text(found: Health): Promise<string> {
       health = found
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
@@ -123,7 +120,6 @@ function countersIn(registry: Registry) {
     countAnswer(organization: string, { status }: { status: number }) {
       requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
     },
-    /** A job whose worker is gone came to another one. */
     countTakenOver: () => takenOver.inc(),
   }
 }

@@ -55,7 +55,6 @@ export type Sources = {
   mirror: Pick<Mirror, 'listLastRuns' | 'listLatestRuns' | 'listHeldRemovals' | 'findRun'>
   queues: Pick<Queues, 'sync'>
   backend: { values: Pick<SharedValues, 'list'> }
-  /** Unix milliseconds. */
   now: () => number
 }
 

@@ -28,7 +28,6 @@ type Settings = {
   backend: Backend
   log: Logger
   timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs' | 'leftWaitMs' | 'lockMs' | 'stalledMs'>
-  /** Unix milliseconds. */
   now: () => number
 }
 

@@ -79,14 +79,12 @@ async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
   })
 }
 
-/** What a worker knows of its runs and its copies. Times are milliseconds of a monotonic clock. */
+/** What a worker knows of its runs and its copies. Times are of a monotonic clock, undefined before the first run or publish. */
 export type PublishState = {
   isRunning: boolean
   /** When the first change was made that is in no copy. */
   changedAtMs: number
-  /** When the last run ended; undefined before the first. */
   endedAtMs: number | undefined
-  /** When the last attempt to publish ended; undefined before the first. */
   publishedAtMs: number | undefined
 }
 

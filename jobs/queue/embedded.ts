@@ -111,7 +111,6 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     this.#open = open
   }
 
-  /** The only session. */
   session(): Client {
     return this.#client(() => {})
   }
@@ -136,7 +135,6 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     return Promise.resolve()
   }
 
-  /** Ends the pool and its database. */
   async close(): Promise<void> {
     await this.end()
     await this.#database?.close()

@@ -7,7 +7,6 @@ export type Backend = Omit<Store, 'loadFactory'> & {
   kind: 'redis' | 'postgres' | 'embedded'
   /** The address for messages, without user and password. */
   place: string
-  /** The prefix of our queue names. */
   prefix: string
   telemetry: Telemetry | undefined
   factory: Factory
@@ -21,7 +20,6 @@ export type Factory = BackendFactory<IQueueBackend, unknown>
 export type Store = {
   /** Prepares the store for the queues. Only this loads BullMQ, which takes long. */
   loadFactory: () => Promise<Factory>
-  /** What its workers share beside the jobs. */
   values: SharedValues
   /** Ends every connection at once. */
   close: () => Promise<void>

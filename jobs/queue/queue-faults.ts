@@ -65,16 +65,13 @@ const REMEDY =
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
 export type Watching = {
-  /** Queues, which report errors. */
   queues: readonly Emitter[]
   /** Workers, which report errors, and are paused while the queue fails. */
   workers: readonly (Emitter & { pause(doNotWaitActive: boolean): Promise<void>; resume(): unknown })[]
-  /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   log: Pick<Logger, 'info' | 'warn'>
   timings: Pick<Timings, 'lookMs' | 'firstPauseMs' | 'longestPauseMs' | 'settleMs'>
   monotonicMs: () => number
-  /** From 0 to 1. */
   random: () => number
   /** The queue works again, and may have lost its data. */
   onBack: () => void

@@ -36,7 +36,6 @@ export function openQueues(backend: Backend) {
     ...runs,
     notify,
     all,
-    /** Requests a run of an organization. */
     request: async (
       kind: RunKind,
       organization: string,
@@ -61,7 +60,6 @@ export async function putBackLeft({ all }: Queues): Promise<void> {
 const ANY_LOCK = '0'
 
 type RequestOptions = {
-  /** The due time that the run is for, in Unix milliseconds. */
   dueMs?: number
   /** When it was decided that the run is needed, if that was not now. */
   askedAtMs?: number
@@ -166,7 +164,6 @@ export function createQueueWorker<Data, Name extends string = string>(
 }
 
 type QueueWorkerOptions = Pick<WorkerOptions, 'maxStalledCount' | 'maxStartedAttempts' | 'settings'> & {
-  /** How many jobs it takes at the same time. */
   concurrency: number
   timings: Pick<Timings, 'lockMs' | 'stalledMs'>
 }

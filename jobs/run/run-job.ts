@@ -45,7 +45,6 @@ export type Listener = {
 
 /** What the jobs of a worker have in common. */
 export type Processing = {
-  /** Looks an organization up in the current configuration. */
   organizationOf: (id: string) => Organization | undefined
   mirror: Mirror
   queues: Pick<Queues, 'sync'>
@@ -60,7 +59,6 @@ export type Processing = {
   /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
-  /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
   random: () => number

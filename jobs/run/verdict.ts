@@ -25,15 +25,10 @@ export type Circumstances = {
   waitedMs: number
   /** How long it may wait in total. */
   maxWaitMs: number
-  /** How often it may be started again. */
   startsLeft: number
-  /** Whether this worker is stopping. */
   stopping: boolean
-  /** Whether the lock of the job was lost. */
   lockLost: boolean
-  /** How long to wait for an organization that another run holds. */
   leasedWaitMs: number
-  /** How long to wait for a mirror that is locked, or whose disk is full. */
   mirrorWaitMs: number
 }
 

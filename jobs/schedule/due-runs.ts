@@ -14,7 +14,6 @@ import { isFarAhead } from '../../src/time/moments.ts'
 type Watching = {
   config: { readonly current: Config }
   queues: Pick<Queues, 'request'>
-  /** Unix milliseconds. */
   now: () => number
 }
 
@@ -61,7 +60,6 @@ export type LookingForMissed = {
   values: Pick<SharedValues, 'list'>
   organizations: Config['organizations']
   occasion: Occasion
-  /** Unix milliseconds. */
   nowMs: number
   /** When it was decided to look: what has failed since then failed for another worker that looked with this one. */
   askedAtMs: number
