@@ -34,14 +34,11 @@ export function show(
 
 /** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
 export function durationArgument({ most, least = '0s', examples }: { most: string; least?: string; examples: string }) {
-  const mostMs = durationMs(most) ?? Number.POSITIVE_INFINITY
-  const leastMs = durationMs(least) ?? 0
+  const [leastMs = 0, mostMs = Infinity] = [durationMs(least), durationMs(most)]
   return (text: string): number => {
     const ms = durationMs(text.trim())
     if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms
-    const bound = ms === undefined ? '' : ms < leastMs ? ` At least ${least}.` : ` At most ${most}.`
-    const alone = /^\d+(\.\d+)?$/.test(text.trim()) ? ' A number needs its unit: ms, s, m, h or d.' : ''
-    throw new InvalidArgumentError(`It must be a time such as ${examples}.${bound}${alone}`)
+    throw new InvalidArgumentError(`It must be a time with its unit, such as ${examples}; from ${least} to ${most}.`)
   }
 }
 
@@ -210,17 +207,14 @@ export function layoutOf(
   return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
 }
 
-type ToRead = {
-  /** A mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
-  file: string
-  /** Organizations of the configuration, which may be asked for although the mirror does not know them yet. */
-  configured: readonly string[]
-  /** The configuration that was read; undefined where none was. */
-  configuration: string | undefined
-}
-
-/** The file to read: the one named, or the mirror of the configuration. */
-export async function fileToRead({ config: file, mirror }: ReadingOptions): Promise<ToRead> {
+/**
+ * The file to read: a mirror or a copy that is named, or the mirror of the configuration, whose address may hold a password. With the organizations
+ * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
+ */
+export async function fileToRead({
+  config: file,
+  mirror,
+}: ReadingOptions): Promise<{ file: string; configured: readonly string[]; configuration: string | undefined }> {
   if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')

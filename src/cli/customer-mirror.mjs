@@ -39,14 +39,11 @@ if (isAtLeast(process.versions.node, needed)) {
  */
 function compileCacheFolder() {
   if (!isInstalled) return fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url))
-  const { platform, env } = process
-  const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME
+  const named = process.env.XDG_CACHE_HOME
   // A relative folder would be another one for every folder in which the program is started.
   if (named !== undefined && isAbsolute(named)) return join(named, 'customer-mirror')
   try {
-    const home = homedir()
-    if (!isAbsolute(home)) return undefined
-    return join(home, ...(platform === 'darwin' ? ['Library', 'Caches'] : ['.cache']), 'customer-mirror')
+    return isAbsolute(homedir()) ? join(homedir(), '.cache', 'customer-mirror') : undefined
   } catch {
     // The system knows no home for this user.
     return undefined

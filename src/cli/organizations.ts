@@ -120,7 +120,7 @@ function renameCommand(io: Io) {
         )
       if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
       const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
-        await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
+        await requireMirrored(from, organizations, read)
         return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
       })
       // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
@@ -155,9 +155,8 @@ function retireCommand(io: Io) {
     .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
       const { removed } = await withOrganizations(file, async (organizations, config) => {
-        const todo = 'There is nothing to retire: take it out of the configuration.'
-        await requireMirrored(id, organizations, config, todo)
-        requireLeft(id, config, 'end the retirement')
+        await requireMirrored(id, organizations, config)
+        requireLeft(id, config)
         return organizations.retire(id, clocks())
       })
       const text =
@@ -203,9 +202,8 @@ function organizationForgetCommand(io: Io) {
 /** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
 async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
   return withOrganizations(file, async (organizations, config) => {
-    if (!(await organizations.isUnfinished(id)))
-      await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
-    requireLeft(id, config, 'load it again')
+    if (!(await organizations.isUnfinished(id))) await requireMirrored(id, organizations, config)
+    requireLeft(id, config)
     const deleted = await organizations.contents(id)
     if (confirmation !== undefined)
       throw new UsageError(
@@ -237,20 +235,22 @@ function isInConfiguration({ organizations }: Config, id: string): boolean {
   return organizations.some((organization) => organization.id === id)
 }
 
-/** Throws UsageError for an organization that is still configured; `consequence` is what its next run would do. */
-function requireLeft(id: string, config: Config, consequence: string): void {
+/** Throws UsageError for an organization that is still configured: its next run would undo the change. */
+function requireLeft(id: string, config: Config): void {
   if (!isInConfiguration(config, id)) return
   throw new UsageError(
-    `${id}: is still in the configuration (${config.file}), so its next run would ${consequence}. Nothing was changed. Take it ` +
-      'out there first; a worker that runs reads the file within two seconds.',
+    `${id}: is still in the configuration (${config.file}), so its next run would load it again. Nothing was changed. Take it out ` +
+      'there first; a worker that runs reads the file within two seconds.',
   )
 }
 
-/** Throws UsageError for an organization of which the mirror holds nothing; `todo` is what to do if it is only configured. */
-async function requireMirrored(id: string, organizations: Organizations, config: Config, todo: string): Promise<void> {
+/** Throws UsageError for an organization of which the mirror holds nothing. */
+async function requireMirrored(id: string, organizations: Organizations, config: Config): Promise<void> {
   const names = await organizations.list()
   if (names.includes(id)) return
   if (isInConfiguration(config, id))
-    throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
+    throw new UsageError(
+      `${id}: is in the configuration (${config.file}), and the mirror holds nothing of it. It is enough to change that file.`,
+    )
   requireKnown([id], { known: names, configured: [] })
 }

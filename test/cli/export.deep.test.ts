@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { beginFile } from '../../src/copies/written-file.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -12,10 +12,9 @@ import { eventually } from '../support/eventually.ts'
 import { aDuckDb } from '../support/exported-files.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/full-mirror.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
-import { asPlainUser, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
+import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-const PLAIN_USER = asPlainUser()
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
 let mirror: Mirror
@@ -127,20 +126,6 @@ test('a full disk is reported with 5, behind standard output and for a file, whi
   )
   expect(readFileSync(file, 'utf8')).toBe('from before')
   expect(readdirSync(folder)).toEqual(['customers.csv'])
-})
-
-test.runIf(PLAIN_USER)('a folder of another user is refused', async () => {
-  const open = join(folder, 'open')
-  for (const path of [folder, dirname(mirror.file)]) chmodSync(path, 0o755)
-  for (const name of readdirSync(dirname(mirror.file))) chmodSync(join(dirname(mirror.file), name), 0o644)
-  mkdirSync(open)
-  chmodSync(open, 0o555)
-  const { code, stderr } = await startCli(started('-o', join(open, 'x.csv')), { cwd: '/', ...PLAIN_USER }).ended
-
-  expect(code).toBe(2)
-  expect(stderr).toMatch(
-    /x\.csv: permission denied \(open, EACCES\)\. What was there before is unchanged\. Check the name, who owns it/,
-  )
 })
 
 /** Adds so many customers to the mirror. */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { customerId, customers } from '../support/builders.ts'
 import { aMirrorToQuery } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
@@ -81,16 +81,6 @@ test('a table ends after fifty customers and says so; a document has all', async
   expect(table.stderr).toMatch(/^These are the first 50\..*--limit/)
   expect(JSON.parse((await all('--json')).stdout).customers).toHaveLength(60)
   expect(await all('--limit', '60')).toMatchObject({ stderr: '' })
-})
-
-test('no value of a customer acts on a terminal', async () => {
-  const open = await aMirror()
-  const name = 'Red \u001B[31m\u009B2J\u0007 back\r\nnew line \u202Eesrever \u{E0041}'
-  await mirrorPages(open, [[aCustomer(1, { name, email: null, username: null })]])
-  const { text } = await runOnScreen(queryCommand, ['--mirror', open.file], { columns: 2000 })
-
-  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e\u{e0041}]/u)
-  expect(text).toContain(String.raw`Red \u001b[31m\u009b2J\u0007 back\r\nnew line \u202eesrever \udb40\udc41`)
 })
 
 test('a copy without personal data can be read, and says why it cannot be searched', async () => {

@@ -8,9 +8,7 @@ import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { linesOf } from '../support/commands.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 const ending = {
@@ -146,16 +144,6 @@ test.each([
 
   expect(await removals('approve', asked, '--yes')).toEqual({ code: 2, stdout: '', stderr })
   expect(removed()).toBe(0)
-})
-
-test('the program takes the options behind the subcommand, before its argument and after it', async () => {
-  const there = { cwd: temporaryFolder() }
-  const at = ['-c', workplace.config]
-
-  expect((await runCli(['removals', 'list', ...at], there)).stdout).toContain('globex')
-  expect(await runCli(['removals', 'discard', '4', '--yes', ...at], there)).toMatchObject({ code: 0 })
-  expect(await runCli(['removals', 'approve', ...at, '3', '--yes'], there)).toMatchObject({ code: 0 })
-  expect(removed()).toBe(50)
 })
 
 test('without a mirror a decision ends with 7, and makes none', async () => {

@@ -118,8 +118,8 @@ test.each([
   [[], /^Which statement\?/],
   [['--tables', 'SELECT 1'], /--tables takes no statement/],
   [['--tables', '--csv'], /--tables prints a text, or one document.*SELECT \* FROM dictionary/],
-  [['--timeout', '5', 'SELECT 1'], /A number needs its unit/],
-  [['--timeout', '0s', 'SELECT 1'], /It must be a time such as 500ms, 30s or 5m\. At least 1ms\./],
+  [['--timeout', '5', 'SELECT 1'], /It must be a time with its unit/],
+  [['--timeout', '0s', 'SELECT 1'], /It must be a time with its unit, such as 500ms, 30s or 5m; from 1ms to 1d\./],
 ])('sql %j ends with 2', async (args, said) => {
   const { code, stdout, stderr } = await runCli(['sql', ...args], { cwd: temporaryFolder() })
 

@@ -185,7 +185,7 @@ test.each([
   [['--proven'], /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],
   ...['yesterday', '26', '-1h', '1w'].map((age): [string[], RegExp] => [
     [`--max-age=${age}`],
-    /It must be a time such as 90m, 26h or 2d\./,
+    /It must be a time with its unit, such as 90m, 26h or 2d; /,
   ]),
   [['--json', '--format', 'prometheus'], /cannot be used with option/],
   [['--html', 'x.html', '--json'], /option '--json' cannot be used with option '--html <file>'/],

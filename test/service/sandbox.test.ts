@@ -126,8 +126,8 @@ test('the recipe can be a template with every setting', async () => {
 
 test.each([
   ['--organizations', 'many', 'whole number from 1 to 1000'],
-  ['--latency', '5', 'such as 50ms or 2s. A number needs its unit'],
-  ['--latency', '11m', 'At most 10m.'],
+  ['--latency', '5', 'It must be a time with its unit, such as 50ms or 2s;'],
+  ['--latency', '11m', 'to 10m.'],
   ['--rate-limit', 'globex=0', '"globex=0" is not a limit'],
   ['--rate-limit', '8/5', '"8/5" is not a limit'],
   ['--signing', 'laravel', 'There is no preset "laravel". There are method-target-ts-body-lf,'],
