@@ -14,20 +14,21 @@ async function main(): Promise<void> {
   process.umask(0o077)
   process.stdout.on('error', endWithoutReader)
   process.stderr.on('error', goOnInSilence)
-  const stopped = listenForStop()
+  process.on('SIGINT', () => stopOrEnd(130))
+  process.on('SIGTERM', () => stopOrEnd(143))
+  stopWithLauncher()
   const io: Io = {
-    signal: stopped.signal,
-    onHangUp: (listener) => void process.on('SIGHUP', () => (isTerminalGone() ? stopped.stop(143) : listener())),
+    signal: stopping.signal,
+    onHangUp: (listener) => void process.on('SIGHUP', () => (isTerminalGone() ? stop(143) : listener())),
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => {
       process.exitCode = code
     },
-    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson(stopped.signal) }),
+    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson }),
     endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
   }
   await runProgram(process.argv.slice(2), io)
-  const stopCode = stopped.exitCode()
   if (stopCode !== undefined) process.exitCode = stopCode
 }
 
@@ -36,53 +37,39 @@ const LINGER_MS = 500
 /** One Ctrl-C can arrive twice: from the terminal, and from the parent process that forwards it. */
 const SAME_SIGNAL_MS = 500
 
-/** The first signal stops the command in good order, the next one ends the program. */
-function listenForStop(): {
-  signal: AbortSignal
-  stop: (code: ExitCode) => void
-  exitCode: () => ExitCode | undefined
-} {
-  const stopping = new AbortController()
-  let code: ExitCode | undefined
-  let stoppedAtMs = 0
-  for (const [name, exitCode] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
-    process.on(name, () => {
-      if (code !== undefined && monotonicMs() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(exitCode)
-      stop(exitCode)
-    })
-  }
-  whenLauncherIsGone(() => stop(143))
-  return { signal: stopping.signal, stop, exitCode: () => code }
+const stopping = new AbortController()
+let stopCode: ExitCode | undefined
+let stoppedAtMs = 0
 
-  function stop(exitCode: ExitCode): void {
-    if (code !== undefined) return
-    code = exitCode
-    stoppedAtMs = monotonicMs()
-    stopping.abort()
-  }
+/** The first signal stops the command in good order, the next one ends the program. */
+function stopOrEnd(code: ExitCode): void {
+  if (stopCode !== undefined && monotonicMs() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(code)
+  stop(code)
+}
+
+function stop(code: ExitCode): void {
+  if (stopCode !== undefined) return
+  stopCode = code
+  stoppedAtMs = monotonicMs()
+  stopping.abort()
 }
 
 /** A launcher that was killed could pass no signal on. Only ours sends a message; a channel to another parent is left alone. */
-function whenLauncherIsGone(stop: () => void): void {
+function stopWithLauncher(): void {
   if (process.channel === undefined) return
   process.once('message', (message) => {
     if (message !== 'stop when the launcher is gone') return
-    process.once('disconnect', stop)
+    process.once('disconnect', () => stop(143))
     process.channel?.unref()
   })
   process.channel.unref()
 }
 
-function askPerson(signal: AbortSignal): (question: string) => Promise<string> {
-  return async (question) => {
-    const { createInterface } = await import('node:readline')
-    process.stdout.write(question)
-    for await (const line of createInterface({ input: process.stdin, signal })) return line
-    return ''
-  }
+async function askPerson(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline')
+  process.stdout.write(question)
+  for await (const line of createInterface({ input: process.stdin, signal: stopping.signal })) return line
+  return ''
 }
 
 /** The terminals of this process when it started. */

@@ -6,11 +6,10 @@ import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.
 import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
-import { listedNames } from '../text/wording.ts'
 import { isoOf, isoTime } from '../time/moments.ts'
 import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
 import { type Io, type Screen, screenOf } from './io.ts'
-import { configOption, moment, say, second } from './output/say.ts'
+import { moment, say, second } from './output/say.ts'
 import { renderTable } from './output/table.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 
@@ -35,8 +34,8 @@ export function queueCommand(io: Io) {
         document: {
           queue: place,
           jobs: lines.map(jobAsJson),
-          paused: paused.map(({ name, resumed, ...pause }) => {
-            return { organization: name === ALL ? null : name, ...pauseAsJson(pause), resumed }
+          paused: paused.map(({ organization, paused: pause, resumed }) => {
+            return { organization: organization === ALL ? null : organization, ...pauseAsJson(pause), resumed }
           }),
         },
         table: queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }),
@@ -56,14 +55,13 @@ Examples:
 /** A job, and how far its run is as far as the mirror on this machine knows. */
 type Line = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
 
-/** A pause of an organization, or of all but those that were resumed. */
-type Paused = Pause & { name: string; resumed: readonly string[] }
+/** A pause that holds now: of an organization, or of all but those that were resumed. */
+type Paused = { organization: string; paused: Pause; resumed: readonly string[] }
 
-/** The pauses that hold now, of all organizations and of single ones. */
 function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs: number): Paused[] {
   const resumed = organizations.map(({ id }) => id).filter((id) => pauseOf(pauses, id, nowMs) === undefined)
-  return [...pauses].flatMap(([name, stated]) =>
-    isPaused(stated, nowMs) ? [{ ...stated, name, resumed: name === ALL ? resumed : [] }] : [],
+  return [...pauses].flatMap(([organization, paused]) =>
+    isPaused(paused, nowMs) ? [{ organization, paused, resumed: organization === ALL ? resumed : [] }] : [],
   )
 }
 
@@ -88,29 +86,17 @@ export function queueText(
     plainText(line.organization),
     line.kind,
     line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
-    whenWords(line, nowMs),
+    whenWords(line),
     noteWords(line, nowMs),
   ])
   const head = ['organization', 'run', 'state', 'when (UTC)', '']
   const table = rows.length === 0 ? 'Nothing runs, and nothing waits in the queue.\n' : renderTable(head, rows, screen)
-  const pauses = paused.map(({ name, resumed, untilMs }) => {
-    const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
-    const who = name === ALL ? `all organizations${others}` : name
-    const resume = `customer-mirror resume${name === ALL ? '' : ` ${name}`}${configOption(config)}`
-    return `${who}: paused ${untilWords(untilMs)}: ${resume}\n`
-  })
-  return table + pauses.join('')
+  return table + pausedLines(paused, config)
 }
 
-function whenWords({ state, sinceMs, wait }: Line, nowMs: number): string {
-  if (state !== 'delayed') return `since ${shortTime(sinceMs, nowMs)}`
-  return wait?.untilMs === undefined ? '' : `until ${shortTime(wait.untilMs, nowMs)}`
-}
-
-/** Without the date on the same day. */
-function shortTime(atMs: number, nowMs: number): string {
-  const [at, now] = [second(atMs), second(nowMs)]
-  return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at.slice(0, 16)
+function whenWords({ state, sinceMs, wait }: Line): string {
+  if (state !== 'delayed') return `since ${second(sinceMs)}`
+  return wait?.untilMs === undefined ? '' : `until ${second(wait.untilMs)}`
 }
 
 function noteWords({ state, worker, wait, failures }: Line, nowMs: number): string {

@@ -9,8 +9,9 @@ import { writeTextFile } from '../copies/written-file.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Freshness, Mirror } from '../model/mirror.ts'
-import { type Pause, pauseOf, type Pauses } from '../model/pause.ts'
+import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
+import { listedNames } from '../text/wording.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -286,19 +287,20 @@ function fixOf(code: string, option: string): string | undefined {
   return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined
 }
 
-/** A line for each paused organization, below a table of all. `config`: the file that the user named. */
+/** A line for each pause, below a table: of an organization, or of all but those `resumed`. `config`: the file that the user named. */
 export function pausedLines(
-  lines: readonly { organization: string; paused: Pause | undefined }[],
+  lines: readonly { organization: string; paused: Pause | undefined; resumed?: readonly string[] }[],
   config: string | undefined,
 ): string {
-  return lines
-    .map(({ organization, paused }) => {
-      if (paused === undefined) return ''
-      const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-      const resume = `customer-mirror resume ${organization}${configOption(config)}`
-      return `${organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
-    })
-    .join('')
+  const texts = lines.map(({ organization, paused, resumed = [] }) => {
+    if (paused === undefined) return ''
+    const isAll = organization === ALL
+    const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
+    const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
+    const resume = `customer-mirror resume${isAll ? '' : ` ${organization}`}${configOption(config)}`
+    return `${isAll ? `all organizations${others}` : organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
+  })
+  return texts.join('')
 }
 
 /** The key `paused` of a JSON document. */
