@@ -109,8 +109,7 @@ export async function searchForGone(
     confirmedBy: 'two fields',
   })
   // Searches that had to be repeated left too few requests for the others.
-  const areAllMade = isPostponed !== true && isSample !== true
-  const absent = areAllMade ? searched.filter(({ id }) => confirmed.has(id)) : []
+  const absent = !isPostponed && !isSample ? searched.filter(({ id }) => confirmed.has(id)) : []
   const open = candidates.filter((candidate) => found?.has(candidate.id) !== true && !absent.includes(candidate))
   const rowsOf = (some: readonly Candidate[]) => some.map(({ rowId }) => rowId)
   return { gone: [...certain, ...rowsOf(absent)], pending: [...pending, ...rowsOf(open)] }
