@@ -11,7 +11,11 @@ import { plainJson, plainText } from '../text/plain-text.ts'
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
   return command('export', EXAMPLES)
-    .addOption(new Option('--format <format>', 'format of the file').choices(FORMAT_NAMES))
+    .addOption(
+      new Option('--format <format>', 'format of the file; without it, the one that its name says').choices(
+        FORMAT_NAMES,
+      ),
+    )
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(
       new Option('--to <folder>', 'a folder, in which each partition gets a file of its own').conflicts(['output']),
@@ -58,9 +62,10 @@ type Options = ReturnType<ReturnType<typeof exportCommand>['opts']>
 async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false, ids } = options
   const to = placeOf(options, io)
-  const format = options.format ?? ('folder' in to ? 'parquet' : undefined)
+  const named = 'file' in to ? FORMAT_NAMES.find((name) => to.file.toLowerCase().endsWith(`.${name}`)) : undefined
+  const format = options.format ?? named ?? ('folder' in to ? 'parquet' : undefined)
   if (format === undefined)
-    throw new UsageError(`Which format? For example: customer-mirror export --format csv -o customers.csv`)
+    throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
   if (ids === 'uuid' && format !== 'parquet')
     throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
@@ -87,15 +92,15 @@ function placeOf({ to, partition, output }: Options, { stdout }: Io): ExportPlan
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror export --format csv -o customers.csv
+  $ customer-mirror export -o customers.csv
       the active customers of every organization, with every column
-  $ customer-mirror export --format csv --excel --org acme -o acme.csv
+  $ customer-mirror export --excel --org acme -o acme.csv
       those of acme, for a spreadsheet
-  $ customer-mirror export --format parquet -o customers.parquet
+  $ customer-mirror export -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
   $ customer-mirror export --to exports --partition organization
       exports/organization=acme/part-0.parquet, and so on for each organization
-  $ customer-mirror export --format jsonl --as-of 2026-03-01 -o march.jsonl
+  $ customer-mirror export --as-of 2026-03-01 -o march.jsonl
       the customers as they were when March began, in UTC
   $ customer-mirror export --format jsonl --changes-since 1200
       what changed after change 1200, with the customers as they are now

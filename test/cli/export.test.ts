@@ -90,6 +90,19 @@ test('a file is private, replaced as a whole, and what - would have written; not
   expect(readdirSync(folder)).toEqual(['customers.csv'])
 })
 
+test.each([
+  ['x.csv', [], /^organization,/],
+  ['x.jsonl', [], /^\{"organization"/],
+  ['X.PARQUET', [], /^PAR1/],
+  ['x.csv', ['--format', 'jsonl'], /^\{"organization"/],
+])(
+  'a file named %s, with %j, has the format that was asked for, or that of its name',
+  async (name, args, beginning) => {
+    expect(await run(...args, '-o', join(folder, name))).toMatchObject({ code: 0 })
+    expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
+  },
+)
+
 test('a published copy is exported, without the columns that it lacks', async () => {
   const plan = aPlan(mirror, { withoutPersonalData: true })
   publishAll(plan)
@@ -103,7 +116,7 @@ const CSV = ['--format', 'csv']
 
 test.each(
   someOf<[args: string[], said: RegExp]>([
-    [[], /^Which format\? For example: customer-mirror export --format csv/],
+    [['-o', 'customers.txt'], /^Which format\? For example: customer-mirror export -o customers\.csv, or --format csv/],
     [['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
     [[...CSV, '--org', 'acm'], /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/],
     [[...CSV, '--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
