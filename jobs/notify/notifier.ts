@@ -13,6 +13,7 @@ import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
+import { nightText } from './night-text.ts'
 import { isAnyBehind, lookUpRuns, nightAt, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const
@@ -101,7 +102,10 @@ async function deliver(job: Job<unknown, Counts>, token: string | undefined, set
     .update(`${await mirror.identity()} ${job.id}`)
     .digest('hex')
     .slice(0, 32)
-  const body = JSON.stringify(reportNight(night, organizations, now()))
+  const isChat = config.current.notify?.format === 'slack'
+  const body = JSON.stringify(
+    isChat ? { text: nightText(night, organizations) } : reportNight(night, organizations, now()),
+  )
   const { isTaken, answer } = await post(kind, { id, body }, settings)
   if (signal.aborted && !isTaken) {
     await job.moveToWait(token)

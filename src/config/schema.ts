@@ -138,6 +138,11 @@ const notify = z.strictObject({
     secretReferenceForm('must not be written into this file: write { env: NAME } or { file: path }'),
     'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
   ),
+  format: setting(
+    z.enum(['json', 'slack']),
+    'slack for a chat: a message with a sentence for each organization, as the webhooks of Slack and Mattermost take it.',
+    { default: 'json' },
+  ),
   only: setting(
     z.enum(['failures']),
     'Report only nights that did not go well: an organization was not read to its end, or waits for a person.',

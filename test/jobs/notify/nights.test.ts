@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { nightText } from '../../../jobs/notify/night-text.ts'
+import { emptyReport, type Report } from '../../../src/model/report.ts'
 import { type InNight, nightAt, rotasOf, standingsOf, wentWell } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
@@ -80,4 +82,32 @@ test.each([
   const good = { ended: 'complete', run: undefined, heldRemovals: 0 } as const
 
   expect(wentWell([good, { ended, run: undefined, heldRemovals }])).toBe(isWell)
+})
+
+test('a night as a message of a chat says first who needs a person, with the command to run', () => {
+  const run = (organization: string, changes: Partial<Report>): Report => ({
+    ...emptyReport({ organization, trigger: 'schedule', startedAtMs: DUE_MS }),
+    ...changes,
+  })
+  const ended = [
+    { ended: 'complete', run: run('acme', { runId: 5, proof: 'proven', inserted: 3 }), heldRemovals: 0 },
+    { ended: 'complete', run: run('globex', { runId: 6, proof: 'proven' }), heldRemovals: 50 },
+    {
+      ended: 'failed',
+      run: run('hooli', { runId: 7, error: { code: 'unauthorized', message: 'x' } }),
+      heldRemovals: 0,
+    },
+    { ended: 'complete', run: run('initech', { runId: 8, reasons: ['shape-changed'] }), heldRemovals: 0 },
+    { ended: 'pending', run: undefined, heldRemovals: 0 },
+  ] as const
+  const organizations = ended.map((each) => ({ organization: each.run?.organization ?? 'umbrella', ...each }))
+
+  expect(nightText({ dueMs: DUE_MS }, organizations).split('\n')).toEqual([
+    'Customer Mirror, night of 2026-05-01 02:00 UTC: 4 of 5 organizations did not go well.',
+    '• globex: 50 removals wait for a decision. To see whom: `customer-mirror removals show globex`',
+    '• hooli: failed: bad key, wrong secret or wrong recipe (unauthorized). To see more: `customer-mirror runs show 7`',
+    '• initech: fields of many customers have changed, and what is stored is kept. To see more: `customer-mirror runs show 8`',
+    '• umbrella: was not read to its end. To see why: `customer-mirror status`',
+    '• acme: complete and proven: 3 new, 0 changed, 0 removed.',
+  ])
 })

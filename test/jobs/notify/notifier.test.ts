@@ -110,6 +110,18 @@ test.each([
 
 type Odd = { forbidden?: string[]; paused?: string[] }
 
+test('with format slack a night is sent as a message of a chat', async () => {
+  const report = await aReceiver(200)
+  const place = await aNight({ notify: { url: report.url, format: 'slack' } }, { forbidden: ['globex'] })
+  const worker = startWorker(place, { timings: OFTEN })
+  await worker.said(logged('notify'))
+  await worker.stop()
+
+  const { text, ...rest } = JSON.parse(report.received[0]?.body ?? '')
+  expect(rest).toEqual({})
+  expect(text).toMatch(/^Customer Mirror, night of .*: 1 of 3 organizations did not go well\.\n• globex: failed: /)
+})
+
 test('a good night is not reported where only failures are wanted', async () => {
   const [report, beat] = [await aReceiver(200), await aReceiver(200)]
   const place = await aNight({ notify: { url: report.url, only: 'failures' }, heartbeat: { url: beat.url } })
