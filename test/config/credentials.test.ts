@@ -52,11 +52,6 @@ test('a key that no header can carry is refused', async () => {
   ])
 })
 
-test('a key pasted where the name of a variable belongs is not repeated', async () => {
-  const [line] = await linesOf(readCredentials(anOrganization({ env: 'sk_live_made_up' }), { KEY: 'k' }))
-  expect(line).toMatch(/^environment variable \(the secret of organization acme\) is not set/)
-})
-
 test('a literal works with a service on this machine and is refused elsewhere, unseen', async () => {
   const literal = acme().replace('{ env: ACME_SECRET }', 'hunter2-made-up')
   const [line] = await mistakesIn(literal)
