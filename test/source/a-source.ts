@@ -3,13 +3,7 @@ import { inspect } from 'node:util'
 import { afterEach, onTestFinished } from 'vitest'
 import type { Sleep } from '../../src/machine/timers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
-import {
-  type CustomersPage,
-  openSource,
-  type Source,
-  type SourceEvent,
-  type SourceOptions,
-} from '../../src/source/customers.ts'
+import { openSource, type Source, type SourceEvent, type SourceOptions } from '../../src/source/customers.ts'
 import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
@@ -47,7 +41,7 @@ export function aSource(
     ...options,
   })
   opened.push(source)
-  return { source: reading(source), events, slept: time.slept, now: time.now }
+  return { source, events, slept: time.slept, now: time.now }
 }
 
 export const FIRST = { page: 1, size: 100 }
@@ -69,32 +63,15 @@ export async function readFrom(
   const server = await faultServer(...all)
   onTestFinished(() => server.close())
   const its = aSource(server, settings, options)
-  const [read] = await Promise.allSettled([its.source.readPage(window, PATIENT)])
+  const reading = its.source.readPage(window, PATIENT).then((page) => {
+    // What is wrong with its records is wrong with the page.
+    page.records()
+    return page
+  })
+  const [read] = await Promise.allSettled([reading])
   const page = read.status === 'fulfilled' ? read.value : undefined
   const error: unknown = read.status === 'rejected' ? read.reason : undefined
   return { ...its, server, page, error }
-}
-
-/** The source, with the records of each page parsed at once: what is wrong with them is wrong with the page. */
-function reading(source: Source): Source {
-  const parsed = async (page: Promise<CustomersPage>): Promise<CustomersPage> => {
-    const records = (await page).records()
-    return { ...(await page), records: () => records }
-  }
-  return {
-    readPage: (window, options) => parsed(source.readPage(window, options)),
-    search: (text, options) => parsed(source.search(text, options)),
-    get counters() {
-      return source.counters
-    },
-    get clockOffsetMs() {
-      return source.clockOffsetMs
-    },
-    get clockCorrectionMs() {
-      return source.clockCorrectionMs
-    },
-    close: () => source.close(),
-  }
 }
 
 /** A signal for those who never stop. */

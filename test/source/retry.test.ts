@@ -1,135 +1,60 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RateLimited, SourceUnavailable } from '../../src/errors/errors.ts'
 import { recipeOf } from '../../src/signing/signing.ts'
-import type { SourceEvent } from '../../src/source/customers.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
 import { remainingIn, retryAfterMs } from '../../src/source/retry-after.ts'
-import { Retry, type RetryOptions } from '../../src/source/retry.ts'
-import { aSource, PATIENT, rejection, virtualTime } from './a-source.ts'
+import { aSource, FIRST, PATIENT, readFrom, rejection, virtualTime } from './a-source.ts'
 import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 
-function aPatience(changes: Partial<RetryOptions> = {}) {
-  const time = virtualTime()
-  const events: SourceEvent[] = []
-  const rateLimit = changes.rateLimit ?? new RateLimit({ concurrency: 4, ...time })
-  const retry = new Retry({
-    rateLimit,
-    attempts: 5,
-    longestWaitMs: 900_000,
-    maxWaitMs: 900_000,
-    random: () => 1,
-    onEvent: (event) => events.push(event),
-    ...time,
-    ...changes,
-  })
-  return { retry, rateLimit, events, ...time }
-}
-
-/** Throws what it is given, one a call, and then succeeds. */
-function failing(...errors: Error[]) {
-  const attempt = async (): Promise<string> => {
-    attempt.calls += 1
-    const error = errors[Math.min(attempt.calls, errors.length + 1) - 1]
-    if (error !== undefined) throw error
-    return 'page'
-  }
-  attempt.calls = 0
-  return attempt
-}
-
-/** Throws the same for ever. */
-function refusing(error: () => Error) {
-  const attempt = async (): Promise<string> => {
-    attempt.calls += 1
-    throw error()
-  }
-  attempt.calls = 0
-  return attempt
-}
-
-const limited = (waitMs?: number): RateLimited => new RateLimited('429', { waitMs })
-const down = (status = 500, waitMs?: number): SourceUnavailable =>
-  new SourceUnavailable(String(status), { code: 'server-error', status, waitMs })
-
-test('a refusal is waited out for the requested time, and reported', async () => {
-  const { retry, slept, events, now } = aPatience()
-  const startMs = now()
-  expect(await retry.ask(failing(limited(7000), down(503, 20_000)), PATIENT)).toBe('page')
-  expect(slept).toEqual([7000, 20_000])
-  expect(retry.waitedMs).toBe(27_000)
-  expect(events).toEqual([
-    { kind: 'waiting', reason: 'rate-limited', status: 429, attempt: 2, waitMs: 7000, untilMs: startMs + 7000 },
-    { kind: 'waiting', reason: 'unavailable', status: 503, attempt: 3, waitMs: 20_000, untilMs: startMs + 27_000 },
-  ])
-})
+const waiting = (status: number, seconds: number) => html(status, { 'Retry-After': seconds })
 
 test('a 429 and a 503 that name no wait use the budget, not the attempts, and never come within a second', async () => {
-  const { retry, slept } = aPatience({ random: () => 0 })
-  const errors = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? limited() : down(503)))
-  expect(await retry.ask(failing(...errors), PATIENT)).toBe('page')
-  expect(slept).toEqual(errors.map(() => 1000))
+  const refusals = Array.from({ length: 12 }, (_, index) => html(index % 2 === 0 ? 429 : 503))
+  const { page, slept } = await readFrom([html(429), ...refusals, list(3)], { options: { random: () => 0 } })
+  expect(page?.records()).toHaveLength(3)
+  expect(slept).toEqual(Array(13).fill(1000))
 })
 
 test('where no request is left, a failure is final, and a refusal still delays the others', async () => {
-  const { retry, rateLimit, slept, monotonicMs } = aPatience()
-  for (const error of [down(500), limited(7000)]) {
-    const attempt = refusing(() => error)
-    expect(await rejection(retry.ask(attempt, { ...PATIENT, mayAskMore: () => false }))).toBe(error)
-    expect(attempt.calls).toBe(1)
-  }
-  expect(slept).toEqual([])
-  expect(rateLimit.pausedUntilMs - monotonicMs()).toBe(7000)
+  await using server = await faultServer(html(500), waiting(429, 7), list(3))
+  const { source, slept } = aSource(server)
+  const last = () => rejection(source.readPage(FIRST, { ...PATIENT, mayAskMore: () => false }))
+  expect([await last(), slept]).toEqual([expect.objectContaining({ status: 500 }), []])
+  expect([await last(), slept]).toEqual([expect.objectContaining({ waitMs: 7000 }), []])
+  await source.readPage(FIRST, PATIENT)
+  expect([slept, server.requests.length]).toEqual([[7000], 3])
 })
 
-test('a wait longer than the longest allowed is thrown at once, with its length', async () => {
-  const { retry, slept } = aPatience({ longestWaitMs: 30_000 })
-  expect(await rejection(retry.ask(failing(limited(31_000)), PATIENT))).toMatchObject({ waitMs: 31_000 })
-  expect(
-    await rejection(aPatience({ longestWaitMs: 30_000 }).retry.ask(failing(down(503, 31_000)), PATIENT)),
-  ).toMatchObject({ name: 'SourceUnavailable', waitMs: 31_000 })
-  expect(slept).toEqual([])
-  expect(await aPatience({ longestWaitMs: 30_000 }).retry.ask(failing(limited(30_000)), PATIENT)).toBe('page')
+test('a wait as long as the longest allowed is waited, and any success starts the budget again', async () => {
+  await using server = await faultServer(
+    waiting(429, 25),
+    list(3),
+    waiting(503, 25),
+    list(3),
+    waiting(429, 25),
+    list(3),
+  )
+  const { source } = aSource(server, { maxWaitMs: 30_000, longestWaitMs: 25_000 })
+  for (let page = 0; page < 3; page += 1) await source.readPage(FIRST, PATIENT)
+  expect(source.counters.waitedMs).toBe(75_000)
 })
 
-test('a refusal is not thrown for a longer pause that another request was asked for', async () => {
-  const { retry, rateLimit, monotonicMs } = aPatience({ longestWaitMs: 30_000 })
-  const attempt = refusing(() => {
-    rateLimit.pauseUntil(monotonicMs() + 60_000)
-    return limited(5000)
-  })
-
-  const error = await rejection(retry.ask(attempt, PATIENT))
-  expect(error).toMatchObject({ name: 'RateLimited', waitMs: 60_000 })
-  expect(String(error)).toContain('Not sent: the service asked for a pause')
-})
-
-test('any success starts the budget again', async () => {
-  const { retry } = aPatience({ maxWaitMs: 60_000 })
-  for (let page = 0; page < 4; page += 1) {
-    expect(await retry.ask(failing(limited(25_000), limited(25_000)), PATIENT)).toBe('page')
-  }
-  expect(retry.waitedMs).toBe(200_000)
-})
-
-test('requests that wait through the same pause count and report it once', async () => {
-  const { retry, events } = aPatience()
-  await Promise.all([1, 2, 3, 4].map(() => retry.ask(failing(limited(7000)), PATIENT)))
-  expect(events).toHaveLength(1)
-  expect(retry.waitedMs).toBe(7000)
-})
-
-const FIRST = { page: 1, size: 100 }
-
-test('every attempt is signed anew, after the wait', async () => {
+test('a refusal is waited out for the requested time, and reported; every attempt is signed anew, after the wait', async () => {
   await using server = await faultServer(
     refusal(429, 'throttled', 'Slow down', { 'Retry-After': 7 }),
     html(503, { 'Retry-After': 20 }),
     list(3),
   )
-  const { source, slept } = aSource(server, { signing: { ...recipeOf('ts-body'), template: '{ts}{nonce}' } })
+  const { source, slept, events, now } = aSource(server, {
+    signing: { ...recipeOf('ts-body'), template: '{ts}{nonce}' },
+  })
+  const startMs = now()
   await source.readPage(FIRST, PATIENT)
   expect(slept).toEqual([7000, 20_000])
+  expect(events).toEqual([
+    { kind: 'waiting', reason: 'rate-limited', status: 429, attempt: 2, waitMs: 7000, untilMs: startMs + 7000 },
+    { kind: 'waiting', reason: 'unavailable', status: 503, attempt: 3, waitMs: 20_000, untilMs: startMs + 27_000 },
+  ])
   const stamps = server.requests.map(({ headers }) => Number(headers['x-timestamp']))
   expect(stamps.map((stamp) => stamp - (stamps[0] ?? 0))).toEqual([0, 7, 27])
   expect(new Set(server.requests.map(({ headers }) => headers['x-signature'])).size).toBe(3)
@@ -147,7 +72,7 @@ test('a 429 in HTML is a 429, and X-RateLimit-Reset is read by the clock of the 
   expect(slept[0]).toBeLessThanOrEqual(41_000)
 })
 
-test('a 429 holds back every page of the organization until its time has come', async () => {
+test('a 429 holds back every page of the organization until its time has come, which counts and is reported once', async () => {
   const time = virtualTime()
   const askedMs: number[] = []
   const record: (reply: Reply) => Reply = (reply) => (response, request) => {
@@ -155,13 +80,14 @@ test('a 429 holds back every page of the organization until its time has come', 
     return reply(response, request)
   }
   await using server = await faultServer(record(html(429, { 'Retry-After': 60 })), record(list(900)))
-  const { source } = aSource(server, { concurrency: 1 }, time)
+  const { source, events } = aSource(server, { concurrency: 1 }, time)
   const pages = [1, 2, 3, 4].map((page) => source.readPage({ page, size: 100 }, PATIENT))
   await Promise.all(pages)
   const [first = 0, ...others] = askedMs
   expect(others).toHaveLength(4)
   expect(Math.min(...others) - first).toBeGreaterThanOrEqual(60_000)
   expect(source.counters).toMatchObject({ requests: 5, throttled: 1, waitedMs: 60_000 })
+  expect(events).toHaveLength(1)
 })
 
 test('organizations that share a rateLimit share its pause', async () => {
@@ -176,7 +102,8 @@ test('organizations that share a rateLimit share its pause', async () => {
     two.source.readPage(FIRST, PATIENT),
   ])
   expect(first.status).toBe('fulfilled')
-  expect(second).toMatchObject({ reason: { name: 'RateLimited', waitMs: 60_000 } })
+  const message = expect.stringContaining('Not sent: the service asked for a pause')
+  expect(second).toMatchObject({ reason: { name: 'RateLimited', waitMs: 60_000, message } })
   expect(other.requests).toHaveLength(0)
 })
 
