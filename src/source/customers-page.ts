@@ -190,7 +190,7 @@ export const errorEnvelope = z.object({
 type ListEnvelope = z.output<typeof listEnvelope>
 
 /** The first thing wrong with an envelope, as `meta.per_page must be a whole number`. Never quotes a value. */
-export function envelopeProblem(error: z.ZodError): string {
+function envelopeProblem(error: z.ZodError): string {
   const issue = error.issues[0]
   // Only documented names: a service may send any other key.
   const path = issue?.path.filter((key) => typeof key === 'string') ?? []

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/signing/signing.ts'
@@ -128,54 +128,30 @@ test.each([
 
 const SHARED = 'schedule: { cron: "0 2 * * *", timezone: Europe/Paris, quick: "*/15 * * * *" }\n'
 
-describe('when quick runs are made', () => {
-  test.each([
-    ['the line of all organizations', SHARED, [], '*/15 * * * *'],
-    ['a line of its own', SHARED, ['schedule: { quick: "0 8-18 * * 1-5" }'], '0 8-18 * * 1-5'],
-    ['none, although the others have one', SHARED, ['schedule: { quick: never }'], undefined],
-    ['none without such a line', 'schedule: { cron: "0 2 * * *", timezone: UTC }\n', [], undefined],
-  ])('an organization has %s', async (_what, shared, own, quick) => {
-    const [organization] = (await configOf(shared + acme(...own))).organizations
+test.each([
+  ['the line of all organizations', SHARED, [], '*/15 * * * *'],
+  ['a line of its own', SHARED, ['schedule: { quick: "0 8-18 * * 1-5" }'], '0 8-18 * * 1-5'],
+  ['none, although the others have one', SHARED, ['schedule: { quick: never }'], undefined],
+  ['none without such a line', 'schedule: { cron: "0 2 * * *", timezone: UTC }\n', [], undefined],
+])('an organization has, for its quick runs, %s', async (_what, shared, own, quick) => {
+  const [organization] = (await configOf(shared + acme(...own))).organizations
 
-    expect(organization?.schedule).toMatchObject({ cron: '0 2 * * *', spreadMs: 0 })
-    expect(organization?.schedule?.quick).toBe(quick)
-  })
+  expect(organization?.schedule).toMatchObject({ cron: '0 2 * * *', spreadMs: 0 })
+  expect(organization?.schedule?.quick).toBe(quick)
 })
 
-const withPublish = (publish: string) => `publish: ${publish}\n${acme()}`
+test('what is published: files relative to the folder of the configuration, or a bucket, with all settings', async () => {
+  const read = async (publish: string) => configOf(`publish: ${publish}\n${acme()}`)
+  const { file, publish } = await read('{ file: ./copies/readers.db }')
+  const all =
+    '{ file: "/srv/{organization}/x.db", group: "readers-{organization}", keep: 7, withoutPersonalData: true }'
 
-describe('publish in the configuration', () => {
-  test('the file is relative to the folder of the configuration', async () => {
-    const { file, publish } = await configOf(withPublish('{ file: ./copies/readers.db }'))
-
-    expect(publish).toEqual({
-      file: join(dirname(file), 'copies', 'readers.db'),
-      group: undefined,
-      keep: undefined,
-      withoutPersonalData: false,
-    })
+  const nothing = { group: undefined, keep: undefined, withoutPersonalData: false }
+  expect(publish).toEqual({ ...nothing, file: join(dirname(file), 'copies', 'readers.db') })
+  expect((await read(all)).publish).toEqual({
+    ...{ file: '/srv/{organization}/x.db', group: 'readers-{organization}', keep: 7, withoutPersonalData: true },
   })
-
-  test('all settings', async () => {
-    const { publish } = await configOf(
-      withPublish(
-        '{ file: "/srv/{organization}/x.db", group: "readers-{organization}", keep: 7, withoutPersonalData: true }',
-      ),
-    )
-
-    expect(publish).toEqual({
-      file: '/srv/{organization}/x.db',
-      group: 'readers-{organization}',
-      keep: 7,
-      withoutPersonalData: true,
-    })
-    expect((await configOf(withPublish('{ file: x.db, group: 1005 }'))).publish?.group).toBe(1005)
-  })
-
-  test('a bucket', async () => {
-    expect((await configOf(withPublish('{ to: s3://analytics, withoutPersonalData: true }'))).publish).toMatchObject({
-      to: { bucket: 'analytics', prefix: '' },
-      withoutPersonalData: true,
-    })
+  expect((await read('{ to: s3://analytics, group: 1005, file: x.db }')).publish).toMatchObject({
+    ...{ to: { bucket: 'analytics', prefix: '' }, group: 1005 },
   })
 })

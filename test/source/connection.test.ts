@@ -215,17 +215,7 @@ test('a run goes on with the connections of the one before', async () => {
 /** A new key and a certificate for 127.0.0.1, which no client trusts. */
 function selfSigned(): { key: string; cert: string } {
   const [key, cert] = ['key', 'cert'].map((name) => join(temporaryFolder(), name))
-  const made = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-subj',
-    '/CN=127.0.0.1',
-  ]
+  const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=127.0.0.1'.split(' ')
   const files = ['-keyout', key ?? '', '-out', cert ?? '', '-addext', 'subjectAltName=IP:127.0.0.1']
   execFileSync('openssl', [...made, ...files], { stdio: 'ignore' })
   return { key: readFileSync(key ?? '', 'utf8'), cert: readFileSync(cert ?? '', 'utf8') }
