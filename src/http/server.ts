@@ -135,7 +135,7 @@ const UNKEPT = { ...SAFE, 'Cache-Control': 'no-store' }
 export type Readiness = { ready: boolean; problems: string[] }
 
 /** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. */
-export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Readiness> = isReady): void {
+export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Readiness> = async () => READY): void {
   app.get('/healthz', (context) => context.json({ alive: true }))
   app.get('/readyz', async (context) => {
     const readiness = await examine()
@@ -144,10 +144,8 @@ export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Re
   for (const path of ['/healthz', '/readyz']) app.all(path, onlyReads)
 }
 
-/** The readiness of a program that is ready as soon as it listens. */
-async function isReady(): Promise<Readiness> {
-  return { ready: true, problems: [] }
-}
+/** A program without an examination of its own is ready as soon as it listens. */
+const READY: Readiness = { ready: true, problems: [] }
 
 /** Refuses every method but GET and HEAD, at an address that answers these: put it behind their handler, for all methods. */
 export const onlyReads: Handler = (context) =>

@@ -66,16 +66,12 @@ type Hide = {
   hashOf(value: unknown): string
 }
 
-/** A service has few names of fields, but it could send others in every record. */
+/** A service has few names of fields, but it could send others in every record, and long ones. */
 function remembered(actionOf: (name: string) => Action): (name: string) => Action {
-  const actions = new Map<string, Action>()
+  const known = new Map<string, Action>()
   return (name) => {
-    if (name.length > LONGEST_NAME) return actionOf(name)
-    let action = actions.get(name)
-    if (action === undefined) {
-      if (actions.size === MOST_NAMES) actions.clear()
-      actions.set(name, (action = actionOf(name)))
-    }
+    const action = known.get(name) ?? actionOf(name)
+    if (name.length <= LONGEST_NAME && known.size < MOST_NAMES) known.set(name, action)
     return action
   }
 }

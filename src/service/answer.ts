@@ -81,8 +81,6 @@ function drip(bytes: Buffer, overMs: number): UnderlyingSource<Uint8Array> {
 
 const DROPS = 200
 
-type ErrorEnvelope = { success: false; error: string; message: string; details: Details }
-
 /** The error statuses the service uses, each with its machine-readable code. The specification leaves the codes open. */
 const ERROR_CODES = {
   400: 'bad_request',
@@ -95,6 +93,6 @@ const ERROR_CODES = {
 } as const
 export type ErrorStatus = keyof typeof ERROR_CODES
 
-export function errorEnvelope(status: ErrorStatus, message: string, details: Details = {}): ErrorEnvelope {
-  return { success: false, error: ERROR_CODES[status], message, details }
+export function errorEnvelope(status: ErrorStatus, message: string, details: Details = {}) {
+  return { success: false, error: ERROR_CODES[status], message, details } as const
 }

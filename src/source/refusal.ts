@@ -106,20 +106,12 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
 
 function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {
   const location = headerOf(headers, 'location')
-  const target = location === undefined ? null : URL.parse(location, url.href)
-  const where = target === null ? 'nowhere readable' : placeOf(target)
-  const isLogin = target !== null && /log-?in|sign-?in|auth|sso/i.test(target.pathname)
-  const hint = isLogin
-    ? 'It looks like a login page, so the key may not be accepted there. Check baseUrl and the API key.'
-    : 'Check baseUrl: its scheme, host and path must be the final ones.'
-  return new ContractBroken(`${place} answered ${status}, a redirect to ${where}, which is never followed. ${hint}`, {
-    code: 'bad-answer',
-  })
-}
-
-/** `javascript:` and the like have no host. */
-function placeOf({ protocol, host }: URL): string {
-  return host === '' ? `a ${shortened(protocol)} address without a host` : `the host ${shortened(host)}`
+  const host = location === undefined ? '' : (URL.parse(location, url.href)?.host ?? '')
+  const where = host === '' ? 'nowhere readable' : `the host ${shortened(host)}`
+  const message =
+    `${place} answered ${status}, a redirect to ${where}, which is never followed. ` +
+    'Check baseUrl: its scheme, host and path must be the final ones. Where it leads to a login page, check the API key too.'
+  return new ContractBroken(message, { code: 'bad-answer' })
 }
 
 /** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */

@@ -81,7 +81,7 @@ test.each([
   ['/login', /login page.*API key/s],
   ['/elsewhere', /Check baseUrl/],
   [undefined, /nowhere readable/],
-  ['javascript:alert(1)', /a redirect to a javascript: address without a host, which is never followed/],
+  ['javascript:alert(1)', /nowhere readable, which is never followed/],
 ])('a redirect to %s says what to check', async (location, message) => {
   expect(String((await readFrom(redirect(302, location))).error)).toMatch(message)
 })
