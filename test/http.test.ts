@@ -2,25 +2,38 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Hono } from 'hono'
-import { HTTPException } from 'hono/http-exception'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../src/errors/errors.ts'
-import { addHeaders, addHealth, listen, type Readiness, UNREADABLE } from '../src/http/server.ts'
+import { addHeaders, addHealth, type Answerer, listen, type Readiness, UNREADABLE } from '../src/http/server.ts'
 import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
 import { DEFAULT_PRESET, recipeOf } from '../src/signing/signing.ts'
 
-const recipe = recipeOf(DEFAULT_PRESET)
+const HERE = { host: '127.0.0.1', port: 0 }
+const aService = (latencyMs?: number) =>
+  createService({ organizations: [], recipe: recipeOf(DEFAULT_PRESET), now: Date.now, latencyMs })
+
+/** Listens until the test ends; `send` opens a connection, sends a text on it, and ends its half. */
+async function listening(
+  app: Answerer = aService(),
+  place: Partial<Parameters<typeof listen>[1]> = {},
+  unreadable?: object,
+) {
+  const { origin, close } = await listen(app, { ...HERE, ...place }, unreadable)
+  onTestFinished(close)
+  const port = Number(new URL(origin).port)
+  return { origin, port, send: (written: string) => connect(port, '127.0.0.1').end(written) }
+}
 
 test('closing ends a request that is held back, and leaves nothing behind', async () => {
-  const service = createService({ organizations: [], recipe, now: Date.now, latencyMs: 600_000 })
+  const service = aService(600_000)
   const arrived = Promise.withResolvers<{ handled: Promise<Response> }>()
   const fetchHeld: typeof service.fetch = (...request) => {
     const handled = Promise.resolve(service.fetch(...request))
     arrived.resolve({ handled })
     return handled
   }
-  const { origin, close } = await listen({ fetch: fetchHeld }, { host: '127.0.0.1', port: 0 })
+  const { origin, close } = await listen({ fetch: fetchHeld }, HERE)
   const refused = expect(fetch(`${origin}/api/v1/customers`)).rejects.toThrow('fetch failed')
   const { handled } = await arrived.promise
   await close()
@@ -30,22 +43,17 @@ test('closing ends a request that is held back, and leaves nothing behind', asyn
 })
 
 test('a port in use, and an address that this machine does not have, are explained', async () => {
-  const service = createService({ organizations: [], recipe, now: Date.now })
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
-  onTestFinished(close)
-  const port = Number(new URL(origin).port)
-  await expect(listen(service, { host: '127.0.0.1', port })).rejects.toThrow(
+  const { port } = await listening()
+  await expect(listen(aService(), { ...HERE, port })).rejects.toThrow(
     new UsageError(
       `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that uses it, or choose another port (0 takes any free one).`,
     ),
   )
-  await expect(listen(service, { host: '192.0.2.1', port: 0 })).rejects.toThrow('this machine has no such address')
+  await expect(listen(aService(), { ...HERE, host: '192.0.2.1' })).rejects.toThrow('this machine has no such address')
 })
 
 test.each(['0.0.0.0', 'localhost'])('a service at %s reports an address for requests', async (host) => {
-  const service = createService({ organizations: [], recipe, now: Date.now })
-  const { origin, close } = await listen(service, { host, port: 0 })
-  onTestFinished(close)
+  const { origin } = await listening(aService(), { host })
   expect((await fetch(origin)).status).toBe(404)
 })
 
@@ -53,37 +61,26 @@ test.each([
   ['as the server likes', errorEnvelope(400, UNREADABLE), `"error":"bad_request","message":"${UNREADABLE}"`],
   ['in one sentence', undefined, `{"error":"${UNREADABLE}"}`],
 ])('a request whose address cannot be read is answered 400, %s', async (_, unreadable, answered) => {
-  const service = createService({ organizations: [], recipe, now: Date.now })
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 }, unreadable)
-  onTestFinished(close)
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  socket.end('GET /api HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
-  const answer = await text(socket)
+  const { send } = await listening(aService(), {}, unreadable)
+  const answer = await text(send('GET /api HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'))
   expect(answer).toContain('HTTP/1.1 400')
   expect(answer).toContain(answered)
   expect(answer.toLowerCase()).toContain('cache-control: no-store')
 })
 
 test('a monitor that asks by HTTP/1.0, without a name, is answered', async () => {
-  const service = { fetch: ({ url }: Request) => new Response(url) }
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
-  onTestFinished(close)
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  socket.end('GET /readyz HTTP/1.0\r\n\r\n')
+  const { send } = await listening({ fetch: ({ url }: Request) => new Response(url) })
 
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK[^]*http:\/\/localhost\/readyz$/)
+  expect(await text(send('GET /readyz HTTP/1.0\r\n\r\n'))).toMatch(/^HTTP\/1\.1 200 OK[^]*http:\/\/localhost\/readyz$/)
 })
 
 const LIMITS = { connections: 2, requestMs: 600_000, silentMs: 600_000 }
 
 test('idle connections, as many as a server takes, do not keep a probe out, and there are never more', async () => {
-  const service = createService({ organizations: [], recipe, now: Date.now })
-  const limits = { ...LIMITS, connections: 200 }
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits })
-  onTestFinished(close)
+  const { origin, port } = await listening(aService(), { limits: { ...LIMITS, connections: 200 } })
   let ended = 0
   for (let opened = 0; opened < 200; opened += 1) {
-    const idle = connect(Number(new URL(origin).port), '127.0.0.1').on('close', () => (ended += 1))
+    const idle = connect(port, '127.0.0.1').on('close', () => (ended += 1))
     await once(idle, 'connect')
   }
 
@@ -92,11 +89,8 @@ test('idle connections, as many as a server takes, do not keep a probe out, and 
 })
 
 test.each(['', 'GET / HTTP/1.1\r\nHost: '])('a request that stops after %j ends its connection', async (begun) => {
-  const service = createService({ organizations: [], recipe, now: Date.now })
-  const limits = { ...LIMITS, requestMs: 50 }
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits })
-  onTestFinished(close)
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  const { port } = await listening(aService(), { limits: { ...LIMITS, requestMs: 50 } })
+  const socket = connect(port, '127.0.0.1')
   socket.write(begun)
 
   expect(await text(socket)).not.toContain('200 OK')
@@ -108,9 +102,8 @@ test('a stranger who asks for many answers at once gets one', async () => {
     asked += 1
     return new Response('hello')
   }
-  const { origin, close } = await listen({ fetch: fetchCounted }, { host: '127.0.0.1', port: 0, limits: LIMITS })
-  onTestFinished(close)
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  const { port } = await listening({ fetch: fetchCounted }, { limits: LIMITS })
+  const socket = connect(port, '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100))
   const [answer] = await once(socket, 'data')
 
@@ -144,12 +137,7 @@ function anApp(): Hono {
   app.get('/defect', () => {
     throw new Error('a defect')
   })
-  app.get('/refused', () => {
-    throw new HTTPException(401)
-  })
-  app.onError((error, context) =>
-    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'failed' }, 500),
-  )
+  app.onError((_error, context) => context.json({ error: 'failed' }, 500))
   return app
 }
 
