@@ -114,24 +114,12 @@ test('a published copy is exported, without the columns that it lacks', async ()
 
 const CSV = ['--format', 'csv']
 
-test.each(
-  someOf<[args: string[], said: RegExp]>([
-    [['-o', 'customers.txt'], /^Which format\? For example: customer-mirror export -o customers\.csv, or --format csv/],
-    [['--format', 'xml'], /Allowed choices are csv, jsonl, parquet/],
-    [[...CSV, '--org', 'acm'], /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/],
-    [[...CSV, '--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
-    [['--format', 'jsonl', '--excel'], /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/],
-    [[...CSV, '--as-of', '2999-01-01'], /^2999-01-01 00:00:00\.000 lies in the future/],
-    [[...CSV, '--as-of', 'soon'], /It must be a time, in UTC unless it names its zone: 2026-03-01,/],
-    [[...CSV, '--as-of', '1999-01-01'], /^1999-01-01 00:00:00\.000 is before the first complete run/],
-    [[...CSV, '--changes-since', 'x'], /It must be a whole number, at least 0/],
-    [[...CSV, '--changes-since', '-1'], /argument missing|whole number/],
-    [[...CSV, '--changes-since', '3'], /^There is no change 3 yet: the last one is 2\./],
-    [[...CSV, '--changes-since', '0', '--as-of', '2026-01-06'], /cannot be used with option/],
-    [[...CSV, '-o', ''], /The name of the file is empty/],
-  ]),
-)('export %j ends with 2 before anything is written', async (args, said) => {
-  const { code, stdout, stderr } = await runCli(['export', '--mirror', mirror, ...args], { cwd: folder })
+test.each<[args: string[], said: RegExp]>([
+  [['--org', 'acm'], /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/],
+  [['--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
+  [['--changes-since', '3'], /^There is no change 3 yet: the last one is 2\./],
+])('export %j ends with 2 before anything is written', async (args, said) => {
+  const { code, stdout, stderr } = await run(...CSV, ...args)
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(said)

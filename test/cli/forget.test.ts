@@ -6,7 +6,7 @@ import { forgetCommand } from '../../src/cli/forget.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { dump, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -105,25 +105,6 @@ test('--undo lets the customer come back as a new one, once', async () => {
     code: 2,
     stderr: expect.stringContaining('no forgotten customer has this id'),
   })
-})
-
-const UNKNOWN = '00000000-0000-4000-8000-000000000009'
-
-test.each([
-  [['acme', UNKNOWN], /no customer with this id.*'customer-mirror query --org acme --include-removed --json' lists/],
-  [['acne', UNKNOWN], /acne/],
-  ...['no-uuid', '', '00000000-0000-4000-8000', "' OR 1=1 --"].map((id): [string[], RegExp] => [
-    ['acme', id],
-    /It must be the id of a customer/,
-  ]),
-])('forget %j ends with 2, and changes nothing', async (args, said) => {
-  const contents = () => dump(workplace.mirror, ['runs', 'customers', 'changes', 'lists', 'forgotten'])
-  const before = contents()
-  const { code, stdout, stderr } = await runCli(['forget', ...args], { cwd: workplace.folder })
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(said)
-  expect(contents()).toEqual(before)
 })
 
 test('without a mirror it ends with 7 and makes none', async () => {

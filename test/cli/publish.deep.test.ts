@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, readFileSync, readdirSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockPlace } from '../../src/copies/written-file.ts'
@@ -25,23 +25,6 @@ test('names the organizations that are left out', async () => {
   expect(await runCli(['publish', 'copies/x.db'], { cwd: folder })).toMatchObject({
     ...{ code: 0, stdout: expect.stringContaining('Not in a copy: acme, whose list was never read to its end\n') },
   })
-})
-
-test('what cannot be replaced is refused with a clear message, and nothing is made', async () => {
-  const { folder, run } = await aPlace()
-  for (const [said, ...args] of [
-    [/^Nothing says where the copy goes. Name a file in a folder of its own/],
-    [/^The name of the copy is empty/, ''],
-    [/too many arguments/, 'a/x.db', 'b/x.db'],
-    [/customers\.db: is the mirror itself/, 'data/customers.db'],
-    [/data: is the folder of the mirror/, 'data/x.db'],
-    [/customer-mirror\.yaml: was not published by this program/, 'customer-mirror.yaml'],
-  ] as const) {
-    const ended = await run('publish', ...args)
-    expect(ended, args.join(' ')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
-    expect(ended.stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
-    expect(readdirSync(folder).toSorted()).toEqual(['customer-mirror.yaml', 'data'])
-  }
 })
 
 test('Ctrl-C ends it with 130, and the copy from before stays', async () => {

@@ -5,9 +5,7 @@ import { customerId, customers } from '../support/builders.ts'
 import { aMirrorToQuery } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
 let mirror: string
@@ -93,17 +91,4 @@ test('a copy without personal data can be read, and says why it cannot be search
     code: 2,
     stderr: 'This copy has no column name, username, email: it was published without personal data.\n',
   })
-})
-
-test.each<[args: string[], code: number, said: RegExp]>([
-  [['--csv'], 2, /unknown option '--csv'/],
-  [['--limit', 'many'], 2, /whole number, at least 1/],
-  [['--mirror', 'x.db', '--config', 'y.yaml'], 2, /Use one of them/],
-  [['--mirror', ''], 2, /--mirror is empty/],
-  [['ada'], 2, /too many arguments/],
-  [['--mirror', 'none.db'], 7, /none\.db: there is no mirror yet\. Run 'customer-mirror sync' to make it/],
-])('query %j ends with %i', async (args, code, said) => {
-  const ended = await runCli(['query', ...args], { cwd: temporaryFolder() })
-
-  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(said) })
 })

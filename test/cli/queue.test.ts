@@ -90,16 +90,6 @@ test('pause and resume say what they did, and queue names the organizations that
 })
 
 test.each([
-  [['acmee'], 'unknown organization "acmee" (did you mean "acme"?)'],
-  [['acme', '--until', '2020-01-01'], '--until MOMENT has passed, so nothing was'],
-])('pause %j ends with 2, and nothing is paused', async (args, said) => {
-  const { ask } = await aPlace()
-
-  expect(await ask(pauseCommand, ...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) })
-  expect((await ask(resumeCommand)).stdout).toBe('Nothing was paused.\n')
-})
-
-test.each([
   [{}, { code: 2, stderr: expect.stringContaining('There is no queue') }],
   [{ queue: 'redis://127.0.0.1:1' }, { code: 5, stderr: expect.stringContaining('cannot be used') }],
 ])('with the queue %j pause says so, and status does not mind', async (settings, refused) => {

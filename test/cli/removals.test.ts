@@ -134,18 +134,6 @@ test('with --json a decision is one document; after all there is nothing to list
   expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
 })
 
-test.each([
-  ['1', 'Run 1 holds no removals.'],
-  ['99', 'Run 99 holds no removals.'],
-  ['many', 'unknown organization "many"'],
-  ['1.5', 'unknown organization "1.5"'],
-])('approve %s ends with 2, and nothing is changed', async (asked, said) => {
-  const stderr = expect.stringContaining(said)
-
-  expect(await removals('approve', asked, '--yes')).toEqual({ code: 2, stdout: '', stderr })
-  expect(removed()).toBe(0)
-})
-
 test('without a mirror a decision ends with 7, and makes none', async () => {
   const empty = aWorkplace([organizationAt(NOWHERE)])
 

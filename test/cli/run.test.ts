@@ -91,8 +91,6 @@ const ONE = { customers: [1] }
 const UNREACHABLE = { queue: 'redis://127.0.0.1:1' }
 
 test.each<[line: string, settings: object, code: number, said: RegExp]>([
-  ['run acmee', UNREACHABLE, 2, /did you mean "acme"/],
-  ['run acme --timeout 1s', UNREACHABLE, 2, /Nothing was requested/],
   ['run acme', UNREACHABLE, 5, /The queue at redis:\/\/127\.0\.0\.1:1 cannot be used/],
   ['run acme', { queue: 'embedded' }, 2, /customer-mirror sync/],
   ['run acme --wait', { queue: 'embedded' }, 2, /customer-mirror sync/],

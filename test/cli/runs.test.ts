@@ -95,19 +95,6 @@ describe('runs and rejects', () => {
     expect(found).toHaveLength(51)
     expect(found.map(({ payload }: { payload: unknown }) => payload)).toContainEqual(odd)
   })
-
-  test.each([
-    ['runs globx', 'did you mean "globex"?'],
-    ['rejects globx', 'did you mean "globex"?'],
-    ...['0', '-3', 'many', '1.5'].map((limit) => [`runs --limit=${limit}`, 'It must be a whole number, at least 1.']),
-    ['runs show 7', "There is no run 7. 'customer-mirror runs' lists them."],
-    ['runs show #7', "There is no run 7. 'customer-mirror runs' lists them."],
-  ])('%s ends with 2', async (line, said) => {
-    const { code, stdout, stderr } = await runCli((line ?? '').split(' '), { cwd: workplace.folder })
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(said)
-  })
 })
 
 describe('runs show', () => {

@@ -14,7 +14,6 @@ import {
   TIMESTAMP_FORMS,
 } from '../../src/signing/signing.ts'
 import { customersUrl } from '../../src/source/customers-page.ts'
-import { heldPipe } from '../support/failing-disk.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -142,28 +141,6 @@ test('solve with the wrong secret ends with 3 and explains what to check; with a
       ...{ code: 2, stdout: '' },
       stderr: expect.stringMatching(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s),
     })
-})
-
-const REQUEST = 'solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
-
-test.each([
-  ['explain acne', /did you mean "acme"/],
-  ['explain', /missing required argument/],
-  [REQUEST, /^Name the secret with --secret-env NAME/],
-  [`${REQUEST} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first, or .* --secret-file/],
-  [`${REQUEST} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no .* --api-key-file/],
-  [`${REQUEST} --secret-file ./no-such-file`, /no-such-file/],
-  [`${REQUEST} --secret-file pipe`, /pipe: is a pipe, not a file/],
-  [`${REQUEST} --secret-env A --secret-file b`, /--secret-env.*--secret-file/],
-  [`${REQUEST} --secret-env PATH --url x`, /--url must be a whole address/],
-])('signing %s ends with 2, and says what to do', async (line, said) => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  heldPipe(join(folder, 'pipe'))
-  const { code, stdout, stderr } = await runCli(['signing', ...line.split(' ')], { cwd: folder })
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(said)
-  expect(stderr).not.toMatch(/NOT_SET|^\s+at /m)
 })
 
 test('solve takes no secret on the command line, where every user of the machine could read it', async () => {

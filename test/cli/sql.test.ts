@@ -114,19 +114,6 @@ test('the statement may come from standard input', () => {
   })
 })
 
-test.each([
-  [[], /^Which statement\?/],
-  [['--tables', 'SELECT 1'], /--tables takes no statement/],
-  [['--tables', '--csv'], /--tables prints a text, or one document.*SELECT \* FROM dictionary/],
-  [['--timeout', '5', 'SELECT 1'], /It must be a time with its unit/],
-  [['--timeout', '0s', 'SELECT 1'], /It must be a time with its unit, such as 500ms, 30s or 5m; from 1ms to 1d\./],
-])('sql %j ends with 2', async (args, said) => {
-  const { code, stdout, stderr } = await runCli(['sql', ...args], { cwd: temporaryFolder() })
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(said)
-})
-
 test.each<[what: string, said: RegExp, make: (name: string) => void]>([
   ['is not there', /there is no mirror yet/, () => {}],
   ['is empty', /there is no mirror yet/, (name) => writeFileSync(name, '')],

@@ -181,23 +181,6 @@ test('what needs a person stands first, once for all organizations with the same
   expect(stdout).toMatch(/^✖ 20 organizations[^]*\nshop-0 [^]*\nacme /)
 })
 
-test.each([
-  [['--proven'], /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],
-  ...['yesterday', '26', '-1h', '1w'].map((age): [string[], RegExp] => [
-    [`--max-age=${age}`],
-    /It must be a time with its unit, such as 90m, 26h or 2d; /,
-  ]),
-  [['--json', '--format', 'prometheus'], /cannot be used with option/],
-  [['--html', 'x.html', '--json'], /option '--json' cannot be used with option '--html <file>'/],
-  [['--output', 'x.prom'], /--output goes with --format prometheus/],
-  [['--format', 'json'], /Allowed choices are prometheus/],
-])('status %j ends with 2', async (args, words) => {
-  const { code, stdout, stderr } = await runCli(['status', ...args], { cwd: workplace.folder })
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(words)
-})
-
 test('a mirror that lost its content is no mirror: every command ends with 7 and says how to make one', async () => {
   await mirror.close()
   truncateSync(workplace.mirror)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
@@ -10,7 +10,6 @@ import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
 const THROTTLED = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })
@@ -150,30 +149,6 @@ test('a service that cannot be reached ends with 5, and is named', async () => {
   expect(onlyRun(stdout).error).toMatchObject({ code: 'network', message: expect.stringContaining(gone.origin) })
 })
 
-test.each([
-  ['deleted', (mirror: string) => rmSync(mirror), 'was deleted or moved away'],
-  ['replaced', (mirror: string) => renameSync(anEmptyFile(), mirror), 'was replaced by another file'],
-])('a mirror that is %s while it is written ends with 5, and no run is complete', async (_how, meddle, what) => {
-  const mirrors: string[] = []
-  const sandbox = await aSandbox({
-    customers: [500],
-    intercept: async (context, next) => {
-      const mirror = context.req.query('page') === '4' ? mirrors.pop() : undefined
-      if (mirror !== undefined) meddle(mirror)
-      await next()
-    },
-  })
-  const place = aWorkplace(organizationsOf(sandbox))
-  mirrors.push(place.mirror)
-  const { code, stdout } = await inPlace(place)('--json')
-
-  expect(code).toBe(5)
-  expect(onlyRun(stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'replaced' } })
-  expect(onlyRun(stdout).error?.message).toContain(`${place.mirror}: ${what} while it was open`)
-  const again = await inPlace(place)('--json')
-  expect([again.code, onlyRun(again.stdout).inserted]).toEqual([0, 500])
-})
-
 test('an organization held by another run does not delay the others; alone it ends with 6', async () => {
   const server = await aFaultServer(list(3))
   const place = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'another-key' })])
@@ -194,24 +169,6 @@ test('an organization held by another run does not delay the others; alone it en
   })
   expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
   expect(server.requests).toHaveLength(1)
-})
-
-test.each<[args: string[], said: string]>([
-  [['acme', 'globx'], 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
-  [['--limit-pages', '0'], 'It must be a whole number, at least 1.'],
-  [['--limit-pages', 'all'], 'It must be a whole number, at least 1.'],
-  [['--log-level', 'everything'], 'debug, info, warn'],
-  [['--every-night'], "unknown option '--every-night'"],
-  [['--quick', '--limit-pages', '3'], "'--quick' cannot be used with option '--limit-pages <number>'"],
-  [['--config', 'none.yaml'], 'none.yaml does not exist'],
-])('sync %j ends with 2 before any request, and says why', async (args, said) => {
-  const server = await aFaultServer(list(1))
-  const place = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other-key' })])
-  const { code, stdout, stderr } = await inPlace(place)(...args)
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain(said)
-  expect(server.requests).toEqual([])
 })
 
 test('with --log-level every line of standard error is JSON, and the documented jq line finds the runs of a night', async () => {
@@ -343,13 +300,6 @@ test('a sync deletes what the configuration no longer keeps, and says so as text
 
 function hashOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
-}
-
-/** A mirror can be made in it. */
-function anEmptyFile(): string {
-  const file = join(temporaryFolder(), 'other.db')
-  writeFileSync(file, '')
-  return file
 }
 
 /** Asks for the stop, and answers all the same. */

@@ -1,0 +1,115 @@
+import { beforeEach, expect, test } from 'vitest'
+import { openMirror } from '../../src/store/mirror.ts'
+import { customers } from '../support/builders.ts'
+import { type FaultServer, list } from '../support/fault-server.ts'
+import { dump, mirrorPages } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
+import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
+
+/* Mistakes on the command line: each ends with 2 before anything is asked, written or made, and says what to do. */
+
+let server: FaultServer
+let here: Workplace
+
+/** Acme and globex are configured; the mirror has five customers of acme. */
+beforeEach(async () => {
+  server = await aFaultServer(list(1))
+  here = aWorkplace(['acme', 'globex'].map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })))
+  const mirror = await openMirror(here.mirror)
+  await mirrorPages(mirror, [customers(1, 5)])
+  await mirror.close()
+})
+
+const UNKNOWN_CUSTOMER = '00000000-0000-4000-8000-000000000009'
+const SOLVE = 'signing solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
+
+test.each<[line: string, said: RegExp | string]>([
+  ['sync acme globx', 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
+  ['sync --limit-pages 0', 'It must be a whole number, at least 1.'],
+  ['sync --limit-pages all', 'It must be a whole number, at least 1.'],
+  ['sync --log-level everything', 'debug, info, warn'],
+  ['sync --every-night', "unknown option '--every-night'"],
+  ['sync --quick --limit-pages 3', "'--quick' cannot be used with option '--limit-pages <number>'"],
+  ['sync --config none.yaml', 'none.yaml does not exist'],
+  ['run acmee', /did you mean "acme"/],
+  ['run acme --timeout 1s', /Nothing was requested/],
+  ['pause acmee', 'unknown organization "acmee" (did you mean "acme"?)'],
+  ['pause acme --until 2020-01-01', /--until 2020-01-01 00:00 UTC has passed, so nothing was/],
+  ['status --proven', /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],
+  ...['yesterday', '26', '-1h', '1w'].map((age): [string, string] => [
+    `status --max-age=${age}`,
+    'It must be a time with its unit, such as 90m, 26h or 2d; ',
+  ]),
+  ['status --json --format prometheus', /cannot be used with option/],
+  ['status --html x.html --json', /option '--json' cannot be used with option '--html <file>'/],
+  ['status --output x.prom', /--output goes with --format prometheus/],
+  ['status --format json', /Allowed choices are prometheus/],
+  ['runs globx', 'did you mean "globex"?'],
+  ['rejects globx', 'did you mean "globex"?'],
+  ...['0', '-3', 'many', '1.5'].map((limit): [string, string] => [
+    `runs --limit=${limit}`,
+    'It must be a whole number, at least 1.',
+  ]),
+  ['runs show 7', "There is no run 7. 'customer-mirror runs' lists them."],
+  ['runs show #7', "There is no run 7. 'customer-mirror runs' lists them."],
+  ['removals approve 1 --yes', 'Run 1 holds no removals.'],
+  ['removals approve 99 --yes', 'Run 99 holds no removals.'],
+  ['removals approve many --yes', 'unknown organization "many"'],
+  ['removals approve 1.5 --yes', 'unknown organization "1.5"'],
+  [
+    `forget acme ${UNKNOWN_CUSTOMER}`,
+    /no customer with this id.*'customer-mirror query --org acme --include-removed --json' lists/,
+  ],
+  [`forget acne ${UNKNOWN_CUSTOMER}`, /acne/],
+  ...['no-uuid', '00000000-0000-4000-8000', "'OR1=1--"].map((id): [string, string] => [
+    `forget acme ${id}`,
+    'It must be the id of a customer',
+  ]),
+  ['query --csv', /unknown option '--csv'/],
+  ['query --limit many', /whole number, at least 1/],
+  ['query --mirror x.db --config y.yaml', /Use one of them/],
+  ['query --mirror=', /--mirror is empty/],
+  ['query ada', /too many arguments/],
+  ['sql', /^Which statement\?/],
+  ['sql --tables SELECT', /--tables takes no statement/],
+  ['sql --tables --csv', /--tables prints a text, or one document.*SELECT \* FROM dictionary/],
+  ['sql --timeout 5 SELECT', /It must be a time with its unit/],
+  ['sql --timeout 0s SELECT', /It must be a time with its unit, such as 500ms, 30s or 5m; from 1ms to 1d\./],
+  ['export -o customers.txt', /^Which format\? For example: customer-mirror export -o customers\.csv, or --format csv/],
+  ['export --format xml', /Allowed choices are csv, jsonl, parquet/],
+  ['export --format jsonl --excel', /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/],
+  ['export --format csv --as-of 2999-01-01', /^2999-01-01 00:00:00\.000 lies in the future/],
+  ['export --format csv --as-of soon', /It must be a time, in UTC unless it names its zone: 2026-03-01,/],
+  ['export --format csv --as-of 1999-01-01', /^1999-01-01 00:00:00\.000 is before the first complete run/],
+  ['export --format csv --changes-since x', /It must be a whole number, at least 0/],
+  ['export --format csv --changes-since -1', /argument missing|whole number/],
+  ['export --format csv --changes-since 0 --as-of 2026-01-06', /cannot be used with option/],
+  ['export --format csv --output=', /The name of the file is empty/],
+  ['publish', /^Nothing says where the copy goes. Name a file in a folder of its own/],
+  ['publish a/x.db b/x.db', /too many arguments/],
+  ['publish data/customers.db', /customers\.db: is the mirror itself/],
+  ['publish data/x.db', /data: is the folder of the mirror/],
+  ['publish customer-mirror.yaml', /customer-mirror\.yaml: was not published by this program/],
+  ['move --to postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
+  ['move --to postgres://db', /--to must name one database/],
+  ['move --to ./other.db', /Both mirrors are files.*customer-mirror backup/],
+  ['move --to=', /--to is empty/],
+  ['signing explain acne', /did you mean "acme"/],
+  ['signing explain', /missing required argument/],
+  [SOLVE, /^Name the secret with --secret-env NAME/],
+  [`${SOLVE} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first, or .* --secret-file/],
+  [`${SOLVE} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no .* --api-key-file/],
+  [`${SOLVE} --secret-file ./no-such-file`, /no-such-file/],
+  [`${SOLVE} --secret-env A --secret-file b`, /--secret-env.*--secret-file/],
+  [`${SOLVE} --secret-env PATH --url x`, /--url must be a whole address/],
+])('%s', async (line, said) => {
+  const before = dump(here.mirror)
+  const { code, stdout, stderr } = await runCli(line.split(' '), { cwd: here.folder })
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  if (typeof said === 'string') expect(stderr).toContain(said)
+  else expect(stderr).toMatch(said)
+  expect(stderr).not.toMatch(/hunter2|NOT_SET|^\s+at |Unexpected/m)
+  expect(server.requests).toEqual([])
+  expect(dump(here.mirror)).toEqual(before)
+})
