@@ -7,13 +7,13 @@ import { readPrivacy, readWebhookSecret } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
-import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../copies/publish-plan.ts'
+import { type BucketPlan, configuredPlans, placeOf } from '../copies/publish-plan.ts'
 import { checkTargets } from '../copies/target-place.ts'
 import { ConfigError, factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { codeOf, mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { Mirror, StoredPrivacy } from '../model/mirror.ts'
+import type { StoredPrivacy } from '../model/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import { sizeAfterRefusal } from '../scan/window.ts'
 import type { CustomersPage, Source } from '../source/customers.ts'
@@ -97,7 +97,9 @@ async function* checkEverything(
   const mirror = { ...(await checkMirror(config.mirror)), isCommon: true }
   yield mirror
   for (const plan of configuredPlans(config))
-    yield find('publish', async () => ({ said: 'to' in plan ? await answerOfBucket(plan) : describeTargets(plan) }))
+    yield find('publish', async () => ({
+      said: 'to' in plan ? await answerOfBucket(plan) : makeable(checkTargets(plan)),
+    }))
   yield* checkNotify(config)
   yield* checkQueue(config)
   // A mirror that cannot be used is not read again: a server that does not answer is waited for once.
@@ -108,10 +110,8 @@ async function* checkEverything(
   }
 }
 
-function describeTargets(plan: Exclude<TargetPlan, BucketPlan>): string {
-  const [first = placeOf(plan), ...others] = checkTargets(plan)
-  const more = others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`
-  return `${first}${more} can be made`
+function makeable([first = 'it', ...others]: readonly string[]): string {
+  return `${first}${others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`} can be made`
 }
 
 /** One request that changes nothing. The client of object storage is loaded only where it is needed. */
@@ -128,15 +128,15 @@ async function answerOfBucket(plan: BucketPlan): Promise<string> {
 
 /** Where nights will be reported, and whether the secret that signs these reports can be read. Nothing is sent. */
 async function* checkNotify({ notify, heartbeat }: Pick<Config, 'notify' | 'heartbeat'>): AsyncGenerator<Finding> {
-  if (notify !== undefined) {
-    const { url, secret, only } = notify
-    const said = `a report of each night${only === 'failures' ? ' with a failure' : ''} to ${url.host}`
+  if (notify !== undefined)
     yield find('notify', async () => {
-      if (secret === undefined) return { said: `${said}, not signed` }
-      await readWebhookSecret(secret)
-      return { said: `${said}, signed` }
+      const { url, secret, only } = notify
+      if (secret !== undefined) await readWebhookSecret(secret)
+      const which = only === 'failures' ? ' with a failure' : ''
+      return {
+        said: `a report of each night${which} to ${url.host}, ${secret === undefined ? 'not signed' : 'signed'}`,
+      }
     })
-  }
   // A path may hold a token.
   if (heartbeat !== undefined)
     yield { what: 'heartbeat', said: `a request to ${heartbeat.url.host} after each good night` }
@@ -212,12 +212,9 @@ async function onServer(address: string): Promise<Found> {
       `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
       { code: 'foreign' },
     )
+  requireWritable(shown, examined)
   const opened = await openMirrorIfThere(address)
-  const judge = async (mirror?: Pick<Mirror, 'findDamage'>) => {
-    requireWritable(shown, examined)
-    requireSound(shown, (await mirror?.findDamage()) ?? [])
-  }
-  await (opened === undefined ? judge() : closing(opened, judge))
+  if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
   const rights = examined.mayVacuum
     ? ''
     : '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
