@@ -69,10 +69,7 @@ test('while a run is under way nothing is published, until that takes too long',
   const early = rowsOf(file, 'SELECT organization, left_out, customers FROM manifest ORDER BY 1')
   gate.open()
   await worker.ran('acme')
-  await eventually(
-    () => valueOf(file, 'SELECT count(*) FROM customers'),
-    (customers) => customers === 305,
-  )
+  await expect.poll(() => valueOf(file, 'SELECT count(*) FROM customers')).toBe(305)
 
   expect(early).toEqual([
     { organization: 'acme', left_out: 'never-read', customers: null },

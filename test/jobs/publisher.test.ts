@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDue, type PublishState } from '../../jobs/publish/publisher.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { published, SOON } from '../support/publishing.ts'
@@ -17,10 +16,7 @@ test('a worker publishes when the runs of all organizations are over', async () 
   const file = join(place.folder, 'copies', 'x.db')
   const worker = startWorker(place, { timings: SOON })
   await Promise.all(sandbox.organizations.map(({ id }) => worker.ran(id)))
-  await eventually(
-    () => (existsSync(file) ? valueOf(file, 'SELECT count(*) FROM customers') : 0),
-    (customers) => customers === 73,
-  )
+  await expect.poll(() => (existsSync(file) ? valueOf(file, 'SELECT count(*) FROM customers') : 0)).toBe(73)
 
   expect(rowsOf(file, 'SELECT organization, last_status FROM manifest')).toMatchObject([
     { organization: 'acme', last_status: 'complete' },

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses.ts'
-import { eventually } from '../../support/eventually.ts'
 import { aReceiver, NEVER } from '../../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startWorker } from '../../support/worker-log.ts'
@@ -148,10 +147,7 @@ test('a report that is not taken is sent again with its id, also by the next wor
   const report = await aReceiver(500, 302, 503)
   const place = await aNight({ notify: { url: report.url, secret: { file: './secret' } } })
   const worker = startWorker(place, { timings: AGAIN })
-  await eventually(
-    () => report.received.length,
-    (received) => received >= 3,
-  )
+  await expect.poll(() => report.received.length).toBeGreaterThanOrEqual(3)
   await worker.stop()
   report.statuses = [200]
   const next = startWorker(place, { timings: AGAIN })
@@ -183,10 +179,7 @@ test('a receiver that never answers delays no heartbeat', async () => {
     timings: OFTEN,
   })
   await worker.said(logged('heartbeat'))
-  await eventually(
-    () => report.received.length,
-    (received) => received === 1,
-  )
+  await expect.poll(() => report.received.length).toBe(1)
   expect(worker.lines.filter((line) => line.includes('night not reported'))).toEqual([])
   await worker.stop()
 })

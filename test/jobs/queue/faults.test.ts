@@ -2,7 +2,6 @@ import { EventEmitter } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { codeAndReason, queueUnavailable, watchQueue } from '../../../jobs/queue/queue-faults.ts'
 import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
-import { eventually } from '../../support/eventually.ts'
 
 const PLACE = 'redis://127.0.0.1:6379'
 const OOM = "OOM command not allowed when used memory > 'maxmemory'."
@@ -80,10 +79,7 @@ test('a queue that is lost again and again is reported once a minute, and its re
     nowMs = atMs
     const before = returned
     queue.emit('error', new Error('connect ECONNREFUSED 127.0.0.1:6379'))
-    await eventually(
-      () => returned,
-      (times) => times > before,
-    )
+    await expect.poll(() => returned).toBeGreaterThan(before)
   }
 
   const reason = 'Error: connect ECONNREFUSED 127.0.0.1:6379'

@@ -2,7 +2,6 @@ import { DelayedError } from 'bullmq'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { watchDueTimes } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
-import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
@@ -69,10 +68,7 @@ test('the job of a due time is made once, also after it has ended, and however m
   const asked = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   const meanwhile = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   await takeNext(backend, 'sync')
-  await eventually(
-    () => queues.sync.getCompletedCount(),
-    (count) => count === 1,
-  )
+  await expect.poll(() => queues.sync.getCompletedCount()).toBe(1)
   await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   const left = await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
   const next = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS + 1 })

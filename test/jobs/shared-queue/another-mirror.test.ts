@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { version } from '../../../src/machine/version.ts'
-import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
@@ -71,10 +70,7 @@ test('a job says which version asked for it, and one of a newer version is left 
   await worker.stop()
 
   for (const queue of [queues.sync, queues.quick]) {
-    await eventually(
-      () => queue.getJobState('acme.newer'),
-      (state) => state === 'delayed' || state === 'waiting',
-    )
+    await expect.poll(() => queue.getJobState('acme.newer')).toMatch(/^(delayed|waiting)$/)
     expect(await queue.getJob('acme.newer')).toMatchObject({ attemptsMade: 0 })
   }
   expect((await queues.sync.getCompleted()).map((job) => job.data.version)).toEqual([version()])

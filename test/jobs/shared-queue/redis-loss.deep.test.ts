@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { eventually, stoppedWithinMs } from '../../support/eventually.ts'
+import { stoppedWithinMs } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { aPlaceOn, aRedis, aWorkerOn, message, startWorkerProcess } from '../../support/worker-log.ts'
@@ -12,10 +12,7 @@ describe('a Redis that', () => {
     await redis.command('FLUSHALL')
     gate.open()
     await worker.ran('acme')
-    await eventually(
-      () => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id DESC'),
-      (status) => status === 'complete',
-    )
+    await expect.poll(() => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id DESC')).toBe('complete')
 
     expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
   })

@@ -1,5 +1,4 @@
 import { describe, expect, inject, test } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
@@ -23,20 +22,16 @@ describe('a Redis that', () => {
       await redis.kill()
       await worker.said(message('queue fails'))
       gate.open()
-      await eventually(
-        () => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id'),
-        (status) => status === 'complete',
-      )
+      await expect.poll(() => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id')).toBe('complete')
       await redis.start()
       await worker.said(message('queue back'))
 
       const { queues } = await someQueues(place.queue, place.mirror)
       expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
       await queues.request('sync', 'acme', 'manual')
-      await eventually(
-        () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
-        (runs) => Number(runs) > 1,
-      )
+      await expect
+        .poll(() => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`))
+        .toBeGreaterThan(1)
       expect(worker.lines.filter((line) => line.includes('"queue fails"'))).toHaveLength(1)
     },
   )
@@ -55,20 +50,14 @@ describe('a Redis that makes room', () => {
     await drop({ redis, queues, base: `bull:${nameInDatabase(backend, 'sync')}:` })
 
     expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: true })
-    await eventually(
-      () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
-      (runs) => Number(runs) === 2,
-    )
+    await expect.poll(() => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`)).toBe(2)
   })
 })
 
 async function dropJob({ redis, queues, base }: Waiting): Promise<void> {
   const { id } = await addDelayed(queues, 200)
   await redis.command('DEL', `${base}${id}`)
-  await eventually(
-    () => queues.sync.getFailedCount(),
-    (failed) => failed === 1,
-  )
+  await expect.poll(() => queues.sync.getFailedCount()).toBe(1)
 }
 
 async function dropList({ redis, queues, base }: Waiting): Promise<void> {

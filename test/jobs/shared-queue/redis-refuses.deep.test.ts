@@ -30,10 +30,7 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
     await command(redis, begin)
     gate.open()
     await worker.said(message('queue fails'))
-    await eventually(
-      () => refusals(redis, reason),
-      (count) => count >= 12,
-    )
+    await expect.poll(() => refusals(redis, reason)).toBeGreaterThanOrEqual(12)
     const told = worker.lines.filter((line) => line.includes('"queue fails"'))
     expect(told.length).toBeLessThanOrEqual(4)
     expect(told.join('\n')).toContain(reason)

@@ -1,5 +1,4 @@
 import { expect, inject, test } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -34,10 +33,7 @@ test.each(WAKES)('a worker that was frozen and replaced writes nothing when it w
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
   const frozen = startWorkerProcess(place, { timings: { lockMs: 2000 } })
   await gate.reached
-  await eventually(
-    () => valueOf(place.mirror, 'SELECT count(*) FROM customers'),
-    (rows) => rows === 200,
-  )
+  await expect.poll(() => valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(200)
 
   frozen.send('SIGSTOP')
   const second = startWorker(place, { timings: { lockMs: 2000 } })
@@ -48,10 +44,7 @@ test.each(WAKES)('a worker that was frozen and replaced writes nothing when it w
     gate.open()
     await second.ran('acme')
   } else {
-    await eventually(
-      () => valueOf(place.mirror, 'SELECT received FROM runs WHERE id = 2'),
-      (received) => received === 200,
-    )
+    await expect.poll(() => valueOf(place.mirror, 'SELECT received FROM runs WHERE id = 2')).toBe(200)
   }
   const before = dump(place.mirror)
   frozen.send('SIGCONT')
