@@ -12,50 +12,44 @@ const RECONNECT = { firstMs: 400, longestMs: 5000 }
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
 export async function openRedis(address: string, opening: Opening): Promise<ServerStore> {
   const { connectMs, answerMs, commandMs, prefix } = opening
-  const limits = {
-    ...{ connectTimeout: connectMs, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
-    ...(commandMs !== undefined && { commandTimeout: commandMs }),
+  const open = new Set<Client>()
+  const close = async () => {
+    for (const client of open) client.disconnect()
   }
   const settings = {
-    ...limits,
-    lazyConnect: true,
+    ...{ connectTimeout: connectMs, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
+    ...(commandMs !== undefined && { commandTimeout: commandMs }),
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
-    retryStrategy: (times: number) => backoffMs(times, 1, RECONNECT),
   }
-  const first = await connected(new TrackedRedis(address, settings), connectMs)
-  const isOfCluster = await isInCluster(first, prefix)
-  if (isOfCluster) first.disconnectAll()
-  const client = isOfCluster ? await connected(aCluster(address, limits), connectMs) : first
-  return {
-    loadFactory: async () => {
-      await within(probe(client, prefix), PROBE_MS, undefined)
-      const { createRedisBackend } = await import('bullmq')
-      return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
-    },
-    ask: () => probe(client, prefix),
-    values: redisValues(client, prefix),
-    close: async () => client.disconnectAll(),
+  try {
+    const single = await connected(aServer(address, settings, open), connectMs)
+    const isOfCluster = await isInCluster(single, prefix)
+    if (isOfCluster) single.disconnect()
+    const client = isOfCluster ? await connected(aCluster(address, settings, open), connectMs) : single
+    return {
+      loadFactory: async () => {
+        await within(probe(client, prefix), PROBE_MS, undefined)
+        const { createRedisBackend } = await import('bullmq')
+        return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
+      },
+      ask: () => probe(client, prefix),
+      values: redisValues(client, prefix),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
-async function connected<Tracked extends TrackedRedis | TrackedCluster>(
-  client: Tracked,
-  connectMs: number,
-): Promise<Tracked> {
-  // The users of the connection report an outage; without this listener it would be printed, with its password.
-  client.on('error', () => {})
+async function connected<Kind extends Client>(client: Kind, connectMs: number): Promise<Kind> {
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
   // A wrong password is reported only as an event; a closed port in both ways.
   const connecting = Promise.race([client.connect().then(() => client.ping()), failed])
-  try {
-    if ((await within(connecting, connectMs, undefined)) !== undefined) return client
-    throw new Error(`no answer within ${connectMs / 1000} s`)
-  } catch (error) {
-    client.disconnectAll()
-    throw error
-  }
+  if ((await within(connecting, connectMs, undefined)) !== undefined) return client
+  throw new Error(`no answer within ${connectMs / 1000} s`)
 }
 
 /** Keys with a hash tag are on one server of a cluster, and BullMQ may name several of them in one command. */
@@ -63,54 +57,40 @@ async function isInCluster(client: Client, prefix: string): Promise<boolean> {
   return prefix.startsWith('{') && (await client.info('cluster')).includes('cluster_enabled:1')
 }
 
-type Limits = Pick<RedisOptions, 'connectTimeout' | 'socketTimeout' | 'disconnectTimeout' | 'commandTimeout'>
-
-function aCluster(address: string, limits: Limits): TrackedCluster {
-  const { hostname, port, username, password, protocol } = new URL(address)
-  const access = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
-  return new TrackedCluster([{ host: hostname, port: Number(port || 6379) }], {
-    lazyConnect: true,
-    clusterRetryStrategy: (times) => backoffMs(times, 1, RECONNECT),
-    redisOptions: {
-      ...{ ...limits, maxRetriesPerRequest: null },
-      ...(password !== '' && access),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
-  })
-}
-
 type Client = Redis | Cluster
 
-/** Remembers its duplicates: each is a connection that must be closed. */
-class TrackedRedis extends Redis {
-  readonly #copies = new Set<Redis>()
-
-  override duplicate(override?: Partial<RedisOptions>): Redis {
-    return tracked(this.#copies, super.duplicate({ lazyConnect: false, ...override }))
-  }
-
-  disconnectAll(): void {
-    for (const client of [this, ...this.#copies]) client.disconnect()
-  }
+type Settings = Pick<RedisOptions, 'connectTimeout' | 'socketTimeout' | 'disconnectTimeout' | 'commandTimeout'> & {
+  maxRetriesPerRequest: null
 }
 
-class TrackedCluster extends Cluster {
-  readonly #copies = new Set<Cluster>()
-
-  override duplicate(...asked: Parameters<Cluster['duplicate']>): Cluster {
-    return tracked(this.#copies, super.duplicate(...asked))
-  }
-
-  disconnectAll(): void {
-    for (const client of [this, ...this.#copies]) client.disconnect()
-  }
+function aServer(address: string, settings: Settings, open: Set<Client>): Redis {
+  const retryStrategy = (times: number) => backoffMs(times, 1, RECONNECT)
+  const client = kept(new Redis(address, { ...settings, lazyConnect: true, retryStrategy }), open)
+  const duplicate = client.duplicate.bind(client)
+  client.duplicate = (override?: Partial<RedisOptions>) => kept(duplicate({ lazyConnect: false, ...override }), open)
+  return client
 }
 
-function tracked<Copy extends Client>(copies: Set<Copy>, copy: Copy): Copy {
-  copy.on('error', () => {})
-  copy.once('end', () => copies.delete(copy))
-  copies.add(copy)
-  return copy
+function aCluster(address: string, settings: Settings, open: Set<Client>): Cluster {
+  const { hostname, port, username, password, protocol } = new URL(address)
+  const access = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  const options = {
+    lazyConnect: true,
+    clusterRetryStrategy: (times: number) => backoffMs(times, 1, RECONNECT),
+    redisOptions: { ...settings, ...(password !== '' && access), ...(protocol === 'rediss:' && { tls: {} }) },
+  }
+  const client = kept(new Cluster([{ host: hostname, port: Number(port || 6379) }], options), open)
+  const duplicate = client.duplicate.bind(client)
+  client.duplicate = (...asked) => kept(duplicate(...asked), open)
+  return client
+}
+
+/** A connection that must be closed. Its users report an outage; without a listener it would be printed, with its password. */
+function kept<Kind extends Client>(client: Kind, open: Set<Client>): Kind {
+  client.on('error', () => {})
+  client.once('end', () => open.delete(client))
+  open.add(client)
+  return client
 }
 
 /**
