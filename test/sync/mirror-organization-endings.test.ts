@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
-import { ContractBroken, Interrupted } from '../../src/errors/errors.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ContractBroken, Interrupted, OrganizationLeased } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { customers } from '../support/builders.ts'
+import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   listedSource,
   mirroring,
@@ -14,7 +15,7 @@ import {
   storedNames,
   untilAborted,
 } from '../support/listed-source.ts'
-import { aMirror, tamper } from '../support/mirror-file.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
 test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
   const mirror = await aMirror()
@@ -171,4 +172,98 @@ function failingAt(page: number, error: Error, beforeOthers?: () => Promise<unkn
     if (window.page > page) await beforeOthers?.()
     return pageOfList(customers(1, 100), window)
   })
+}
+
+test('an organization held by another run is not touched', async () => {
+  const mirror = await aMirror()
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const source = listedSource(customers(1, 10))
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source))
+
+  expect(error).toBeInstanceOf(OrganizationLeased)
+  expect(report).toMatchObject({ status: 'failed', reasons: ['held'], runId: undefined, error: { code: 'leased' } })
+  expect(source.asked).toEqual([])
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+})
+
+test('a run that waits long is not taken over while it lives', async () => {
+  const mirror = await aMirror()
+  const other = await aMirror(mirror.file)
+  const clock = aClock()
+  let second: Promise<unknown> = Promise.resolve()
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page > 1) {
+      await clock.pass(10 * MINUTE_MS, signal)
+      second = other.startRun({ organization: 'acme', trigger: 'sync', nowMs: clock.now() })
+      await Promise.allSettled([second])
+    }
+    return pageOfList(customers(1, 20), window)
+  })
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
+
+  expect(report).toMatchObject({ status: 'complete', received: 20, durationMs: 10 * MINUTE_MS })
+  await expect(second).rejects.toBeInstanceOf(OrganizationLeased)
+})
+
+test('a run that loses its lease while it waits ends as held, and writes no more', async () => {
+  const mirror = await aMirror()
+  const successor = await aMirror(mirror.file)
+  const clock = aClock()
+  let told = false
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page === 2) {
+      await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
+      await clock.pass(MINUTE_MS, signal)
+      told = await eventually(() => signal.aborted, Boolean)
+    }
+    return pageOfList(customers(1, 50), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
+
+  expect(told).toBe(true)
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
+  expect(report).toMatchObject({ status: 'failed', received: 10, error: { code: 'leased' } })
+  expect(storedNames(mirror)).toHaveLength(10)
+  expect(await mirror.listRuns({ limit: 5 })).toMatchObject([
+    { status: 'running' },
+    { status: 'interrupted', received: 10 },
+  ])
+})
+
+test('a run that finds its lease lost when it saves ends as held, and that page is not kept', async () => {
+  const mirror = await aMirror()
+  const successor = await aMirror(mirror.file)
+  const source = sourceOf(async (window) => {
+    if (window.page === 2) {
+      await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
+    }
+    return pageOfList(customers(1, 50), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
+  expect(report).toMatchObject({ status: 'failed', received: 10 })
+  expect(storedNames(mirror)).toHaveLength(10)
+})
+
+/** A clock that advances only when the test says so; the timers of a run use it. */
+function aClock() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  let nowMs = START_MS
+  return {
+    now: () => nowMs,
+    async pass(ms: number, signal: AbortSignal): Promise<void> {
+      for (const end = nowMs + ms; nowMs < end && !signal.aborted;) {
+        nowMs += 1000
+        await vi.advanceTimersByTimeAsync(1000)
+      }
+    },
+  }
 }
