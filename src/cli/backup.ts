@@ -7,7 +7,6 @@ import { makeBackup } from '../copies/backup.ts'
 import { moveMirror } from '../copies/move.ts'
 import { type Restored, restoreMirror } from '../copies/restore.ts'
 import { UsageError } from '../errors/errors.ts'
-import { examineServer } from '../store/mirror.ts'
 import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
@@ -107,23 +106,20 @@ export function moveCommand(io: Io) {
       const config = await namedConfig(configFile)
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
-      const isReadOnly = await acceptsNoWrites(config.mirror)
       const plan = { from: config.mirror, to: target }
       const moved = await moveMirror(plan, { signal: io.signal, ...clocks() })
-      const facts = {
-        from: shownMirror(config.mirror),
-        to: shownMirror(target),
-        ...moved,
-        setting: settingOf(target, config.file),
-      }
-      show(io, json, { document: { moved: facts }, text: movedText(facts, isReadOnly) })
+      const [from, there] = [shownMirror(config.mirror), shownMirror(target)]
+      const setting = settingOf(target, config.file)
+      const of = (table: string, what: string) => count(moved.rows[table] ?? 0, what)
+      const text = `Mirror: ${there}
+Moved from ${from}: ${of('customers', 'customer')} of ${count(moved.organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
+Every row was read again there, and is the same.
+${from} is as it was, and what is written there from now on is not in this copy. Runs go on in this copy once you change one line in ${setting.place}:
+  ${setting.line}
+Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.
+`
+      show(io, json, { document: { moved: { from, to: there, ...moved, setting } }, text })
     })
-}
-
-/** Whether runs are made elsewhere: the mirror is on a standby, or on a server that is read-only by its settings. */
-async function acceptsNoWrites(mirror: string): Promise<boolean> {
-  if (!isPostgres(mirror)) return false
-  return (await examineServer(mirror)).isReadOnly
 }
 
 function requireOtherKind(from: string, to: string): void {
@@ -150,25 +146,6 @@ function settingOf(mirror: string, configFile: string) {
   return mirrorOfEnvironment(processEnvironment()) === undefined
     ? { place: configFile, line: `mirror: ${JSON.stringify(mirror)}` }
     : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
-}
-
-type Moved = Awaited<ReturnType<typeof moveMirror>>
-type MovedFacts = Moved & { from: string; to: string; setting: ReturnType<typeof settingOf> }
-
-/** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */
-function movedText({ from, to, organizations, rows, setting }: MovedFacts, isReadOnly: boolean): string {
-  const of = (table: string, what: string) => count(rows[table] ?? 0, what)
-  const left = isReadOnly
-    ? `${from} accepts no writes (a standby, or read-only by its settings): runs are made on another server, and what they have ` +
-      `written since is not in this copy.\nTo have runs go on in this copy, change one line in ${setting.place}:`
-    : `${from} is as it was, and runs go on there until you change one line in ${setting.place}:`
-  return `Mirror: ${to}
-Moved from ${from}: ${of('customers', 'customer')} of ${count(organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
-Every row was read again there, and is the same.
-${left}
-  ${setting.line}
-Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.
-`
 }
 
 /** Throws UsageError for a mirror in PostgreSQL, whose own programs make backups of it and restore them. */

@@ -37,29 +37,23 @@ export function forgetCommand(io: Io) {
     })
 }
 
-/** Deletes the rows, then the bytes they leave. A failure of the second is returned, as the rows are deleted all the same. */
+/** Deletes the rows, then the bytes they leave. */
 async function forget(customer: { organization: string; id: string }, file: string | undefined) {
   return withMirrorToChange(file, async (mirror, config) => {
     await requireKnown(customer.organization, mirror, config)
     // What cannot be listed ends the command before anything is deleted.
     const copiesLeft = listCopiesLeft(config, customer.organization)
     const { wasForgotten, deleted, forgottenAtMs } = await mirror.forgetCustomer({ ...customer, ...clocks() })
-    let failure: Error | undefined
-    const erased = await mirror.eraseForgotten(customer.id).catch((error: unknown) => {
-      if (!isOurs(error)) throw error
-      failure = error
-      return 'failed' as const
-    })
-    return {
-      forgottenAtMs,
-      wasForgotten,
-      deleted,
-      erased,
-      failure,
-      mirror: shownMirror(config.mirror),
-      ...copiesLeft(),
-    }
+    const erasing = mirror.eraseForgotten(customer.id)
+    const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
+    return { forgottenAtMs, wasForgotten, deleted, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
   })
+}
+
+/** The rows are deleted all the same, so that is reported first. */
+function asFailed(failure: unknown) {
+  if (isOurs(failure)) return { erased: 'failed', failure } as const
+  throw failure
 }
 
 const READMITTED =

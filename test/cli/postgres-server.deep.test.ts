@@ -198,7 +198,7 @@ test('a standby is read and exported, and a sync to it is refused', async () => 
   expectRefused(await run(standby.url, 'sync'), /accepts no writes: .* Name the primary server as mirror/)
   expect(await run(standby.url, 'move', '--to', join(temporaryFolder(), 'customers.db'))).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('runs are made on another server'),
+    stdout: expect.stringContaining('what is written there from now on is not in this copy'),
   })
 })
 

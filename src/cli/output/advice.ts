@@ -158,13 +158,10 @@ export function publishedText({ copies, leftOut, parquet, bucket }: Published): 
 function objectsText(what: string, place: Published['bucket']): string[] {
   if (place === undefined) return []
   const { to, organizations, gone } = place
-  const made = organizations.filter(({ isNew }) => isNew).length
-  const written = made === 0 ? 'no object was out of date' : `${count(made, 'object')} written`
+  const written = count(organizations.filter(({ isNew }) => isNew).length, 'object')
   const held = `${count(organizations.length, 'organization')}, ${customersIn(organizations)}`
-  return [
-    `${what} for readers: ${to} (${held}; ${written})\n`,
-    ...gone.map((organization) => `No longer there: ${organization}\n`),
-  ]
+  const left = gone.length === 0 ? '' : `; no longer there: ${listedNames(gone)}`
+  return [`${what} for readers: ${to} (${held}; ${written} written${left})\n`]
 }
 
 function customersIn(organizations: readonly { customers: number }[]): string {

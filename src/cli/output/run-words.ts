@@ -134,23 +134,15 @@ const MOST_FOUND = 10
 
 function absenceLines({ held, organization, reasons, status }: StoredRun, waiting: number, option: string): string[] {
   if (held === 0) return []
-  if (status === 'partial') {
+  if (status === 'partial')
     return [`${count(held, 'customer')} absent at once, too many to be marked as missing: the next full run decides.`]
-  }
   const why = reasons.includes('contradicted')
     ? 'a search of a sample of them found a customer that is listed'
     : 'too many customers were absent at once'
-  if (waiting === 0) {
-    return [
-      `${count(held, 'removal')} held back: ${why}. Nothing is left to decide: they were approved or discarded, their customers were ` +
-        'listed again, or a later run held them back.',
-    ]
-  }
-  const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
-  return [
-    `${count(held, 'removal')} held back${left}: ${why}.`,
-    commands([['who they are', `removals show ${organization}`], ...decisions(organization)], option),
-  ]
+  const said = `${count(held, 'removal')} held back: ${why}.`
+  if (waiting === 0) return [`${said} Nothing is left to decide.`]
+  const rows = [['who they are', `removals show ${organization}`], ...decisions(organization)] as const
+  return [`${said} ${count(waiting, 'customer')} to decide about:`, commands(rows, option)]
 }
 
 /** The commands that decide about held removals of an organization. */
