@@ -66,12 +66,11 @@ export function processWords(name: string): string {
  * the system does not say.
  */
 export function bootName(): string | undefined {
-  boot ??= { name: readBoot() }
-  return boot.name
+  return BOOT
 }
 
-/** Cached, because it never changes within the process and every saved page needs it. */
-let boot: { name: string | undefined } | undefined
+/** Read once: it never changes within the process, and every saved page needs it. */
+const BOOT = readBoot()
 
 function readBoot(): string | undefined {
   try {

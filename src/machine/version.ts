@@ -1,26 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 
-/** This program's version, from its package.json. It is read once: a run does not depend on the file. */
+/** This program's version, from its package.json. */
 export function version(): string {
-  return (knownVersion ??= readVersion())
+  return VERSION
 }
-
-let knownVersion: string | undefined
 
 /** The version and, where it is known, the commit it was made from: `0.2.0+4c3a4cc1a2b3`. */
 export function exactVersion(): string {
-  const known = commit()
-  return known === undefined ? version() : `${version()}+${known}`
+  return COMMIT === undefined ? VERSION : `${VERSION}+${COMMIT}`
 }
 
-/** The commit this program was made from, as its build wrote it down; undefined in a checkout, and where the build knew none. Read once. */
+/** The commit this program was made from, as its build wrote it down; undefined in a checkout, and where the build knew none. */
 export function commit(): string | undefined {
-  knownCommit ??= { commit: commitIn(new URL('../../commit', import.meta.url)) }
-  return knownCommit.commit
+  return COMMIT
 }
-
-let knownCommit: { commit: string | undefined } | undefined
 
 /** The commit in a file, shortened; undefined where it holds none. */
 export function commitIn(file: URL): string | undefined {
@@ -30,6 +24,10 @@ export function commitIn(file: URL): string | undefined {
     return undefined
   }
 }
+
+// Both are read once, at the start: a run does not depend on the files.
+const VERSION = readVersion()
+const COMMIT = commitIn(new URL('../../commit', import.meta.url))
 
 /** How many folders it is above this file differs between a checkout and an installed package. */
 function readVersion(): string {
