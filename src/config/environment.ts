@@ -19,16 +19,10 @@ export function mirrorOfEnvironment(environment: Environment): string | undefine
   return environment[MIRROR_VARIABLE] || undefined
 }
 
-export type BucketEnvironment = {
-  /** Undefined for Amazon S3. */
-  endpoint: string | undefined
-  region: string | undefined
-  /** Undefined where a profile is named, or nothing: then its client looks for a profile or a role. */
-  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined
-}
+export type BucketEnvironment = ReturnType<typeof bucketEnvironment>
 
 /** What the variables say that all programs of Amazon read; an empty one is not set. Throws ConfigError for an endpoint with a mistake. */
-export function bucketEnvironment(environment: Environment): BucketEnvironment {
+export function bucketEnvironment(environment: Environment) {
   const first = (...names: readonly string[]) =>
     names.map((name) => environment[name]).find((text) => text !== undefined && text !== '')
   const endpoint = first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL')
@@ -38,6 +32,7 @@ export function bucketEnvironment(environment: Environment): BucketEnvironment {
   const accessKeyId = first('AWS_ACCESS_KEY_ID')
   const secretAccessKey = first('AWS_SECRET_ACCESS_KEY')
   const sessionToken = first('AWS_SESSION_TOKEN')
+  // Without a key, the client of the bucket looks for a profile or a role.
   if (first('AWS_PROFILE') !== undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return { endpoint, region, credentials: undefined }
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }

@@ -32,7 +32,7 @@ export const privacy = z.strictObject({
   key: setting(secretReferenceForm(NOT_IN_THIS_FILE), 'Where the key of the hashes is kept: at least 32 characters.'),
 })
 
-type Written = { [Name in keyof z.output<typeof privacy>]?: z.output<typeof privacy>[Name] }
+type Written = z.output<typeof privacy>
 
 /** An organization's own settings over the shared ones, key by key; undefined where nothing is hidden. */
 export function privacySettings(own: Written | undefined, shared: Written | undefined, folder: string) {
