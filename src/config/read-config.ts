@@ -1,5 +1,5 @@
+import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
-import { access } from 'node:fs/promises'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { parseText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
@@ -26,7 +26,7 @@ export async function readConfig(options: {
   instead?: string
 }) {
   const { environment = processEnvironment() } = options
-  const location = await locateFile({ ...options, environment })
+  const location = locateFile({ ...options, environment })
   const parsed = parse(await read(location, options.instead), location)
   const shape = checkShape(parsed.data)
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
@@ -49,10 +49,9 @@ export async function readConfig(options: {
   }
 }
 
-async function read({ path, shown, named }: ConfigLocation, instead: string | undefined): Promise<string> {
+async function read({ path, shown, origin }: ConfigLocation, instead: string | undefined): Promise<string> {
   const content = await readText(path, { maxBytes: MAX_BYTES })
   if ('text' in content) return content.text
-  const origin = named === 'CUSTOMER_MIRROR_CONFIG' ? ` (named by ${named})` : ''
   const others = ['another with --config', ...(instead === undefined ? [] : [instead])].join(', or ')
   const advice = content.missing ? `run 'customer-mirror init' to write one, or name ${others}` : `name ${others}`
   // What stands behind a colon says what to do already, or why it cannot be read.
@@ -84,36 +83,25 @@ function dotted(path: readonly PropertyKey[]): string {
   return path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
 }
 
-/** The configuration file to read: its path, its name in messages, and how it was chosen. */
-type ConfigLocation = { path: string; shown: string; named: '--config' | typeof VARIABLE | undefined }
+/** The configuration file to read: its path, its name in messages, and what names it, if that is the environment. */
+type ConfigLocation = { path: string; shown: string; origin: string }
 
 const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
-const USUAL_NAMES = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json']
+const [USUAL, ...OTHERS] = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json'] as const
 
 /** The file named by --config, or by the environment, or the first of the default names that exists. */
-async function locateFile({ file, cwd, environment }: Request): Promise<ConfigLocation> {
+function locateFile({ file, cwd, environment }: Request): ConfigLocation {
   // An empty --config comes from an unset shell variable; silently reading another file would surprise.
   if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])
-  if (file !== undefined) return locationOf(file, cwd, '--config')
-  const named = environment[VARIABLE]
-  if (named !== undefined && named.trim() !== '') return locationOf(named, cwd, VARIABLE)
-  for (const name of USUAL_NAMES) {
-    if (await exists(resolve(cwd, name))) return locationOf(name, cwd, undefined)
+  const named = environment[VARIABLE]?.trim() === '' ? undefined : environment[VARIABLE]
+  const found = [USUAL, ...OTHERS].find((name) => existsSync(resolve(cwd, name)))
+  const path = resolve(cwd, file ?? named ?? found ?? USUAL)
+  const near = relative(cwd, path)
+  return {
+    path,
+    shown: near === '' || near.startsWith('..') || isAbsolute(near) ? path : near,
+    origin: file === undefined && named !== undefined ? ` (named by ${VARIABLE})` : '',
   }
-  return locationOf('customer-mirror.yaml', cwd, undefined)
 }
 
 type Request = { file?: string | undefined; cwd: string; environment: Environment }
-
-function locationOf(file: string, cwd: string, named: ConfigLocation['named']): ConfigLocation {
-  const path = resolve(cwd, file)
-  const near = relative(cwd, path)
-  return { path, shown: near === '' || near.startsWith('..') || isAbsolute(near) ? path : near, named }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
-}
