@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { withBackend, type IQueueBackend, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq'
+import { withBackend, type IQueueBackend, type Processor, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Wait } from '../../src/status/standing.ts'
@@ -32,24 +32,41 @@ export function openQueues(backend: Backend) {
   const runs = ofEachKind((kind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options))
   const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
   const all = [...Object.values(runs), notify] as const
-  return {
-    ...runs,
-    notify,
-    all,
-    request: async (
-      kind: RunKind,
-      organization: string,
-      trigger: Trigger,
-      { askedAtMs, dueMs }: RequestOptions = {},
-    ): Promise<Requested> => {
-      const asked = { ...KINDS[kind].job, ...(askedAtMs !== undefined && { timestamp: askedAtMs }) }
-      return request(runs[kind], { organization, dueMs }, trigger, asked)
-    },
-    close: async () => {
-      await Promise.all(all.map((queue) => queue.close()))
-    },
+
+  /** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
+  async function request(
+    kind: RunKind,
+    organization: string,
+    trigger: Trigger,
+    requested: RequestOptions = {},
+  ): Promise<Requested> {
+    const { askedAtMs, dueMs } = requested
+    const queue = runs[kind]
+    const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
+    const { id } = await queue.add(
+      trigger,
+      { organization, dueMs, version: version() },
+      {
+        ...KINDS[kind].job,
+        ...{ jobId, deduplication: { id: organization }, stackTraceLimit: 0 },
+        ...(askedAtMs !== undefined && { timestamp: askedAtMs }),
+      },
+    )
+    if (id === jobId) return { added: true, state: 'waiting', id }
+    if (id === undefined) return { added: false, id, state: 'unknown' }
+    const state = (await queue.getJobState(id)) ?? 'unknown'
+    // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
+    const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
+    return isLeft ? request(kind, organization, trigger, requested) : { added: false, id, state }
   }
+
+  const close = async () => {
+    await Promise.all(all.map((queue) => queue.close()))
+  }
+  return { ...runs, notify, all, request, close }
 }
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 
 /** Puts back what a process had when it was killed, in a queue that one process has at a time. Others wait for its locks to end. */
 export async function putBackLeft({ all }: Queues): Promise<void> {
@@ -70,27 +87,6 @@ export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId
   const id = await queue.getDeduplicationJobId(organization)
   return id === null ? undefined : queue.getJob(id)
 }
-
-/** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
-async function request(
-  queue: Queues['sync'],
-  data: Payload,
-  trigger: Trigger,
-  options: JobsOptions,
-): Promise<Requested> {
-  const { organization, dueMs } = data
-  const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
-  const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
-  const { id } = await queue.add(trigger, { ...data, version: version() }, asked)
-  if (id === jobId) return { added: true, state: 'waiting', id }
-  if (id === undefined) return { added: false, id, state: 'unknown' }
-  const state = (await queue.getJobState(id)) ?? 'unknown'
-  // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
-  const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
-  return isLeft ? request(queue, data, trigger, options) : { added: false, id, state }
-}
-
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 
 /** What a job keeps between two starts, because several workers may run it in turn. */
 export type JobProgress = z.output<typeof progress>

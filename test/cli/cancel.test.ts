@@ -105,7 +105,7 @@ if (!isEmbedded) {
       await queues.request('sync', 'acme', 'manual')
       const ended = Promise.withResolvers<object>()
       const taken = Promise.withResolvers<void>()
-      void takeNext(backend, 'sync', async () => {
+      void takeNext(backend, async () => {
         taken.resolve()
         return ended.promise
       })

@@ -1,10 +1,9 @@
 import { cpSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { withBackend, type IQueueBackend, type Job } from 'bullmq'
+import { withBackend, type IQueueBackend, type Job, type Processor } from 'bullmq'
 import { inject, onTestFinished } from 'vitest'
 import { openBackend } from '../../jobs/queue/backend.ts'
-import type { QueueName } from '../../jobs/queue/kinds.ts'
 import { nameInDatabase, type Backend } from '../../jobs/queue/port.ts'
 import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
@@ -55,20 +54,21 @@ export async function someQueues(
   return { backend, queues, close }
 }
 
-/**
- * Takes the next job of a queue as a worker does, and does `work` with it. Returns the data of that job. The worker is closed when the
- * test ends.
- */
-export async function takeNext(
-  backend: Backend,
-  queue: QueueName,
-  work: (job: Job, token?: string) => Promise<unknown> = async () => ({}),
-): Promise<unknown> {
+/** A worker of another process, which takes a job only by `getNextJob`. It is closed when the test ends. */
+export function anotherWorker(backend: Backend, work?: Processor) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const taken = Promise.withResolvers<unknown>()
-  const process = (job: Job, token?: string) => work(job, token).finally(() => taken.resolve(job.data))
-  const worker = new Worker(nameInDatabase(backend, queue), process, { connection: {} })
+  const worker = new Worker(nameInDatabase(backend, 'sync'), work, { connection: {} })
   worker.on('error', () => {})
   onTestFinished(() => worker.close())
+  return worker
+}
+
+/** Takes the next job of the full runs as a worker does, and does `work` with it. Returns the data of that job. */
+export async function takeNext(
+  backend: Backend,
+  work: (job: Job, token?: string) => Promise<unknown> = async () => ({}),
+): Promise<unknown> {
+  const taken = Promise.withResolvers<unknown>()
+  anotherWorker(backend, (job, token) => work(job, token).finally(() => taken.resolve(job.data)))
   return taken.promise
 }

@@ -1,14 +1,12 @@
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, dirname } from 'node:path'
 import { expect, test, afterEach, vi } from 'vitest'
-import { withBackend, type IQueueBackend } from 'bullmq'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import { openEmbedded, EmbeddedPool } from '../../../jobs/queue/embedded.ts'
-import { prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { anotherWorker, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../support/unprivileged.ts'
-import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
 const DAMAGED = /cannot be opened\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/
 
@@ -68,14 +66,11 @@ test('a worker that waits for a delayed job looks at the clock every five second
   const mirror = join(temporaryFolder(), 'customers.db')
   prepareQueue(join(dirname(mirror), 'queue'))
   const { backend } = await someQueues('embedded', mirror)
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
+  const worker = anotherWorker(backend)
   const sleepSeconds = (untilMs: number): unknown =>
     Reflect.apply(Reflect.get(worker, 'getBlockTimeout'), worker, [untilMs])
 
   expect(sleepSeconds(Date.now() + 3_600_000)).toBe(5)
-
-  await worker.close()
 })
 
 afterEach(() => void vi.useRealTimers())

@@ -1,10 +1,8 @@
-import { type IQueueBackend, withBackend } from 'bullmq'
 import { expect, test } from 'vitest'
-import { nameInDatabase } from '../../../jobs/queue/port.ts'
 import { type JobAtStart, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/why-no-run.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, anotherWorker, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -141,8 +139,7 @@ test('a job whose worker ended between the end of the run and the end of the job
   await worker.stop()
   const { backend, queues, close } = await someQueues(place.queue, place.mirror)
   await queues.request('sync', 'acme', 'manual')
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const killed = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
+  const killed = anotherWorker(backend)
   await (await killed.getNextJob('a token'))?.moveToWait('a token')
   await killed.close()
   tamper(place.mirror, `UPDATE runs SET started_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)

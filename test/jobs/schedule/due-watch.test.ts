@@ -67,7 +67,7 @@ test('the job of a due time is made once, also after it has ended, and however m
   const { backend, queues } = await someQueues(queue, mirror)
   const asked = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   const meanwhile = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
-  await takeNext(backend, 'sync')
+  await takeNext(backend)
   await expect.poll(() => queues.sync.getCompletedCount()).toBe(1)
   await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   const left = await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
@@ -83,7 +83,7 @@ test('twelve requests for one organization are one job, also while it waits for 
   const { backend, queues } = await someQueues(queue, mirror)
   for (let wish = 1; wish <= 6; wish += 1)
     await queues.request('sync', 'acme', wish % 2 === 0 ? 'schedule' : 'manual', { dueMs: wish })
-  await takeNext(backend, 'sync', async (job, token) => {
+  await takeNext(backend, async (job, token) => {
     await job.moveToDelayed(Date.now() + 3_600_000, token)
     throw new DelayedError()
   })

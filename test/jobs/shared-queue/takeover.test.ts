@@ -1,12 +1,10 @@
-import { type IQueueBackend, withBackend } from 'bullmq'
-import { expect, onTestFinished, test } from 'vitest'
-import { nameInDatabase } from '../../../jobs/queue/port.ts'
+import { expect, test } from 'vitest'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -31,9 +29,7 @@ test.each<[what: string, opens: (mirror: string) => void, verdict: string, runs:
   const { backend, queues } = await someQueues(place.queue, place.mirror)
   const jobId = (await queues.sync.getDeduplicationJobId('acme')) ?? ''
   await (await queues.sync.getJob(jobId))?.moveToWait('0')
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const other = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
-  onTestFinished(() => other.close())
+  const other = anotherWorker(backend)
   const taken = await eventually(
     () => other.getNextJob('token of another worker', { block: false }),
     (job) => job !== undefined,
