@@ -86,7 +86,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     .option('--yes', 'decide without being asked, as a script must')
     .option(...JSON_OPTION)
     .action(async (asked, { config: file, json, yes }) => {
-      const held = await withMirror(file, removalsHeld(asked, { named: !yes }))
+      const held = await withMirror(file, removalsHeld(asked))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
       const { runId: run, organization, customers: shown } = held
       if (!yes) {
@@ -113,17 +113,14 @@ const MOST_ASKED = 20
 
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
-/**
- * The removals that wait of an organization, or of a run by its number, with their customers where these are to be `named`. Undefined for an
- * organization of which none wait. Throws UsageError.
- */
-function removalsHeld(asked: string, { named = true } = {}) {
+/** The removals that wait of an organization, or of a run by its number. Undefined for an organization of which none wait. Throws UsageError. */
+function removalsHeld(asked: string) {
   return async (mirror: Mirror, config: Config): Promise<Held | undefined> => {
     const waiting = await mirror.listHeldRemovals()
     const number = runNumberIn(asked)
     const held =
       waiting.find(({ organization }) => organization === asked) ?? waiting.find(({ runId }) => runId === number)
-    if (held !== undefined) return { ...held, customers: named ? await mirror.listHeldCustomers(held.runId) : [] }
+    if (held !== undefined) return { ...held, customers: await mirror.listHeldCustomers(held.runId) }
     if (number === undefined) {
       await requireKnown(asked, mirror, config)
       return undefined

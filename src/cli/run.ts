@@ -174,18 +174,15 @@ export function cancelCommand(io: Io) {
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const before = await findUnderway(config)
-      const chosen = await chooseCancelled(config, ids, before)
-      const isAlone = !isSharedQueue(config.queue) && chosen.some((id) => before.has(id))
+      const chosen = await chooseCancelled(config, ids)
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
       const { cancelRuns } = await import('../../jobs/cancel.ts')
-      const cancelled = isAlone
-        ? chosen.map((organization) => ({ organization, end: 'nothing' as const }))
-        : await cancelRuns(config, chosen, waiting)
-      const underway = isAlone ? before : await findUnderway(config)
+      const cancelled = await cancelRuns(config, chosen, waiting)
+      const underway = await listUnderway(config)
       const codes = cancelled.map(({ organization, end }): ExitCode => {
-        // A run that no worker of this queue makes.
-        const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
+        // A run that goes on is made by no worker of this queue.
+        const isEnding = end === 'ended' || end === 'unanswered'
+        const elsewhere = underway.find((run) => !isEnding && run.organization === organization)
         const words = elsewhere === undefined ? ENDS[end] : elsewhereWords(elsewhere, end === 'removed')
         say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
         return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
@@ -198,18 +195,14 @@ export function cancelCommand(io: Io) {
 const LONGEST_MS = 30_000
 
 /** The named organizations: those of the configuration, and those that left it while they have a run or a job. */
-async function chooseCancelled(config: Config, ids: readonly string[], underway: ReadonlyMap<string, LeasedRun>) {
+async function chooseCancelled(config: Config, ids: readonly string[]): Promise<string[]> {
   const left = ids.filter((id) => config.organizations.every((organization) => organization.id !== id))
+  if (left.length === 0 || !isSharedQueue(config.queue)) return chooseIds(config, ids)
   const { listJobs } = await import('../../jobs/commands/listed-queue.ts')
-  const queued = left.length > 0 && isSharedQueue(config.queue) ? (await listJobs(config)).jobs : []
-  const leaving = left.filter((id) => underway.has(id) || queued.some(({ organization }) => organization === id))
+  const busy = [...(await listJobs(config)).jobs, ...(await listUnderway(config))].map((each) => each.organization)
+  const leaving = left.filter((id) => busy.includes(id))
   const others = ids.filter((id) => !leaving.includes(id))
   return [...chooseIds(config, others), ...new Set(leaving)]
-}
-
-/** The runs under way by organization, as far as this machine knows them. */
-async function findUnderway(config: Config): Promise<Map<string, LeasedRun>> {
-  return new Map((await listUnderway(config)).map((run) => [run.organization, run]))
 }
 
 function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {

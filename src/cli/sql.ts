@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
 import { isPostgres } from '../address/mirror-address.ts'
 import { processEnvironment } from '../config/environment.ts'
-import { Interrupted, isOurs, reportedError, UsageError } from '../errors/errors.ts'
+import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { keptCompiled, programBeside } from '../machine/process-apart.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -140,7 +140,6 @@ async function runStatement(
   if (io.signal.aborted || last[0] === 'done' || last[0] === 'unread') return
   if (last[0] === 'failed') throw reportedError(last[1])
   const { signalCode } = child
-  if (signalCode === 'SIGINT' || signalCode === 'SIGTERM') throw new Interrupted('The statement was stopped.')
   const why =
     leftMs <= 0
       ? `it took longer than ${duration(plan.limitMs)}. Ask for less, or allow more with --timeout.`
