@@ -61,16 +61,13 @@ const OURS: ErrorFacts = {
   fix: 'Please report it.',
 }
 
+/** It ends by itself, or as soon as something is repaired. */
+const AGAIN: ErrorFacts = { ...OURS, again: 'retry', exitCode: 5 }
+const LATER: ErrorFacts = { ...AGAIN, again: 'wait', resumable: true }
+
 const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answer' }
 
-const OUTAGE: ErrorFacts = {
-  ...OURS,
-  again: 'retry',
-  askAgain: 'retry',
-  exitCode: 5,
-  resumable: true,
-  from: 'outage',
-}
+const OUTAGE: ErrorFacts = { ...AGAIN, askAgain: 'retry', resumable: true, from: 'outage' }
 
 /** An invalid answer, such as a page of a proxy or half an answer: often gone a minute later, so it is retried. */
 const BREACH: ErrorFacts = {
@@ -209,44 +206,16 @@ export const ERRORS = {
     title: 'replaced',
     fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
   },
-  unhidden: {
-    ...OURS,
-    again: 'retry',
-    exitCode: 5,
-    title: 'not hidden yet',
-    fix: 'Sync the organizations named above, then publish again.',
-  },
+  unhidden: { ...AGAIN, title: 'not hidden yet', fix: 'Sync the organizations named above, then publish again.' },
   accounting: {
     ...OURS,
     title: 'the numbers do not add up',
     fix: 'Correct what is named above. If nothing is named there, please report it.',
   },
 
-  leased: {
-    ...OURS,
-    again: 'wait',
-    exitCode: 6,
-    resumable: true,
-    from: 'other-run',
-    title: 'busy',
-    fix: 'Wait for the other run to end.',
-  },
-  queue: {
-    ...OURS,
-    again: 'retry',
-    exitCode: 5,
-    from: 'queue',
-    title: 'queue',
-    fix: 'Repair the queue named above, then try again.',
-  },
-  interrupted: {
-    ...OURS,
-    again: 'wait',
-    resumable: true,
-    from: 'stop',
-    title: 'stopped',
-    fix: 'Sync again to continue.',
-  },
+  leased: { ...LATER, exitCode: 6, from: 'other-run', title: 'busy', fix: 'Wait for the other run to end.' },
+  queue: { ...AGAIN, from: 'queue', title: 'queue', fix: 'Repair the queue named above, then try again.' },
+  interrupted: { ...LATER, exitCode: 1, from: 'stop', title: 'stopped', fix: 'Sync again to continue.' },
   cancelled: {
     ...OURS,
     exitCode: 3,
@@ -256,18 +225,14 @@ export const ERRORS = {
     fix: "Nothing to do: the next run continues from there, on its schedule or by 'customer-mirror run <organization>'.",
   },
   'max-run': {
-    ...OURS,
-    again: 'wait',
-    exitCode: 5,
-    resumable: true,
+    ...LATER,
     from: 'limit',
     title: 'reached six hours',
     fix: 'Nothing to do: the next run continues from there. If it happens often, raise concurrency or requestsPerMinute.',
   },
   paused: {
-    ...OURS,
-    again: 'wait',
-    exitCode: 5,
+    ...LATER,
+    resumable: false,
     title: 'paused',
     fix: "End the pause with 'customer-mirror resume <organization>'.",
   },

@@ -158,18 +158,7 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
 export type MovingList = ReturnType<typeof movingList>
 
 /** The true state of the list, whatever the service answered: readers of the list are judged by it. */
-export type Truth = {
-  /** A mark of the current moment. */
-  mark: () => Mark
-  /** Ids listed without a break from the mark until now. */
-  lived: (since: Mark) => ReadonlySet<string>
-  /** Those of them that kept their place among the others of them. */
-  stayed: (since: Mark) => ReadonlySet<string>
-  /** Ids that moved since the mark, including those that left. */
-  moved: (since: Mark) => ReadonlySet<string>
-  /** Ids listed now. */
-  listed: () => ReadonlySet<string>
-}
+export type Truth = MovingList['truth']
 
 /** A moment, as the number of changes until then. */
 export type Mark = { readonly changes: number }
@@ -235,12 +224,16 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       put(customer, from, placeFor(customer, rows, order))
     },
     truth: {
-      mark: () => ({ changes }),
-      lived: (since) => idsOf(livedRows(since)),
-      stayed: (since) => idsOf(livedRows(since)).difference(movedSince(since)),
-      moved: movedSince,
-      listed: () => new Set(listed),
-    } satisfies Truth,
+      /** A mark of the current moment. */
+      mark: (): Mark => ({ changes }),
+      /** Ids listed without a break from the mark until now. */
+      lived: (since: Mark): ReadonlySet<string> => idsOf(livedRows(since)),
+      /** Those of them that kept their place among the others of them. */
+      stayed: (since: Mark): ReadonlySet<string> => idsOf(livedRows(since)).difference(movedSince(since)),
+      /** Ids that moved since the mark, including those that left. */
+      moved: (since: Mark): ReadonlySet<string> => movedSince(since),
+      listed: (): ReadonlySet<string> => new Set(listed),
+    },
   }
 }
 
