@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import { Client } from 'pg'
 import { z } from 'zod'
 import {
   type Contender,
@@ -19,18 +17,23 @@ import { factsOfCode } from '../../src/errors/error-facts.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'
 import { openMirror } from '../../src/store/mirror.ts'
+import { read } from '../read-mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 
 /** This program with its built-in settings, over HTTP, into a mirror file of its own. */
-export const ourScan: OpenContender = scanInto(placeInSqlite)
-
-/** The same into a mirror that `openPlace` names. */
-export function scanInto(openPlace: () => Promise<MirrorPlace>): OpenContender {
-  return async (organization, terms) => scanAt(await openPlace(), organization, terms)
+export const ourScan: OpenContender = async (organization, terms) => {
+  const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
+  const contender = await scanInto(join(folder, 'customers.db'), organization, terms)
+  return { ...contender, close: () => contender.close().then(() => rm(folder, { recursive: true })) }
 }
 
-async function scanAt(place: MirrorPlace, organization: Organization, terms: Terms): Promise<Contender> {
-  const mirror = await openMirror(place.address)
+/** The same into a schema of its own of a database. */
+export function scanInPostgres(database: string): OpenContender {
+  return (...asked) => scanInto(`${database}?schema=scoreboard_${randomUUID().replaceAll('-', '')}`, ...asked)
+}
+
+async function scanInto(address: string, organization: Organization, terms: Terms): Promise<Contender> {
+  const mirror = await openMirror(address)
   let active = new Set<string>()
 
   async function spendNight(listRead: () => void): Promise<Said> {
@@ -56,19 +59,19 @@ async function scanAt(place: MirrorPlace, organization: Organization, terms: Ter
     } finally {
       source.close()
       // Read like any user of the mirror.
-      active = await place.active(organization.id)
+      const rows = await read<{ id: string }>(address, ACTIVE.replace('?', `'${organization.id}'`))
+      active = new Set(rows.map(({ id }) => id))
     }
   }
 
   return {
     spendNight,
     active: () => active,
-    async close() {
-      await mirror.close()
-      await place.remove()
-    },
+    close: () => mirror.close(),
   }
 }
+
+const ACTIVE = 'SELECT id FROM active_customers WHERE organization = ?'
 
 function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms): Source {
   const { recipe, clock, requestTimeoutMs, concurrency, rateLimit } = terms
@@ -128,54 +131,3 @@ async function holesOf(mirror: Mirror, { report }: Outcome): Promise<Said['holes
 }
 
 const certificateSchema = z.object({ holes: z.array(z.object({ position: z.int(), size: z.int() })) })
-
-/** Where the mirror of a contender stands, and what any reader of it sees. */
-export type MirrorPlace = {
-  address: string
-  /** The ids of the active customers. */
-  active(organization: string): Promise<Set<string>>
-  remove(): Promise<void>
-}
-
-/** A new mirror in a file. */
-async function placeInSqlite(): Promise<MirrorPlace> {
-  const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
-  const address = join(folder, 'customers.db')
-  return {
-    address,
-    active: async (organization) => {
-      const db = new Database(address, { readonly: true })
-      try {
-        const query = db.prepare<[string], string>('SELECT id FROM active_customers WHERE organization = ?')
-        return new Set(query.pluck().all(organization))
-      } finally {
-        db.close()
-      }
-    },
-    remove: () => rm(folder, { recursive: true }),
-  }
-}
-
-/** A new mirror in a schema of a database. */
-export function placeInPostgres(database: string): () => Promise<MirrorPlace> {
-  return async () => {
-    const schema = `scoreboard_${randomUUID().replaceAll('-', '')}`
-    const ask = async (sql: string, ...parameters: unknown[]) => {
-      const client = new Client({ connectionString: database })
-      await client.connect()
-      try {
-        return (await client.query<{ id: string }>(sql, parameters)).rows
-      } finally {
-        await client.end()
-      }
-    }
-    return {
-      address: `${database}?schema=${schema}`,
-      active: async (organization) => {
-        const sql = `SELECT id FROM ${schema}.active_customers WHERE organization = $1`
-        return new Set((await ask(sql, organization)).map(({ id }) => id))
-      },
-      remove: async () => void (await ask(`DROP SCHEMA ${schema} CASCADE`)),
-    }
-  }
-}

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { OpenContender } from './contender.ts'
-import { ourScan, placeInPostgres, scanInto } from './our-scan.ts'
+import { readArguments } from '../arguments.ts'
+import { startPostgres } from '../postgres-server.ts'
+import { ourScan, scanInPostgres } from './our-scan.ts'
 import { plainLoop } from './plain-loop.ts'
 import { NIGHTS, playScenario, type PlaySettings, scaleOf } from './play-scenario.ts'
 import { expectationOf, type Line, priceList, scoreOf, scoreTable } from './score.ts'
-import { UsageError } from '../../src/errors/errors.ts'
 import { scenarioNamed, SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 
 export type Contenders = { loop: OpenContender; scan: OpenContender }
@@ -22,7 +22,14 @@ export async function runScoreboard(
   { stdout, stderr }: { stdout: Output; stderr: Output },
   given?: Contenders,
 ): Promise<0 | 1> {
-  const { only, json, markdown, mirror, ...settings } = readArguments(args)
+  const {
+    only: named,
+    json,
+    markdown,
+    mirror,
+    ...settings
+  } = readArguments(args, { options: OPTIONS, shape, usage: USAGE })
+  const only = (named ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name)
   const { close, ...contenders } = given === undefined ? await contendersOn(mirror) : { ...given, close: undefined }
   const lines: Line[] = []
   try {
@@ -58,55 +65,11 @@ async function lineOf(scenario: string, contenders: Contenders, settings: PlaySe
   return { scenario, customers, loop: scoreOf(loop), scan: scoreOf(scan), expectation }
 }
 
-function readArguments(args: readonly string[]) {
-  const { values } = parsed(args)
-  return {
-    customers: values.customers === undefined ? undefined : wholeNumber('customers', values.customers, 1_000_000),
-    concurrency: wholeNumber('concurrency', values.concurrency, 32),
-    seed: values.seed,
-    only: (values.only ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name),
-    json: values.json,
-    markdown: values.markdown,
-    mirror: mirrorNamed(values.mirror),
-  }
-}
-
 /** Our scan writes into files, or into a PostgreSQL server that is started for it. */
 async function contendersOn(mirror: 'sqlite' | 'postgres'): Promise<Contenders & { close?: () => Promise<void> }> {
   if (mirror === 'sqlite') return { loop: plainLoop, scan: ourScan }
-  const { startPostgres } = await import('../postgres-server.ts')
   const server = await startPostgres()
-  return { loop: plainLoop, scan: scanInto(placeInPostgres(server.url)), close: () => server.close() }
-}
-
-function mirrorNamed(name: string): 'sqlite' | 'postgres' {
-  if (name === 'sqlite' || name === 'postgres') return name
-  throw new UsageError(`--mirror must be sqlite or postgres.\n${USAGE}`)
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        customers: { type: 'string' },
-        concurrency: { type: 'string', default: '4' },
-        seed: { type: 'string', default: '1' },
-        only: { type: 'string', multiple: true },
-        json: { type: 'string' },
-        markdown: { type: 'boolean', default: false },
-        mirror: { type: 'string', default: 'sqlite' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error })
-  }
-}
-
-function wholeNumber(name: string, text: string, most: number): number {
-  const number = z.coerce.number().int().min(1).max(most).safeParse(text)
-  if (number.success) return number.data
-  throw new UsageError(`--${name} must be a whole number from 1 to ${most}.\n${USAGE}`)
+  return { loop: plainLoop, scan: scanInPostgres(server.url), close: () => server.close() }
 }
 
 function deceit(scenarios: number, all: number): string {
@@ -117,6 +80,26 @@ function verdict(violations: readonly string[]): string {
   if (violations.length === 0) return '0 lost, 0 wrongly removed, never proven or settled against its definition'
   return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
 }
+
+const OPTIONS = {
+  customers: { type: 'string' },
+  concurrency: { type: 'string', default: '4' },
+  seed: { type: 'string', default: '1' },
+  only: { type: 'string', multiple: true },
+  json: { type: 'string' },
+  markdown: { type: 'boolean', default: false },
+  mirror: { type: 'string', default: 'sqlite' },
+} as const
+
+const shape = z.object({
+  customers: z.coerce.number().int().min(1).max(1_000_000).optional(),
+  concurrency: z.coerce.number().int().min(1).max(32),
+  seed: z.string(),
+  only: z.array(z.string()).optional(),
+  json: z.string().optional(),
+  markdown: z.boolean(),
+  mirror: z.enum(['sqlite', 'postgres']),
+})
 
 const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]... [--json FILE] [--markdown]
                                  [--mirror sqlite|postgres]`

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Removal, StoredCustomer, StoredRun } from './read-mirror.ts'
+import type { Removal, StoredCustomer, StoredRun } from './stored.ts'
 import type { Report, SeenRequest, Stay } from './service.ts'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import type { ServiceCustomer } from '../../src/service/customers.ts'

@@ -15,7 +15,7 @@ import {
   type Written,
   type Health,
 } from './checks.ts'
-import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './read-mirror.ts'
+import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './stored.ts'
 import { hasStarted } from './worker-process.ts'
 import { SPREAD_MS, type World } from './world.ts'
 import { comingRuns } from '../../jobs/schedule/due-times.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kind, SoakEvent } from './plan.ts'
-import { readRuns, type StoredRun } from './read-mirror.ts'
+import { readRuns, type StoredRun } from './stored.ts'
 import { endLife, type Life, lifeOf, type Worker } from './worker-process.ts'
 import { cancelRun, requestRuns, startWorker, type World, writeConfiguration } from './world.ts'
 import { below, seededRandom } from '../../src/service/customers.ts'
@@ -130,7 +130,7 @@ const RESTART_MS = 2000
 const READINGS = 2
 /** The longest wait for them, while all that a run needs is there, and by the clock. */
 const MOST_REST_MS = 400_000
-export const MOST_BY_CLOCK_MS = 1_200_000
+const MOST_BY_CLOCK_MS = 1_200_000
 
 /**
  * Waits until each organization came due by itself and was read, and then until it was read often enough for the comparison. Returns what

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
+import { z } from 'zod'
+import { readArguments } from '../arguments.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import { type RedisServer, startRedis } from '../redis-server.ts'
 import type { Kind } from './plan.ts'
@@ -151,61 +152,39 @@ export async function requestRuns(
   }
 }
 
-/** `seed` decides every random choice. Events, changes and faults end after `minutes`; then the mirrors come to rest. */
-export type SoakOptions = {
-  minutes: number
-  seed: string
-  queue: 'redis' | 'embedded'
-  mirror: 'sqlite' | 'postgres'
-  /** How many organizations; undefined: those that are always played. */
-  organizations: number | undefined
-  keep: boolean
-  help: boolean
-}
-
 /** Reads the command line. Throws a UsageError for what makes no sense. */
 export function readOptions(args: readonly string[], freshSeed: () => string): SoakOptions {
-  const values = parsed(args)
-  const minutes = Number(values.minutes)
-  if (!(minutes >= LEAST_MINUTES && minutes <= MOST_MINUTES))
-    throw new UsageError(`--minutes must be a number from ${LEAST_MINUTES} to ${MOST_MINUTES}.\n\n${SOAK_HELP}`)
-  const queue = values.queue
-  if (queue !== 'redis' && queue !== 'embedded')
-    throw new UsageError(`--queue must be redis or embedded.\n\n${SOAK_HELP}`)
-  const { mirror, keep, help } = values
-  if (mirror !== 'sqlite' && mirror !== 'postgres')
-    throw new UsageError(`--mirror must be sqlite or postgres.\n\n${SOAK_HELP}`)
-  if (mirror === 'postgres' && queue !== 'redis')
+  const options = readArguments(args, { options: OPTIONS, shape, usage: SOAK_HELP })
+  if (options.mirror === 'postgres' && options.queue !== 'redis')
     throw new UsageError(`--mirror postgres needs --queue redis: it is for several workers.\n\n${SOAK_HELP}`)
-  const organizations = values.organizations === undefined ? undefined : Number(values.organizations)
-  if (organizations !== undefined && !(organizations >= LEAST_PLAYED && organizations <= MOST_PLAYED))
-    throw new UsageError(`--organizations must be a number from ${LEAST_PLAYED} to ${MOST_PLAYED}.\n\n${SOAK_HELP}`)
-  return { minutes, queue, mirror, organizations, seed: values.seed ?? freshSeed(), keep, help }
+  return { ...options, seed: options.seed ?? freshSeed() }
 }
 
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        minutes: { type: 'string', default: '10' },
-        seed: { type: 'string' },
-        queue: { type: 'string', default: 'redis' },
-        mirror: { type: 'string', default: 'sqlite' },
-        organizations: { type: 'string' },
-        keep: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    }).values
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${SOAK_HELP}`, { cause: error })
-  }
-}
+const OPTIONS = {
+  minutes: { type: 'string', default: '10' },
+  seed: { type: 'string' },
+  queue: { type: 'string', default: 'redis' },
+  mirror: { type: 'string', default: 'sqlite' },
+  organizations: { type: 'string' },
+  keep: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
 
-const LEAST_MINUTES = 0.2
-const MOST_MINUTES = 1440
-const LEAST_PLAYED = 6
-const MOST_PLAYED = 200
+const [LEAST_MINUTES, MOST_MINUTES] = [0.2, 1440]
+const [LEAST_PLAYED, MOST_PLAYED] = [6, 200]
+
+/** `seed` decides every random choice. Events, changes and faults end after `minutes`; then the mirrors come to rest. */
+const shape = z.object({
+  minutes: z.coerce.number().min(LEAST_MINUTES).max(MOST_MINUTES),
+  seed: z.string().optional(),
+  queue: z.enum(['redis', 'embedded']),
+  mirror: z.enum(['sqlite', 'postgres']),
+  /** How many; undefined: those that are always played. */
+  organizations: z.coerce.number().int().min(LEAST_PLAYED).max(MOST_PLAYED).optional(),
+  keep: z.boolean(),
+  help: z.boolean(),
+})
+export type SoakOptions = z.output<typeof shape> & { seed: string }
 
 export const SOAK_HELP = `npm run soak -- [options]
 

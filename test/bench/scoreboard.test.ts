@@ -138,8 +138,8 @@ test('--json writes the numbers and the verdict, and --markdown prints the table
 
 test.each([
   ['--only', 'insert-delte', 'did you mean "insert-delete"?'],
-  ['--customers', 'many', '--customers must be a whole number from 1 to'],
-  ['--concurrency', '0', '--concurrency must be a whole number from 1 to'],
+  ['--customers', 'many', '--customers: Invalid input'],
+  ['--concurrency', '0', '--concurrency: Too small'],
   ['--nights', '7', 'Usage: npm run scoreboard'],
 ])('%s %s is refused before anything is played', async (option, value, message) => {
   const refused = scoreboard([], ourScan, option, value)

@@ -14,8 +14,7 @@ import {
   requestsOfTwo,
 } from '../../bench/soak/checks.ts'
 import { planEvents } from '../../bench/soak/plan.ts'
-import type { StoredCustomer, StoredRun } from '../../bench/soak/read-mirror.ts'
-import { watchProgress } from '../../bench/soak/run-soak.ts'
+import type { StoredCustomer, StoredRun } from '../../bench/soak/stored.ts'
 import { readOptions } from '../../bench/soak/world.ts'
 import { listCustomers } from '../../bench/soak/service.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
@@ -164,23 +163,4 @@ test('nothing is found where all is well, and where what was done to workers exp
     ...personalData([quiet]),
     ...alarms(quiet),
   ]).toEqual([])
-})
-
-test('a soak that does not end says what it was doing, kills all its processes, and exits with 1', async () => {
-  const killed: string[] = []
-  const said: string[] = []
-  const life = (name: string) => ({ process: { kill: (signal: string) => killed.push(`${name} by ${signal}`) } })
-  const world = {
-    workers: [{ lives: [life('1.1'), life('1.2')] }],
-    redis: { kill: async () => void killed.push('Redis') },
-    postgres: undefined,
-    folder: 'the folder',
-  }
-  const code = await new Promise<number>((exit) => {
-    watchProgress(world, { lastMs: 1, seed: '7', say: (text) => said.push(text), exit }).doing('coming to rest')
-  })
-
-  expect(code).toBe(1)
-  expect(killed.toSorted()).toEqual(['1.1 by SIGKILL', '1.2 by SIGKILL', 'Redis'])
-  expect(said.join()).toMatch(/^The soak FAILED: .* while coming to rest\. .*Seed 7; .* kept in the folder\n$/)
 })

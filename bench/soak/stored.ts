@@ -1,8 +1,6 @@
-import Database from 'better-sqlite3'
-import { Client, types } from 'pg'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
-import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
+import { read } from '../read-mirror.ts'
 
 /** A customer as stored. Times are text, as the mirror has them. */
 export type StoredCustomer = Record<string, string | null> & {
@@ -82,34 +80,6 @@ export async function readDamage(mirror: string): Promise<string[]> {
   if (isPostgres(mirror)) return []
   const found = await read<{ integrity_check: string }>(mirror, 'PRAGMA integrity_check')
   return found.map((row) => row.integrity_check).filter((line) => line !== 'ok')
-}
-
-async function read<Row>(mirror: string, statement: string): Promise<Row[]> {
-  if (isPostgres(mirror)) return readServer(mirror, statement)
-  const db = new Database(mirror, { readonly: true, fileMustExist: true })
-  try {
-    return db.prepare<[], Row>(statement).all()
-  } finally {
-    db.close()
-  }
-}
-
-async function readServer<Row>(mirror: string, statement: string): Promise<Row[]> {
-  const client = new Client({ connectionString: mirror, types: { getTypeParser: parserOf } })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    await client.query('SET search_path = customer_mirror; SET timezone = UTC')
-    const { rows } = await client.query<Row & object>(statement)
-    return rows
-  } finally {
-    await client.end()
-  }
-}
-
-/** As the mirror reads them: numbers as numbers, and times and JSON as text. */
-function parserOf(type: number): (text: string) => unknown {
-  return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 
 function unixMs(time: string): number {

@@ -1,3 +1,0 @@
-import { runBench } from './run-bench.ts'
-
-process.exitCode = await runBench(process.argv.slice(2), process)
