@@ -4,7 +4,7 @@ import type { Logger } from '../../src/machine/log.ts'
 import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
 import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
-import { within } from './deadline.ts'
+import { oneAtATime, within } from './deadline.ts'
 import { codeAndReason } from './queue-faults.ts'
 import { parseValue, type SharedValues } from './port.ts'
 
@@ -72,7 +72,6 @@ class QueueTurns implements SharedTurns {
   readonly #name: string
   readonly #spacingMs: number
   readonly #sharing: Sharing
-  readonly #sleep: Sleep
   /** The requests of one worker do not take each other's turns. */
   readonly #oneAfterAnother = pLimit(1)
   #isScarce = false
@@ -81,25 +80,31 @@ class QueueTurns implements SharedTurns {
   /** A pause of this worker that the queue does not know yet. */
   #untoldUntilMs = 0
   #isAway = false
-  #isLooking = false
   /** While away: the moment of the next turn of this worker's share. */
   #nextOwnMs = 0
+
+  /** While away: one question waits for the queue to be back; it takes no turn. */
+  readonly #look = oneAtATime(() =>
+    this.#ask(0).then(
+      () => this.#setAway(false),
+      () => {},
+    ),
+  )
 
   constructor(name: string, spacing: number, sharing: Sharing) {
     this.#name = name
     this.#spacingMs = spacing
     this.#sharing = sharing
-    this.#sleep = sharing.sleep ?? timerSleep
   }
 
   async next(signal: AbortSignal): Promise<{ pausedUntilMs: number }> {
-    const { monotonicMs } = this.#sharing
+    const { monotonicMs, sleep = timerSleep } = this.#sharing
     const spacing = this.#spacingMs || (this.#isScarce ? SCARCE.spacingMs : 0)
     let isLate = spacing > 0
     while (isLate) {
       const turnMs = await this.#take(spacing)
       if (monotonicMs() < this.#pausedUntilMs) break
-      if (turnMs > monotonicMs()) await this.#sleep(turnMs - monotonicMs(), signal)
+      if (turnMs > monotonicMs()) await sleep(turnMs - monotonicMs(), signal)
       // This process was stopped or busy for a while.
       isLate = monotonicMs() - turnMs > STALE_MS
     }
@@ -124,7 +129,7 @@ class QueueTurns implements SharedTurns {
   /** Takes a turn, so far after the one before, and returns its moment; 0 asks for pauses alone. */
   async #take(spacing: number): Promise<number> {
     if (this.#isAway) {
-      this.#look()
+      void this.#look()
       return this.#takeOwn(spacing)
     }
     const asked = this.#ask(spacing)
@@ -137,16 +142,6 @@ class QueueTurns implements SharedTurns {
       this.#setAway(true, error)
       return this.#takeOwn(spacing)
     }
-  }
-
-  /** One question waits for the queue to be back; it takes no turn. */
-  #look(): void {
-    if (this.#isLooking) return
-    this.#isLooking = true
-    this.#ask(0)
-      .then(() => this.#setAway(false))
-      .catch(() => {})
-      .finally(() => (this.#isLooking = false))
   }
 
   async #ask(spacing: number): Promise<number> {

@@ -185,10 +185,7 @@ const BAR = 6
 const KINDS = ['good', 'weak', 'bad', 'open'] as const
 type Kind = (typeof KINDS)[number]
 
-/**
- * The latest runs as a drawing: above the line how long each took, coloured by its end, below it how many customers changed. Failures
- * have a cross as well, so that no colour has to be seen. Heights are square roots, so that small ones are seen beside large ones.
- */
+/** Durations above the line, changes below it, as square roots. Failures have a cross as well, so that no colour has to be seen. */
 function runChart(runs: readonly LatestRun[]): Html | '' {
   if (runs.length === 0) return ''
   const longest = Math.max(1, ...runs.map(({ durationMs }) => durationMs))

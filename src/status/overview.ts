@@ -61,10 +61,7 @@ export async function readOverview(mirror: Readable, facts: OverviewFacts, limit
   }
 }
 
-/**
- * Looks up the part of the overview that a server shows. The two latest runs of an organization say how it stands; all that are drawn
- * are looked up only where they are shown.
- */
+/** Looks up the part of the overview that a server shows: all runs that are drawn only of the organizations that are shown. */
 export async function readPart(
   mirror: Readable,
   facts: OverviewFacts,

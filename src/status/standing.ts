@@ -3,20 +3,16 @@ import type { Pause } from '../model/pause.ts'
 import type { LatestRun, Underway } from '../model/report.ts'
 import type { HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
 
-/**
- * What is to be said of an organization in one word, how it is shown, and its urgency: 0 where a person has something to do, 1 while something
- * is under way or might be better, 2 where all is as it should be. `failing`: its last run failed. `late`: it was due long ago and was not read
- * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted or cancelled.
- * `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
- * proves nothing although it was meant to. `shape-changed`: many of its customers have lost a field, or are rejected.
- */
+/** What is to be said of an organization in one word, and its urgency: 0 where a person has something to do, 2 where all is well. */
 export const STATES = {
   failing: { urgency: 0, words: 'Failing', colour: 'bad' },
+  // Due long ago, and not read since.
   late: { urgency: 0, words: 'Late', colour: 'bad' },
   held: { urgency: 0, words: 'Removals held', colour: 'weak' },
   'shape-changed': { urgency: 0, words: 'Shape changed', colour: 'weak' },
   never: { urgency: 0, words: 'Never mirrored', colour: 'weak' },
   paused: { urgency: 1, words: 'Paused', colour: 'weak' },
+  // Its last run was interrupted, or a person cancelled it.
   stopped: { urgency: 1, words: 'Stopped', colour: 'weak' },
   waiting: { urgency: 1, words: 'Waiting', colour: 'weak' },
   running: { urgency: 1, words: 'Running', colour: 'busy' },
