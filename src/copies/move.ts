@@ -118,11 +118,9 @@ async function latestAtRest(session: Session, clocks: Clocks, copied?: number): 
 
 /** Copies all of a mirror to an empty one. The caller holds a transaction in each. */
 async function copy(sides: Pick<Copying, 'from' | 'to'>, places: Move, { signal }: Moving): Promise<Moved> {
-  if ((await sides.to.first(sql`SELECT 1 FROM runs LIMIT 1`)) !== undefined)
-    throw refused(
-      places.to,
-      'holds a mirror already. It was left as it is; name a place without one, such as another schema',
-    )
+  const isHeld = (await sides.to.first(sql`SELECT 1 FROM runs LIMIT 1`)) !== undefined
+  const held = 'holds a mirror already. It was left as it is; name a place without one, such as another schema'
+  if (isHeld) throw refused(places.to, held)
   const differing = (what: string) => {
     const said = `what was written there differs from ${places.from} in ${what}. Nothing was moved.`
     return new MirrorUnusable(`${places.to}: ${said}`, { code: 'damaged' })

@@ -39,7 +39,7 @@ export type Copied = Record<string, number>
  * as it is, but for the numbers of rows of customers, which a file counts for all organizations together. Throws Interrupted after an abort.
  */
 export async function copyRows(copying: Copying): Promise<Copied> {
-  const { from, to, tables, differing } = copying
+  const { from, to, tables } = copying
   const copied: Copied = {}
   const chosen = MOVED_TABLES.filter(({ name }) => tables?.includes(name) ?? true)
   // Or a server would sort what is left of a table for each page.
@@ -56,7 +56,7 @@ export async function copyRows(copying: Copying): Promise<Copied> {
       copied[name] += rows.length
       // A server writes one page while the next one is read here.
       await writing
-      writing = differing === undefined ? insert(to, table, rows) : insertAndCompare(to, table, rows, differing)
+      writing = write(copying, table, rows)
       writing.catch(() => {})
     }
     await writing
@@ -128,13 +128,9 @@ function asText(value: Value | undefined): string | null {
   return value === null || value === undefined ? null : String(value)
 }
 
-/** Reads what was written again, and throws the error for a row that is not the same. */
-async function insertAndCompare(
-  to: Copying['to'],
-  table: Table,
-  rows: readonly Row[],
-  differing: (what: string) => Error,
-) {
+/** Reads what was written again where it is to be compared, and throws the error for a row that is not the same. */
+async function write({ to, differing }: Copying, table: Table, rows: readonly Row[]): Promise<void> {
+  if (differing === undefined) return insert(to, table, rows)
   const written = sql`${bound(table, '>=', rows[0])} AND ${bound(table, '<=', rows.at(-1))}`
   const [, found] = await together(insert(to, table, rows), select(to, table, written, rows.length + 1))
   if (found.length !== rows.length) throw differing(`${table.name}: ${found.length} rows in place of ${rows.length}`)

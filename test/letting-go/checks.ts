@@ -1,7 +1,7 @@
 import { addsUp, type RecordCounts } from '../../src/model/report.ts'
-import { type Follower, idOf, type Model, policyOf, type Reader, rows } from './model.ts'
-import type { Row } from '../support/mirror-file.ts'
-import { storedText } from '../support/mirror-reader.ts'
+import { customerId } from '../support/builders.ts'
+import { type Reader, type Row, storedText } from '../support/mirror-reader.ts'
+import { type Follower, type Model, policyOf } from './model.ts'
 
 /** What the mirror says that is not so. */
 export function untruthsOf(db: Reader, model: Model): string[] {
@@ -15,33 +15,31 @@ export function untruthsOf(db: Reader, model: Model): string[] {
 
 function rowUntruths(db: Reader, model: Model): string[] {
   return [...model].flatMap(([name, { held }]) => {
-    const active = rows(db, 'SELECT id FROM active_customers WHERE organization = ? ORDER BY id', name)
+    const active = db.all('SELECT id FROM active_customers WHERE organization = ? ORDER BY id', name)
     const got = active.map(({ id }) => String(id)).join()
-    const wanted = Array.from(held.active, idOf).toSorted().join()
+    const wanted = Array.from(held.active, customerId).toSorted().join()
     return got === wanted ? [] : [`${name} active: ${got} instead of ${wanted}`]
   })
 }
 
 function tableUntruths(db: Reader, model: Model): string[] {
   const untruths = ['integrity_check', 'foreign_key_check'].flatMap((check) =>
-    rows(db, `PRAGMA ${check}`)
+    db
+      .all<Row>(`PRAGMA ${check}`)
       .map((row) => JSON.stringify(row))
       .filter((text) => text !== '{"integrity_check":"ok"}'),
   )
-  const tables = rows(
-    db,
-    `SELECT name FROM sqlite_schema WHERE type = 'table'
-       AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization')`,
-  )
+  const tables = db.all(`SELECT name FROM sqlite_schema WHERE type = 'table'
+       AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization')`)
   for (const { name } of tables)
-    for (const { organization } of rows(db, `SELECT DISTINCT organization FROM "${String(name)}"`))
+    for (const { organization } of db.all(`SELECT DISTINCT organization FROM "${String(name)}"`))
       // Hashes of an organization that a restored backup does not have are kept for its return, and where its feed begins then.
       if (!model.has(String(organization)) && !/^(forgotten|horizons$)/.test(String(name)))
         untruths.push(`${String(name)} has ${String(organization)}`)
   const runs = db.all<RecordCounts & { id: number }>('SELECT * FROM runs')
   for (const run of runs) if (!addsUp(run)) untruths.push(`run ${run.id} does not add up`)
   for (const [what, sql] of Object.entries(NOTHING))
-    for (const row of rows(db, sql)) untruths.push(`${what}: ${JSON.stringify(row)}`)
+    for (const row of db.all(sql)) untruths.push(`${what}: ${JSON.stringify(row)}`)
   return untruths
 }
 
@@ -73,20 +71,17 @@ const NOTHING = {
 
 /** Freshness, daily counts and history, which count the same customers. */
 function viewUntruths(db: Reader): string[] {
-  const counted = rows(
-    db,
-    `SELECT organization, freshness.active AS fresh,
+  const counted = db.all(`SELECT organization, freshness.active AS fresh,
        (SELECT COUNT(*) FROM active_customers WHERE active_customers.organization = freshness.organization) AS active,
        (SELECT active FROM customers_daily WHERE customers_daily.organization = freshness.organization
          ORDER BY day DESC LIMIT 1) AS daily,
        (SELECT COUNT(*) FROM customers_history WHERE customers_history.organization = freshness.organization
          AND valid_to IS NULL) AS history
-     FROM freshness`,
-  )
+     FROM freshness`)
   const untruths = counted
     .filter(({ fresh, active, daily, history }) => new Set([fresh, active, daily ?? active, history]).size > 1)
     .map((row) => `counts differ: ${JSON.stringify(row)}`)
-  const negative = rows(db, 'SELECT * FROM customers_daily WHERE min(active, added, removed, changed) < 0')
+  const negative = db.all('SELECT * FROM customers_daily WHERE min(active, added, removed, changed) < 0')
   return [...untruths, ...negative.map((row) => `a negative count: ${JSON.stringify(row)}`)]
 }
 
@@ -96,7 +91,7 @@ function byteUntruths(file: string, model: Model): string[] {
   const untruths: string[] = []
   for (const [name, { held, service }] of model) {
     for (const n of held.forgotten)
-      for (const id of [idOf(n), idOf(n).replaceAll('-', '')])
+      for (const id of [customerId(n), customerId(n).replaceAll('-', '')])
         if (found.has(id)) untruths.push(`${name}: the id of ${n}, who is forgotten`)
     const { hash = [], drop = [], key = 0 } = held.hides ?? {}
     const policy = policyOf({ hash, drop, key })
@@ -123,7 +118,7 @@ const TEXTS =
 /** The greatest numbers that were given out. */
 export function numbersIn(db: Reader): { seq: number; run: number } {
   const greatest = (table: string, column: string) =>
-    Number(rows(db, `SELECT MAX(${column}) AS greatest FROM ${table}`)[0]?.['greatest'] ?? 0)
+    Number(db.all(`SELECT MAX(${column}) AS greatest FROM ${table}`)[0]?.['greatest'] ?? 0)
   return { seq: greatest('changes', 'seq'), run: greatest('runs', 'id') }
 }
 
@@ -135,9 +130,8 @@ const ITS_CHANGE =
   'SELECT 1 FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id'
 
 export function aFollower(db: Reader): Follower {
-  const all = byKey(rows(db, ALL))
-  const [last] = rows(
-    db,
+  const all = byKey(db.all(ALL))
+  const [last] = db.all(
     `SELECT (SELECT coalesce(MAX(seq), 0) FROM changes) AS seq, (SELECT coalesce(MAX(updated_at), '1970-01-01 00:00:00.000') FROM customers) AS stamp`,
   )
   return { seq: Number(last?.['seq']), stamp: String(last?.['stamp']), all, active: onlyActive(all) }
@@ -156,7 +150,7 @@ export function followerRuns(follower: Follower, change: (row: Row) => Row | und
 
 /** Whether retention has deleted changes, or removed customers, that it had not read. */
 export function isTooOld(db: Reader, { seq, stamp }: Follower): boolean {
-  return rows(db, 'SELECT 1 FROM horizons WHERE feed_seq > ? OR customers_from > ? LIMIT 1', seq, stamp).length > 0
+  return db.all('SELECT 1 FROM horizons WHERE feed_seq > ? OR customers_from > ? LIMIT 1', seq, stamp).length > 0
 }
 
 /**
@@ -165,12 +159,11 @@ export function isTooOld(db: Reader, { seq, stamp }: Follower): boolean {
  */
 export function follow(db: Reader, follower: Follower) {
   const active = new Map(follower.active)
-  const changes = rows(
-    db,
+  const changes = db.all(
     `SELECT organization, id, change, coalesce(fields, '{}') AS fields FROM changes WHERE seq > ? ORDER BY seq`,
     follower.seq,
   )
-  const now = byKey(rows(db, ALL))
+  const now = byKey(db.all(ALL))
   for (const change of changes) {
     const key = keyOf(change)
     if (change['change'] === 'removed') active.delete(key)
@@ -178,7 +171,7 @@ export function follow(db: Reader, follower: Follower) {
     else active.set(key, now.get(key) ?? {})
   }
   // Who was written without a change: an organization that was first read later.
-  for (const row of rows(db, `${ALL} WHERE removed_at IS NULL AND NOT EXISTS (${ITS_CHANGE})`))
+  for (const row of db.all(`${ALL} WHERE removed_at IS NULL AND NOT EXISTS (${ITS_CHANGE})`))
     active.set(keyOf(row), row)
   const merged = new Map(follower.all)
   for (const [key, row] of now) if (String(row['updated_at']) > follower.stamp) merged.set(key, row)

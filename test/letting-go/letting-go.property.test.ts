@@ -1,13 +1,13 @@
 import { expect, inject, test } from 'vitest'
 import { aFollower, follow, isTooOld, numbersIn, untruthsOf } from './checks.ts'
 import * as m from './model.ts'
-import { type Reader, reading, World } from './model.ts'
+import { World } from './model.ts'
 import * as command from './moves.ts'
 import { aNight } from './moves.ts'
 import { dice as diceOf, type Dice } from '../support/dice.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirrorFile } from '../support/mirror-file.ts'
-import { isThere } from '../support/mirror-reader.ts'
+import { aMirrorFile, withReader } from '../support/mirror-file.ts'
+import { isThere, type Reader } from '../support/mirror-reader.ts'
 import { seeds } from '../support/seeds.ts'
 
 test('whatever is hidden, pruned, forgotten, renamed, retired and restored, the mirror and its feed hold what they say', async () => {
@@ -24,13 +24,13 @@ export async function play(file: string, dice: Dice, length: number): Promise<{ 
     const before = numbersGiven(it)
     it.steps.push(await oneStep(it))
     if (!isThere(file)) continue
-    const untruths = reading(file, (db) => [
+    const untruths = withReader(file, (db) => [
       ...untruthsOf(db, it.model),
       ...followed(it, db),
       ...givenTwice(it, db, before),
     ])
     if (untruths.length > 0) return { steps: it.steps, untruths }
-    if (dice.chance(0.3) && isReadAnew(it)) it.followers = [...it.followers, reading(file, aFollower)].slice(-3)
+    if (dice.chance(0.3) && isReadAnew(it)) it.followers = [...it.followers, withReader(file, aFollower)].slice(-3)
     it.day += dice.chance(0.2) ? 0.01 : dice.chance(0.1) ? dice.below(30) : 0.4 + dice.next()
   }
   return { steps: it.steps, untruths: [] }
@@ -42,7 +42,7 @@ function isReadAnew({ model }: World): boolean {
 }
 
 function numbersGiven(it: World) {
-  return isThere(it.file) ? reading(it.file, numbersIn) : it.given
+  return isThere(it.file) ? withReader(it.file, numbersIn) : it.given
 }
 
 /** Numbers of runs and changes that are new, and not greater than those given out before. */

@@ -1,10 +1,9 @@
 import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { aCustomer, customerId, type SentRecord, START_MS } from '../support/builders.ts'
+import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
-import { withReader } from '../support/mirror-file.ts'
-import type { Reader, Row } from '../support/mirror-reader.ts'
+import type { Row } from '../support/mirror-reader.ts'
 
 export const DAY_MS = 86_400_000
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const
@@ -96,10 +95,6 @@ function record(n: number, values: Values): SentRecord {
   return aCustomer(n, { ...values, created_at: new Date(START_MS - n * DAY_MS).toISOString() })
 }
 
-export function idOf(n: number): string {
-  return customerId(n)
-}
-
 /** What a mirror stores of these values. */
 export function stored(values: Values, hides: Hiding): Values {
   const policy = policyOf(hides)
@@ -159,8 +154,9 @@ export class World {
     this.after = 1 + dice.below(2)
   }
 
-  get nowMs(): number {
-    return START_MS + this.day * DAY_MS
+  get clocks() {
+    const nowMs = START_MS + this.day * DAY_MS
+    return { nowMs, monotonicMs: nowMs }
   }
 
   pick<T>(choices: readonly T[]): T | undefined {
@@ -181,15 +177,4 @@ export function entryOf(it: World, name: string) {
   const entry = it.model.get(name)
   if (entry === undefined) throw new Error(`${name} is not in the model`)
   return entry
-}
-
-export type { Reader }
-
-export function rows(db: Reader, sql: string, ...parameters: unknown[]): Row[] {
-  return db.all(sql, ...parameters)
-}
-
-/** Reads the mirror at `file` with one connection. */
-export function reading<Result>(file: string, work: (db: Reader) => Result): Result {
-  return withReader(file, work)
 }

@@ -10,6 +10,7 @@ import * as m from './model.ts'
 import { entryOf, type World } from './model.ts'
 import { makeNight } from '../support/alike-nights.ts'
 import { backUp, restore } from '../support/backing-up.ts'
+import { customerId } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { rowsOf } from '../support/mirror-file.ts'
@@ -106,7 +107,7 @@ function noteNight(it: World, name: string, report: Report, odd: number | undefi
 export async function forget(it: World, name: string): Promise<string> {
   const { held, service } = entryOf(it, name)
   const n = service.first + 1 + it.dice.below(m.MOST - 1)
-  const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
+  const asked = { organization: name, id: customerId(n), ...it.clocks }
   const forgotten = await it.withMirror((mirror) => mirror.forgetCustomer(asked).catch(refusal))
   if (typeof forgotten === 'string') return `forget ${name} ${n}: ${forgotten}`
   const erased = await it.withMirror((mirror) => mirror.eraseForgotten(asked.id))
@@ -114,7 +115,7 @@ export async function forget(it: World, name: string): Promise<string> {
   held.active.delete(n)
   held.absent.delete(n)
   held.forgotten.add(n)
-  deleteDownstream(it, (row) => row['organization'] === name && row['id'] === m.idOf(n))
+  deleteDownstream(it, (row) => row['organization'] === name && row['id'] === customerId(n))
   return `forget ${name} ${n}: ${JSON.stringify(forgotten.deleted)}`
 }
 
@@ -122,7 +123,7 @@ export async function readmit(it: World, name: string): Promise<string> {
   const { held } = entryOf(it, name)
   const n = it.pick([...held.forgotten])
   if (n === undefined) return 'nothing to undo'
-  const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
+  const asked = { organization: name, id: customerId(n), ...it.clocks }
   const error = await it.withMirror((mirror) => mirror.readmitCustomer(asked).catch(refusal))
   if (error === undefined) held.forgotten.delete(n)
   return `undo ${name} ${n}: ${error ?? 'done'}`
@@ -136,9 +137,7 @@ export async function changePolicy(it: World, name: string): Promise<string> {
 
 export async function rename(it: World, name: string): Promise<string> {
   const to = `${name}x`
-  const renamed = await withOrganizations(it, (o) =>
-    o.rename({ from: name, to }, { nowMs: it.nowMs, monotonicMs: it.nowMs }),
-  )
+  const renamed = await withOrganizations(it, (o) => o.rename({ from: name, to }, it.clocks))
   if (typeof renamed === 'string') return `rename ${name}: ${renamed}`
   it.model.set(to, entryOf(it, name))
   it.model.delete(name)
@@ -149,7 +148,7 @@ export async function rename(it: World, name: string): Promise<string> {
 
 export async function retire(it: World, name: string): Promise<string> {
   const { held } = entryOf(it, name)
-  const retired = await withOrganizations(it, (o) => o.retire(name, { nowMs: it.nowMs, monotonicMs: it.nowMs }))
+  const retired = await withOrganizations(it, (o) => o.retire(name, it.clocks))
   if (typeof retired === 'string') return `retire ${name}: ${retired}`
   held.active.clear()
   held.absent.clear()
@@ -158,19 +157,19 @@ export async function retire(it: World, name: string): Promise<string> {
 
 export async function forgetOrganization(it: World, name: string): Promise<string> {
   const { service } = entryOf(it, name)
-  const done = await withOrganizations(it, (o) => o.forget(name, { nowMs: it.nowMs, monotonicMs: it.nowMs }))
+  const done = await withOrganizations(it, (o) => o.forget(name, it.clocks))
   if (done !== true) throw new Error(`not forgotten: ${String(done)}`)
   it.model.delete(name)
   deleteDownstream(it, (row) => row['organization'] === name)
   const texts = textsIn(it.file)
-  const left = service.sent.filter(({ n, text }) => texts.has(text) || texts.has(m.idOf(n)))
+  const left = service.sent.filter(({ n, text }) => texts.has(text) || texts.has(customerId(n)))
   if (left.length > 0) throw new Error(`${name} is left: ${JSON.stringify(left)}`)
   return `forget ${name}`
 }
 
 export async function backup(it: World): Promise<string> {
   const file = join(dirname(it.file), 'backups', `${it.steps.length}.db`)
-  await backUp(it.file, { file, nowMs: it.nowMs })
+  await backUp(it.file, { file, ...it.clocks })
   it.backups.push({ file, model: m.copyOf(it.model) })
   return `backup ${it.backups.length}`
 }
@@ -178,7 +177,7 @@ export async function backup(it: World): Promise<string> {
 export async function restoreOne(it: World): Promise<string> {
   const chosen = it.pick(it.backups)
   if (chosen === undefined) return 'no backup yet'
-  const { kept, forgotten: again } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
+  const { kept, forgotten: again } = await restore(chosen.file, it.file, it.clocks)
   if (kept !== undefined) rmSync(kept)
   const before = [...it.model].map(([name, { service, held }]) => ({
     name,
