@@ -25,7 +25,7 @@ function rowUntruths(db: Reader, model: Model): string[] {
 function tableUntruths(db: Reader, model: Model): string[] {
   const untruths = ['integrity_check', 'foreign_key_check'].flatMap((check) =>
     db
-      .all<Row>(`PRAGMA ${check}`)
+      .all(`PRAGMA ${check}`)
       .map((row) => JSON.stringify(row))
       .filter((text) => text !== '{"integrity_check":"ok"}'),
   )
