@@ -18,12 +18,7 @@ export function exportCommand(io: Io) {
     )
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(
-      new Option('--to <folder>', 'a folder, in which each partition gets a file of its own').conflicts(['output']),
-    )
-    .addOption(
-      new Option('--partition <field>', 'with --to: the field whose values divide the rows into partitions').choices([
-        'organization',
-      ] as const),
+      new Option('--to <folder>', 'a folder, in which each organization gets a file of its own').conflicts(['output']),
     )
     .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
@@ -81,11 +76,7 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
 }
 
 /** The file, or the folder of the partitions; otherwise standard output. */
-function placeOf({ to, partition, output }: Options, { stdout }: Io): ExportPlan['to'] {
-  if (to === undefined && partition !== undefined)
-    throw new UsageError('--partition goes with a folder: --to exports --partition organization')
-  if (to !== undefined && partition === undefined)
-    throw new UsageError(`By what? For example: --to ${to} --partition organization`)
+function placeOf({ to, output }: Options, { stdout }: Io): ExportPlan['to'] {
   if (to !== undefined) return { folder: resolve(namedFile(to, 'folder')) }
   return output === undefined || output === '-' ? { stream: stdout } : { file: namedFile(output, 'file') }
 }
@@ -98,7 +89,7 @@ Examples:
       those of acme, for a spreadsheet
   $ customer-mirror export -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
-  $ customer-mirror export --to exports --partition organization
+  $ customer-mirror export --to exports
       exports/organization=acme/part-0.parquet, and so on for each organization
   $ customer-mirror export --as-of 2026-03-01 -o march.jsonl
       the customers as they were when March began, in UTC

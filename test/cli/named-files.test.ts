@@ -36,7 +36,7 @@ test.each([
   'restore https://ann:hunter2@example.com/customers.db',
   'publish gs://analytics/customers.db',
   'export --format csv -o s3://analytics/customers.csv',
-  'export --to s3://analytics/exports --partition organization',
+  'export --to s3://analytics/exports',
   'move --to mysql://ann:hunter2@db.test/crm',
   'sql --mirror postgres:/ann:hunter2@db.test/crm SELECT',
 ])('no folder is made of an address, and no password in it is repeated: %s', async (line) => {
@@ -60,24 +60,22 @@ test.each(['query', 'sql SELECT', 'export --format csv', 'organizations list'])(
   },
 )
 
-test.each([
-  'backup shared/b.db',
-  'export --format csv -o shared/e.csv',
-  'export --to shared --partition organization',
-  'publish shared/c.db',
-])('in a folder that others may write nothing is written, with what to do: %s', async (line) => {
-  const folder = join(here.folder, 'shared')
-  mkdirSync(folder)
-  chmodSync(folder, 0o775)
-  const refused = await run(line)
-  const left = readdirSync(folder)
-  chmodSync(folder, 0o755)
+test.each(['backup shared/b.db', 'export --format csv -o shared/e.csv', 'export --to shared', 'publish shared/c.db'])(
+  'in a folder that others may write nothing is written, with what to do: %s',
+  async (line) => {
+    const folder = join(here.folder, 'shared')
+    mkdirSync(folder)
+    chmodSync(folder, 0o775)
+    const refused = await run(line)
+    const left = readdirSync(folder)
+    chmodSync(folder, 0o755)
 
-  const stderr = expect.stringMatching(/shared: users besides its owner may write there, and could .*chmod go-w /)
-  expect({ ...refused, left }).toMatchObject({ code: 2, left: [], stderr })
-  expect(await run(line)).toMatchObject({ code: 0 })
-  expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([])
-})
+    const stderr = expect.stringMatching(/shared: users besides its owner may write there, and could .*chmod go-w /)
+    expect({ ...refused, left }).toMatchObject({ code: 2, left: [], stderr })
+    expect(await run(line)).toMatchObject({ code: 0 })
+    expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([])
+  },
+)
 
 const COMMANDS = ['sync', 'sync --dry-run', 'status', 'runs', 'query', 'export --format csv', 'publish c/c.db']
 

@@ -62,7 +62,7 @@ describe.runIf(canFail)('a call that fails', () => {
     ],
     [
       'export into a folder',
-      ['export', '--format', 'csv', '--to', 'out', '--partition', 'organization'],
+      ['export', '--format', 'csv', '--to', 'out'],
       'out',
       () => expect(linesIn(join(here.folder, 'out/organization=acme/part-0.csv'))).toBe(CUSTOMERS + 2),
     ],

@@ -22,8 +22,7 @@ export async function aMirrorAndFolder() {
   await night(mirror, 0, customers(1, 3))
   await night(mirror, 0, customers(11, 15), { organization: 'eu.globex' })
   const folder = join(temporaryFolder(), 'exports')
-  const run = (...more: string[]) =>
-    runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, '--partition', 'organization', ...more])
+  const run = (...more: string[]) => runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, ...more])
   return { mirror, folder, run }
 }
 

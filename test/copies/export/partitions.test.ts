@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exportCommand } from '../../../src/cli/export.ts'
 import { partitionFolder, type WrittenObject } from '../../../src/copies/objects/object-place.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
@@ -14,7 +13,6 @@ import {
   PARTS,
   partsIn,
 } from '../../support/exported-files.ts'
-import { runCommand } from '../../support/run-command.ts'
 import { lookAtFolder } from '../../../src/copies/objects/folder.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -70,16 +68,6 @@ test('the next export replaces the files, and removes those of organizations tha
   await exportHere(mirror, folder, { organizations: ['acme'], format: 'jsonl' })
   expect(partsIn(folder)).toEqual(['_manifest.json', 'organization=acme/part-0.jsonl'])
   expect(existsSync(join(folder, 'organization=eu.globex'))).toBe(false)
-})
-
-test.each([
-  ['--to alone', ['--to', 'x'], /By what/],
-  ['--partition alone', ['--partition', 'organization'], /goes with a folder/],
-])('%s is a usage error', async (_, options, message) => {
-  const { mirror } = await aMirrorAndFolder()
-  const { code, stderr } = await runCommand(exportCommand, ['--mirror', mirror.file, ...options])
-  expect(code).toBe(2)
-  expect(stderr).toMatch(message)
 })
 
 test.each([
