@@ -95,9 +95,9 @@ export async function withFileToRead<Result>(
   const { makePrivateCopy } = await import('./private-copy.ts')
   const copy = await makePrivateCopy(mirror, signal)
   try {
-    return await work(copy.file)
+    return await work(copy.path)
   } finally {
-    copy.remove()
+    copy.end()
   }
 }
 

@@ -1,6 +1,6 @@
-import { globSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { copyRows } from '../store/move-mirror.ts'
@@ -12,7 +12,7 @@ import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { writeWithoutWaiting } from './open-to-read.ts'
 import { GIVEN_BY_SERVER } from './selection.ts'
-import { lockPlace } from './written-file.ts'
+import { beginFile, type Unfinished } from './written-file.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
 const READ_TABLES = [
@@ -20,72 +20,46 @@ const READ_TABLES = [
   ...['retired_organizations', 'horizons'],
 ]
 
-/** A temporary copy of a mirror in PostgreSQL, which this process alone reads. */
-export type PrivateCopy = { file: string; remove: () => void }
-
 /**
- * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary
- * files. Copies of processes that were killed are removed. Throws MirrorUnusable.
+ * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite among the temporary files, 0600, which this process
+ * alone reads until it ends it. Copies of processes that were killed are removed. Throws MirrorUnusable.
  */
-export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<PrivateCopy> {
-  const copy = privatePlace()
-  const server = await openServer(address, 'read').catch((error: unknown) => {
-    copy.remove()
-    throw error
-  })
+export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
+  const copy = beginCopy()
   try {
-    const db = openDatabase(copy.file, 'write')
+    const server = await openServer(address, 'read')
     try {
-      writeWithoutWaiting(db)
-      db.exec('BEGIN')
-      await server.read(async (session) => {
-        // The server may end a statement, on a standby above all; then all of it is read again.
-        db.exec('ROLLBACK; BEGIN')
-        await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
-        await noteNumbers(session, db)
-      })
-      db.exec('COMMIT')
-      db.exec('ANALYZE')
+      const db = openDatabase(copy.path, 'write')
+      try {
+        writeWithoutWaiting(db)
+        db.exec('BEGIN')
+        await server.read(async (session) => {
+          // The server may end a statement, on a standby above all; then all of it is read again.
+          db.exec('ROLLBACK; BEGIN')
+          await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
+          await noteNumbers(session, db)
+        })
+        db.exec('COMMIT')
+        db.exec('ANALYZE')
+      } finally {
+        db.close()
+      }
+      return copy
     } finally {
-      db.close()
+      await server.close()
     }
-    return copy
   } catch (error) {
-    copy.remove()
+    copy.end()
     throw fileError(error, tmpdir())
-  } finally {
-    await server.close()
   }
 }
 
-/** What the folders of private copies are called. */
-const NAME = 'customer-mirror-copy-'
-
-/** A place in a private folder of its own, 0700, and the lock of it. Throws MirrorUnusable where nothing can be made there. */
-export function privatePlace(): PrivateCopy {
-  const parent = tmpdir()
-  // What cannot be removed is being read, and nothing that is made here depends on it. A folder without a file is being made.
-  for (const name of globSync(`${NAME}*/customers.db`, { cwd: parent }))
-    try {
-      const [file, folder] = [join(parent, name), dirname(join(parent, name))]
-      const found = lstatSync(folder)
-      if (!found.isDirectory() || found.uid !== process.geteuid?.()) continue
-      const lock = lockPlace(file, { waitMs: 0 })
-      rmSync(folder, { recursive: true, force: true })
-      lock.release()
-    } catch {}
+function beginCopy(): Unfinished {
   try {
-    const folder = mkdtempSync(join(parent, NAME))
-    const file = join(folder, 'customers.db')
-    const lock = lockPlace(file)
-    const remove = () => {
-      rmSync(folder, { recursive: true, force: true })
-      lock.release()
-    }
-    return { file, remove }
+    return beginFile(join(tmpdir(), `customer-mirror-copy-${randomUUID()}`))
   } catch (error) {
     const seen = seenIn(error)
-    throw seen === undefined ? error : mirrorFault(`${parent} (TMPDIR)`, seen, { cause: error })
+    throw seen === undefined ? error : mirrorFault(`${tmpdir()} (TMPDIR)`, seen, { cause: error })
   }
 }
 

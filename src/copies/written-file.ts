@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
-import { isMissing, giveToOwner, ownerOfFolder } from '../machine/folders.ts'
+import { isMissing, giveToOwner } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { afterPlacing, copyError, copyFault } from './copy-error.ts'
 
@@ -194,7 +194,7 @@ function lockedFile(path: string, waitMs: number, failed: (error: Error) => unkn
   }
 }
 
-/** Whether there is an empty file of this user, which is made where nothing is. */
+/** Whether there is an empty file of this user, or for root of anyone; it is made where nothing is. */
 function mayBeLock(path: string): boolean {
   try {
     makeFile(path)
@@ -203,7 +203,7 @@ function mayBeLock(path: string): boolean {
   }
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return mayBeLock(path)
-  const isOwn = [process.geteuid?.(), ownerOfFolder(dirname(path))?.uid].includes(found.uid)
+  const isOwn = [0, found.uid].includes(process.geteuid?.() ?? 0)
   return found.isFile() && found.size === 0 && isOwn
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
@@ -9,7 +9,6 @@ import { answeringInTime } from '../../jobs/run/live-mirror.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
-import { nameOfProcess } from '../../src/machine/process-name.ts'
 import { openMirror, openMirrorToRead } from '../../src/store/mirror.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
@@ -230,11 +229,7 @@ async function seen(at: string): Promise<string[]> {
 test('an export is the same, and the private copy that it reads is gone, also one that a killed command left', async () => {
   const { file, address } = await aMirrorInBoth(await aFullMirror())
   const [here, temporary] = [temporaryFolder(), temporaryFolder()]
-  const abandoned = join(temporary, 'customer-mirror-copy-killed')
-  mkdirSync(abandoned, { mode: 0o700 })
-  // Numbers of processes end below this one.
-  writeFileSync(join(abandoned, 'owner'), `${nameOfProcess().split('#')[0]}#99999999#1`)
-  writeFileSync(join(abandoned, 'customers.db'), 'what was copied')
+  writeFileSync(join(temporary, '.customer-mirror-copy-killed.0123456789abcdef.unfinished'), 'what was copied')
 
   for (const options of [
     ['--org', 'acme'],

@@ -17,8 +17,8 @@ async function aMirrorOfTwo(nights = 1) {
   const address = addressOf(mirror.file)
   const copied = async () => {
     const copy = await makePrivateCopy(address)
-    onTestFinished(() => copy.remove())
-    return copy.file
+    onTestFinished(() => copy.end())
+    return copy.path
   }
   return { mirror, address, copied }
 }

@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { makePrivateCopy, privatePlace } from '../../src/copies/private-copy.ts'
+import { makePrivateCopy } from '../../src/copies/private-copy.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -12,25 +12,19 @@ test('a folder for temporary files that is not there is named, and how to name a
   const making = makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')
 
   await expect(making).rejects.toThrow(MirrorUnusable)
-  await expect(making).rejects.toThrow(/^\/absent-folder \(TMPDIR\): no such file or directory \(mkdtemp, ENOENT\)/)
+  await expect(making).rejects.toThrow(/^\/absent-folder \(TMPDIR\): no such file or directory \(open, ENOENT\)/)
 })
 
-test('folders of processes that were killed are removed, and those of running ones stay', () => {
+test('copies of processes that were killed are removed, and those of running ones stay', async () => {
   const parent = temporaryFolder()
   vi.stubEnv('TMPDIR', parent)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const folders = ['gone', 'running'].map((name) => join(parent, `customer-mirror-copy-${name}`))
-  for (const folder of folders) {
-    mkdirSync(folder)
-    writeFileSync(join(folder, 'customers.db'), 'rows')
-  }
-  const running = lockPlace(join(parent, 'customer-mirror-copy-running', 'customers.db'))
-  onTestFinished(running.release)
+  const [gone, running] = ['gone', 'running'].map((name) => `.customer-mirror-copy-${name}.0123456789abcdef.unfinished`)
+  for (const name of [gone, running]) writeFileSync(join(parent, String(name)), 'rows')
+  const held = lockPlace(join(parent, 'customer-mirror-copy-running'))
+  onTestFinished(held.release)
 
-  const made = privatePlace()
-  onTestFinished(made.remove)
+  await expect(makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')).rejects.toThrow(MirrorUnusable)
 
-  const folder = dirname(made.file)
-  expect(readdirSync(parent).toSorted()).toEqual([basename(folder), 'customer-mirror-copy-running'].toSorted())
-  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  expect(readdirSync(parent).toSorted()).toEqual([running, '.customer-mirror-copy-running.writing'])
 })
