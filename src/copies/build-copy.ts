@@ -242,7 +242,7 @@ function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }:
       printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', @organization))`)
   for (const one of recorded.filter(isRead)) {
     const digest = digests.get(one.organization) ?? createHash('sha256')
-    insert.run({ ...one, ...one.reading, publishedAt, sha256: digest.digest('hex') })
+    insert.run({ ...one, publishedAt, sha256: digest.digest('hex') })
   }
   const describe =
     db.prepare(`INSERT INTO dictionary (table_name, column_name, type, meaning, source, nullable, personal)

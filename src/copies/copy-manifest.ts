@@ -66,7 +66,7 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
   const [before, now] = [readCopy(file), readCopy(newPath)]
   if (before !== undefined && now !== undefined) {
-    const isOfSameNight = (one: ReadOrganization, other?: ReadOrganization) => one.reading.run === other?.reading.run
+    const isOfSameNight = (one: ReadOrganization, other?: ReadOrganization) => one.run === other?.run
     const inOther =
       (copy: Copy) =>
       ({ organization }: ReadOrganization) =>

@@ -206,9 +206,7 @@ export function beginExport(
 ): BegunExport {
   const { changesSince, asOf } = selection
   const { leftOut, ...selected } = selectOrganizations(recorded, selection, configured)
-  const read = selected.read.map(({ organization, retiredAt, reading }) => {
-    return { organization, retiredAt, ...reading, active: countActive(db, organization) }
-  })
+  const read = selected.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
   requireTold(db, selection, { seq, exportedAt, organizations: idsOf(read) })
@@ -276,9 +274,9 @@ function selectOrganizations(
   requireKnown(named, { known, configured })
   const wanted = new Set(named.length === 0 ? known : named)
   const found = recorded.filter(({ organization }) => wanted.has(organization)).filter(isRead)
-  const read = found.filter(({ reading }) => asOf === undefined || reading.firstReadAt <= asOf)
+  const read = found.filter(({ firstReadAt }) => asOf === undefined || firstReadAt <= asOf)
   if (read.length === 0 && found.length > 0) {
-    const [first] = found.map(({ reading }) => reading.firstReadAt).toSorted()
+    const [first] = found.map(({ firstReadAt }) => firstReadAt).toSorted()
     throw new UsageError(
       `${asOf} is before the first complete run, which ended at ${first}: the customers of then are not known.`,
     )
@@ -290,8 +288,7 @@ function selectOrganizations(
     )
   }
   const leftOut = [...wanted.difference(new Set(idsOf(read)))].map((organization) => {
-    const { reading } = found.find((one) => one.organization === organization) ?? {}
-    return { organization, firstReadAt: reading?.firstReadAt }
+    return { organization, firstReadAt: found.find((one) => one.organization === organization)?.firstReadAt }
   })
   return { read, leftOut }
 }

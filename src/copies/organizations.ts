@@ -17,12 +17,12 @@ import { hasTable, inMirrorFile, openToRead } from './open-to-read.ts'
  * The organizations of a mirror or of a copy, and what a mirror records of their runs.
  */
 
-/** An organization of which a mirror, or a published copy, holds anything. */
+/** An organization of which a mirror, or a published copy, holds anything. Times are Unix milliseconds. */
 export type MirroredOrganization = {
   organization: string
   active: number
   removed: number
-  /** The start of the last run that read its list to the end; undefined if there is none. Unix milliseconds. */
+  /** The start of the last run that read its list to the end; undefined if there is none. */
   readAsOfMs: number | undefined
   /** Since when it is retired; undefined if it is not. */
   retiredAtMs: number | undefined
@@ -41,39 +41,37 @@ export async function listMirroredOrganizations(
   const reading = isPostgres(place) ? onServer(place, (session) => freshnessIn(session)) : inFile(place)
   const rows = (mayBeMissing ? await ifThere(reading) : await reading) ?? []
   try {
-    const listed = rows.map(({ leaving, read_as_of, retired_at, ...one }) => {
+    return rows.map(({ leaving, read_as_of, retired_at, ...one }) => {
       return { ...one, isLeaving: leaving === 1, readAsOfMs: timeIn(read_as_of), retiredAtMs: timeIn(retired_at) }
     })
-    return listed.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
   } catch (error) {
     throw sqliteError(error, shownMirror(place))
   }
 }
 
-type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'removed'> & {
-  read_as_of: string | null
-  retired_at: string | null
-  leaving: number
-}
+type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'removed'> &
+  Record<'read_as_of' | 'retired_at', string | null> & { leaving: number }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
-  const opened = openToRead(file)
+  const { db, close } = openToRead(file)
   try {
-    return await freshnessIn(
-      sqliteSession(opened.db.defaultSafeIntegers(false)),
-      hasTable(opened.db, 'unfinished_forgets'),
-    )
+    // A copy has no such table.
+    const hasForgets = hasTable(db, 'unfinished_forgets')
+    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasForgets)
   } finally {
-    opened.close()
+    close()
   }
 }
 
-/** `withLeaving`: also those that are forgotten, but for bytes that may be left. A copy has no such table. */
-async function freshnessIn(session: Session, withLeaving = true): Promise<FreshnessRow[]> {
-  const fresh = sql`SELECT organization, active, removed, read_as_of, retired_at, 0 AS leaving FROM freshness`
-  if (!withLeaving) return session.all(fresh)
-  return session.all(sql`${fresh} UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
-    WHERE organization NOT IN (SELECT organization FROM runs)`)
+async function freshnessIn(session: Session, hasForgets = true): Promise<FreshnessRow[]> {
+  const leaving = hasForgets
+    ? sql`UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
+        WHERE organization NOT IN (SELECT organization FROM runs)`
+    : sql``
+  const rows = await session.all<FreshnessRow>(
+    sql`SELECT organization, active, removed, read_as_of, retired_at, 0 AS leaving FROM freshness ${leaving}`,
+  )
+  return rows.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }
 
 /** Reads a mirror in PostgreSQL, whose driver is loaded for it. */
@@ -130,35 +128,26 @@ export type RecordedOrganization = {
   forgotten: number
   /** Since when the organization is retired: its list is not read any more. Null where it is not. */
   retiredAt: string | null
-  reading: Reading | undefined
-}
+} & (Reading | { [Fact in keyof Reading]: null })
 
 export type Recorded = readonly RecordedOrganization[]
 
-export type ReadOrganization = RecordedOrganization & { reading: Reading }
+export type ReadOrganization = RecordedOrganization & Reading
 
 /** Whether the list of an organization was read to its end at least once. */
 export function isRead(one: RecordedOrganization): one is ReadOrganization {
-  return one.reading !== undefined
+  return one.run !== null
 }
 
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
   if (!isPostgres(address)) return inMirrorFile(address, recordedIn)
-  const rows = await onServer(address, (session) => session.all<RecordedRow>(sql`${text(recordedRows())}`))
-  return rows.map(ofRow)
+  return onServer(address, (session) => session.all<RecordedOrganization>(sql`${text(recordedRows())}`))
 }
 
 /** What an open mirror or copy records, in the order of organizations. */
 export function recordedIn(db: Connection, { isCopy = !hasTable(db, 'forgotten') } = {}): Recorded {
-  const rows = db.prepare<[], RecordedRow>(recordedRows({ isCopy }))
-  return rows.safeIntegers(false).all().map(ofRow)
-}
-
-type RecordedRow = Omit<RecordedOrganization, 'reading'> & Omit<Reading, 'run'> & { run: number | null }
-
-function ofRow({ run, proof, readAsOf, provenAsOf, firstReadAt, ...one }: RecordedRow): RecordedOrganization {
-  return { ...one, reading: run === null ? undefined : { run, proof, readAsOf, provenAsOf, firstReadAt } }
+  return db.prepare<[], RecordedOrganization>(recordedRows({ isCopy })).safeIntegers(false).all()
 }
 
 function recordedRows({ isCopy = false } = {}): string {

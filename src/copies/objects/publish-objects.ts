@@ -191,7 +191,7 @@ async function writeObject(
 }
 
 /** What a manifest says of the runs of an organization. */
-function runFactsOf({ runId, status, forgotten, reading: { run, proof, readAsOf, provenAsOf } }: ReadOrganization) {
+function runFactsOf({ runId, status, forgotten, run, proof, readAsOf, provenAsOf }: ReadOrganization) {
   return {
     ...{ run, proof, read_as_of: isoOf(readAsOf), proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf) },
     ...{ last_run: runId, last_status: status, forgotten },
