@@ -53,13 +53,13 @@ type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'remo
   Record<'read_as_of' | 'retired_at', string | null> & { leaving: number }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
-  const { db, close } = openToRead(file)
+  const opened = openToRead(file)
   try {
     // A copy has no such table.
-    const hasForgets = hasTable(db, 'unfinished_forgets')
-    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasForgets)
+    const hasForgets = hasTable(opened.db, 'unfinished_forgets')
+    return await freshnessIn(sqliteSession(opened.db.defaultSafeIntegers(false)), hasForgets)
   } finally {
-    close()
+    opened.close()
   }
 }
 
