@@ -30,18 +30,12 @@ export function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder))
 }
 
-/** Whose files in a folder are to be that root makes there: those of its owner. Undefined for other users, and in a folder of root. */
-export function ownerOfFolder(folder: string): { uid: number; gid: number } | undefined {
-  if (process.geteuid?.() !== 0) return undefined
-  const { uid, gid } = statSync(folder)
-  return uid === 0 ? undefined : { uid, gid }
-}
-
 /** Gives what root has just made in a folder to the owner of that, where its file system can. */
 export function giveToOwner(path: string): void {
-  const owner = ownerOfFolder(dirname(path))
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
   try {
-    if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
+    if (uid !== 0) chownSync(path, uid, gid)
   } catch {
     // One owner has all files of a memory stick, and of many a network share.
   }
