@@ -5,9 +5,8 @@ import { type Io, screenOf } from './io.ts'
 import { configOption, grouped, hanging, print, say } from './output/say.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
-import { type RateLimitRule, type Sandbox, startSandbox } from '../service/sandbox.ts'
+import { type RateLimitRule, type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
-import { writeConfig } from '../service/write-config.ts'
 import {
   DEFAULT_PRESET,
   PRESETS,
