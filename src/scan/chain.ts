@@ -135,7 +135,7 @@ export class Chain implements Stage {
     if (!isFinal && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     if (failure === 'cached-answer' && reads === 0) return this.#conclude(failure)
     // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
-    if (total !== undefined && this.#reach > 0 && this.#reach >= rows) return this.#conclude()
+    if (total !== undefined && this.#reach >= rows) return this.#conclude()
     if (failure === 'hole' || failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (total === undefined && this.#reach > 0) return this.#conclude(failure)

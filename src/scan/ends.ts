@@ -56,7 +56,7 @@ export class Ends extends PendingWindows implements Stage {
 
   get #windowAtEnd(): Window {
     const { rows, size } = this.#findings
-    return windowFrom(Math.max(0, rows - Math.ceil(size / 2)), size)
+    return this.#findings.windowCovering(rows - Math.ceil(size / 2))
   }
 
   #goDown(read: ReadWindow): Window | 'met' | undefined {
@@ -72,13 +72,13 @@ export class Ends extends PendingWindows implements Stage {
   }
 
   #goUp(read: ReadWindow): Window | 'met' | undefined {
-    const { size, overlap, rows } = this.#findings
+    const { size, overlap } = this.#findings
     const highest = Math.max(...this.#reads.map(({ reach }) => reach))
     const lowest = Math.min(...this.#reads.map(({ start }) => start))
-    const isBelow = !isEnd(read) && read.reach === highest && rows >= highest
+    const isBelow = !isEnd(read) && read.reach === highest
     if (isBelow) return windowAfter(read.reach, overlap, size)
     if (this.#isMet(this.#endKnown) || lowest === 0) return 'met'
-    return windowFrom(Math.max(0, lowest - Math.ceil(size / 2)), size)
+    return this.#findings.windowCovering(lowest - Math.ceil(size / 2))
   }
 
   /** A single known row may have moved here itself. */

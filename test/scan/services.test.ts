@@ -24,6 +24,7 @@ const READINGS: readonly ScanOptions[] = [
   { size: 101, parallel: 3 },
   { size: 24, pageSize: 3, parallel: 1 },
   { size: 5, parallel: 1 },
+  { size: 9, pageSize: 2, parallel: 1 },
 ]
 
 /** Lists read in two parts, with an interruption between them, and services that state no totals. */
@@ -64,7 +65,7 @@ function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<str
 
 const HEAD = `# What scans of services prove and cost
 
-Six scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
+Seven scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
 and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; the last column is a plain scan.
 Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
