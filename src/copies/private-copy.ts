@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
-import { mirrorFault, seenIn } from '../errors/faults.ts'
+import { mirrorFault, seenIn, systemCode } from '../errors/faults.ts'
 import { copyRows } from '../store/move-mirror.ts'
 import { sql } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
@@ -21,8 +22,8 @@ const READ_TABLES = [
 ]
 
 /**
- * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite among the temporary files, 0600, which this process
- * alone reads until it ends it. Copies of processes that were killed are removed. Throws MirrorUnusable.
+ * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary files, which
+ * this process alone reads until it ends it. Copies of processes that were killed are removed. Throws MirrorUnusable.
  */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
   const copy = beginCopy()
@@ -56,11 +57,24 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
 
 function beginCopy(): Unfinished {
   try {
-    return beginFile(join(tmpdir(), `customer-mirror-copy-${randomUUID()}`))
+    return beginFile(join(privateFolder(), `copy-${randomUUID()}`))
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : mirrorFault(`${tmpdir()} (TMPDIR)`, seen, { cause: error })
   }
+}
+
+/** One folder for each user; another one where that is of another user, or open to others. */
+function privateFolder(): string {
+  const folder = join(tmpdir(), `customer-mirror-${process.geteuid?.()}`)
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  }
+  const found = lstatSync(folder)
+  const isOurs = found.isDirectory() && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0
+  return isOurs ? folder : mkdtempSync(`${folder}-`)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
@@ -229,7 +229,9 @@ async function seen(at: string): Promise<string[]> {
 test('an export is the same, and the private copy that it reads is gone, also one that a killed command left', async () => {
   const { file, address } = await aMirrorInBoth(await aFullMirror())
   const [here, temporary] = [temporaryFolder(), temporaryFolder()]
-  writeFileSync(join(temporary, '.customer-mirror-copy-killed.0123456789abcdef.unfinished'), 'what was copied')
+  const own = join(temporary, `customer-mirror-${process.geteuid?.()}`)
+  mkdirSync(own, { mode: 0o700 })
+  writeFileSync(join(own, '.copy-killed.0123456789abcdef.unfinished'), 'what was copied')
 
   for (const options of [
     ['--org', 'acme'],
@@ -244,7 +246,7 @@ test('an export is the same, and the private copy that it reads is gone, also on
     }
     expect(exported[0]).toBe(exported[1])
   }
-  expect(readdirSync(temporary)).toEqual([])
+  expect(readdirSync(own)).toEqual([])
 })
 
 /** A mirror in a file, moved to PostgreSQL too. */

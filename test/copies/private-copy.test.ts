@@ -1,5 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { makePrivateCopy } from '../../src/copies/private-copy.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
@@ -12,19 +12,35 @@ test('a folder for temporary files that is not there is named, and how to name a
   const making = makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')
 
   await expect(making).rejects.toThrow(MirrorUnusable)
-  await expect(making).rejects.toThrow(/^\/absent-folder \(TMPDIR\): no such file or directory \(open, ENOENT\)/)
+  await expect(making).rejects.toThrow(/^\/absent-folder \(TMPDIR\): no such file or directory \(\w+, ENOENT\)/)
 })
 
 test('copies of processes that were killed are removed, and those of running ones stay', async () => {
-  const parent = temporaryFolder()
-  vi.stubEnv('TMPDIR', parent)
+  const parent = join(temporaryFolder(), `customer-mirror-${process.geteuid?.()}`)
+  mkdirSync(parent, { mode: 0o700 })
+  vi.stubEnv('TMPDIR', dirname(parent))
   onTestFinished(() => void vi.unstubAllEnvs())
-  const [gone, running] = ['gone', 'running'].map((name) => `.customer-mirror-copy-${name}.0123456789abcdef.unfinished`)
+  const [gone, running] = ['gone', 'running'].map((name) => `.copy-${name}.0123456789abcdef.unfinished`)
   for (const name of [gone, running]) writeFileSync(join(parent, String(name)), 'rows')
-  const held = lockPlace(join(parent, 'customer-mirror-copy-running'))
+  const held = lockPlace(join(parent, 'copy-running'))
   onTestFinished(held.release)
 
   await expect(makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')).rejects.toThrow(MirrorUnusable)
 
-  expect(readdirSync(parent).toSorted()).toEqual([running, '.customer-mirror-copy-running.writing'])
+  expect(readdirSync(parent).toSorted()).toEqual([running, '.copy-running.writing'])
+})
+
+test.each([
+  ['made by somebody who lets others in', 0o755, /^customer-mirror-\d+(-\w{6})?$/],
+  ['of this user alone', 0o700, /^customer-mirror-\d+$/],
+])('a copy is made in a folder of this user alone, also where there is one %s', async (_, mode, used) => {
+  const parent = temporaryFolder()
+  vi.stubEnv('TMPDIR', parent)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  mkdirSync(join(parent, `customer-mirror-${process.geteuid?.()}`), { mode })
+  await expect(makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')).rejects.toThrow(MirrorUnusable)
+
+  const folders = readdirSync(parent)
+  expect(folders.filter((name) => (statSync(join(parent, name)).mode & 0o777) === 0o700)).toHaveLength(1)
+  for (const name of folders) expect(name).toMatch(used)
 })
