@@ -135,7 +135,7 @@ export class Chain implements Stage {
     if (!isFinal && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     if (failure === 'cached-answer' && reads === 0) return this.#conclude(failure)
     // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
-    if (total !== undefined && this.#reach >= rows) return this.#conclude()
+    if (total !== undefined && this.#reach >= rows) return this.#endBefore(pending)
     if (failure === 'hole' || failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (total === undefined && this.#reach > 0) return this.#conclude(failure)
@@ -265,23 +265,14 @@ export class Chain implements Stage {
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
-    const { total, rows, isFixed, size } = this.#findings
+    const { total, rows } = this.#findings
     if (read.start >= rows) {
-      if (this.#reach === 0) return this.#conclude()
+      const mayBeGap = total === undefined && !this.#isShort && this.#gapAt === undefined
+      if (this.#reach === 0 || !mayBeGap) return this.#endBefore(pending)
+      // Behind a full page: nothing but the next one shows whether the list ends here.
+      this.#gapAt = read.window
       this.#pending.drop(pending)
-      if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
-        // Behind a full page: nothing but the next one shows whether the list ends here.
-        this.#gapAt = read.window
-        return this.#pending.putFirst([{ page: read.window.page + 1, size: read.window.size }])
-      }
-      if (this.#pending.count > 0) return
-      // The list has become shorter since the chain came so far: a window further back knows its end.
-      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
-        this.#steps += 1
-        return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
-      }
-      // No window of the chain holds the last row: rows may stand behind it that no window shows.
-      return this.#conclude(isFixed ? undefined : 'link-broken')
+      return this.#pending.putFirst([{ page: read.window.page + 1, size: read.window.size }])
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     this.#empty += 1
@@ -293,6 +284,20 @@ export class Chain implements Stage {
     this.stop(read.window, 'not-found')
   }
 
+  /** A window stands behind the last row: ends the chain if it holds that row. If the list has become shorter since, a window further back does. */
+  #endBefore(pending: Pending): void {
+    const { total, rows, isFixed, size } = this.#findings
+    if (this.#reach === 0) return this.#conclude()
+    this.#pending.drop(pending)
+    if (this.#pending.count > 0) return
+    if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
+      this.#steps += 1
+      return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
+    }
+    // No window of the chain holds the last row: rows may stand behind it that no window shows.
+    this.#conclude(isFixed ? undefined : 'link-broken')
+  }
+
   #tryAgain(pending: Pending): void {
     const { window, tries, isBridge } = pending
     const again = tries % 2 === 0 ? this.#findings.otherWindow(window, this.#reach) : window
@@ -301,7 +306,6 @@ export class Chain implements Stage {
   }
 
   #link(read: ReadWindow): void {
-    const findings = this.#findings
     const left = this.#left
     if (read.start === 0) this.first ??= read
     this.lastTwo = left === undefined ? [read] : [left, read]
@@ -314,7 +318,7 @@ export class Chain implements Stage {
     if (isAnew) this.#recalled = undefined
     if (isAnew || read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
     this.#pending.keep((each) => each.outcome !== read && endOf(each.window) > read.reach)
-    const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
+    const isLastPage = this.#findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()
     if (this.#ceiling < Infinity) this.#lookForLimit()
   }

@@ -160,10 +160,7 @@ export class ListScan implements Scan {
     return true
   }
 
-  /**
-   * Begins again with equal pages side by side, for a service that serves only one size, or few. Where the chain has come to its end without
-   * such a sign, the window is one that could not be read.
-   */
+  /** Begins again with equal pages side by side, for a service of few sizes; once the chain is over, the window counts as not read. */
   #beginFixed(window: Window, size: number): void {
     if (this.#chain.isOver) return this.#stage.settle(window, 'size-refused')
     if (this.#findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')

@@ -313,3 +313,16 @@ test('a list of exactly a thousand customers that was longer during the scan is 
   const { certificate } = scanOf(honest, { size: 1001, between })
   expect(certificate).toMatchObject({ proof: 'proven', reasons: [], total: 1000 })
 })
+
+test.each(['created asc, id asc', 'name', 'id asc'] as const)(
+  'by %s: pages that fail behind the end of a list that became shorter prove nothing of the customers who moved up meanwhile',
+  (order) => {
+    for (const gone of [55, 100]) {
+      const { certificate, lost } = scanOf(
+        (list, window) => (startOf(window) >= 90 ? 'hole' : honest(list, window, 0)),
+        { size: 150, order, between: (list, _luck, answered) => answered === 1 && list.delete(gone, 0) },
+      )
+      expect({ gone, isUnproven: certificate.proof === 'unproven', lost }).toEqual({ gone, isUnproven: false, lost: 0 })
+    }
+  },
+)

@@ -283,6 +283,7 @@ function read(list: NightlyList, plan: Plan, dice: Dice): { scan: Scan; cuts: re
  * whose shared customers all moved.
  */
 function againstSettled(lost: readonly number[], cuts: readonly Cut[], moved: ReadonlySet<number>): unknown[] {
+  const isLoose = (shared: ReadonlySet<number>) => shared.size >= 2 && shared.isSubsetOf(moved)
   const unchained = hasChain(cuts) ? [] : ['no chain of pages that share two customers']
   const inPlace = lost.filter((rowId) => {
     const before = cuts.filter(({ list, start, served }) => list.indexOf(rowId) >= start + served.length)
@@ -290,7 +291,6 @@ function againstSettled(lost: readonly number[], cuts: readonly Cut[], moved: Re
     const isBetweenMoved = (left: Cut) => behind.some((right) => isLoose(left.ids.intersection(right.ids)))
     return !moved.has(rowId) && !before.some(isBetweenMoved)
   })
-  const isLoose = (shared: ReadonlySet<number>) => shared.size >= 2 && shared.isSubsetOf(moved)
   return [...unchained, ...inPlace]
 }
 
