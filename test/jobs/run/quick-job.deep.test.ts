@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { generateCustomers } from '../../../src/service/customers.ts'
 import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { message, startWorker } from '../../support/worker-log.ts'
@@ -60,10 +60,48 @@ if (!isEmbedded) {
   })
 }
 
+test('a worker stops at once while a quick run is under way, and the next one makes it', async () => {
+  const gate = aGate()
+  let isClosed = false
+  const {
+    sandbox,
+    place,
+    worker: first,
+  } = await aQuickWorker((context, next) => (isClosed ? gate.intercept(context, next) : next()), {
+    schedule: { ...FAR_AWAY, quick: FAR_AWAY.cron.replace(/^30/, '40') },
+  })
+  await first.stop()
+  await dueQuickRun(place)
+  isClosed = true
+  const worker = startWorker(place)
+  await gate.reached
+  isClosed = false
+  const stopping = worker.stop()
+  gate.open()
+  await stopping
+
+  const stopped = await worker.said(message('worker stopped'))
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect(stopped).toMatchObject({ inOrder: true })
+  expect(await queues.quick.getJobCountByTypes('waiting')).toBe(1)
+  expect(await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')).toBe(0)
+  expect(sandbox.organization('acme').customers).toHaveLength(300)
+})
+
+/** Adds the job that a worker adds when a quick run is due. An embedded queue is open in one place at a time: no worker may run. */
+async function dueQuickRun({ queue, mirror }: { queue: string; mirror: string }): Promise<void> {
+  const { queues, close } = await someQueues(queue, mirror)
+  await queues.request('quick', 'acme', 'schedule', { dueMs: Date.now() })
+  await close()
+}
+
 /** A worker whose organization was read to the end. */
-async function aQuickWorker(intercept: ReturnType<typeof aGate>['intercept'] = (_context, next) => next()) {
+async function aQuickWorker(
+  intercept: ReturnType<typeof aGate>['intercept'] = (_context, next) => next(),
+  settings: { schedule?: object } = {},
+) {
   const sandbox = await aSandbox({ customers: [300], intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }))
+  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }), settings)
   const worker = startWorker(place)
   await worker.ran('acme')
   return { sandbox, place, worker }
