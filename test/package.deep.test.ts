@@ -6,7 +6,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rowsOf } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
-import { manifest, ALWAYS, aCheckout, launcherFiles, filesIn, pack, npm, runToEnd } from './support/package-checkout.ts'
+import {
+  manifest,
+  ALWAYS,
+  aCheckout,
+  launcherFiles,
+  packedDocuments,
+  filesIn,
+  pack,
+  npm,
+  runToEnd,
+} from './support/package-checkout.ts'
 
 describe('the package, packed and installed', () => {
   let program = ''
@@ -39,7 +49,9 @@ describe('the package, packed and installed', () => {
       .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
-    expect(files).toEqual([...ALWAYS, 'dist/commit', ...compiled, ...read, ...launcherFiles()].toSorted())
+    expect(files).toEqual(
+      [...ALWAYS, 'dist/commit', ...compiled, ...read, ...launcherFiles(), ...packedDocuments()].toSorted(),
+    )
   })
 
   test('it works from nothing to a mirror and its worker, on the Node on PATH', async () => {

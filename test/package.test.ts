@@ -15,7 +15,16 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { TIMINGS } from '../jobs/timings.ts'
-import { aCheckout, ALWAYS, launcherFiles, manifest, pack, ROOT, runToEnd } from './support/package-checkout.ts'
+import {
+  aCheckout,
+  ALWAYS,
+  launcherFiles,
+  packedDocuments,
+  manifest,
+  pack,
+  ROOT,
+  runToEnd,
+} from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'
@@ -28,7 +37,7 @@ test('npm runs nothing of this package when it is installed', () => {
   expect(existsSync(join(ROOT, 'binding.gyp'))).toBe(false)
 })
 
-test('a package is made of what was compiled, the launcher and the licence, and of nothing else', () => {
+test('a package is made of what was compiled, the launcher the licence and the page of PostgreSQL, and of nothing else', () => {
   const checkout = aCheckout(join(temporaryFolder(), 'checkout'))
   writeText(join(checkout, 'dist/src/cli/main.js'), '')
   writeText(join(checkout, 'data/customers.db'), '')
@@ -37,7 +46,7 @@ test('a package is made of what was compiled, the launcher and the licence, and 
   unlinkSync(join(checkout, 'node_modules'))
   const { files } = pack(checkout, '--dry-run', '--ignore-scripts')
 
-  expect(files).toEqual([...ALWAYS, 'dist/src/cli/main.js', ...launcherFiles()].toSorted())
+  expect(files).toEqual([...ALWAYS, 'dist/src/cli/main.js', ...launcherFiles(), ...packedDocuments()].toSorted())
   expect(files).toContain(manifest.bin['customer-mirror'])
   expect(manifest.name).toMatch(/^@[a-z-]+\//)
 })

@@ -22,7 +22,7 @@ export const manifest = z
 export function aCheckout(folder: string): string {
   mkdirSync(folder)
   for (const name of [...ALWAYS, 'tsconfig.json']) copyFileSync(join(ROOT, name), join(folder, name))
-  for (const name of ['src', 'jobs']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of ['src', 'jobs', 'docs']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }
@@ -33,6 +33,11 @@ export function runToEnd(args: readonly string[], options: ProcessOptions): Prom
 
 export function launcherFiles(): string[] {
   return filesIn('src/cli').filter((path) => path.endsWith('.mjs'))
+}
+
+/** The page to which commands send who has a mirror in PostgreSQL, with what it tells to run. */
+export function packedDocuments(): string[] {
+  return ['docs/operate/postgres.md', ...filesIn('docs/ops/postgres')]
 }
 
 export function filesIn(folder: string): string[] {
