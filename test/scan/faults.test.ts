@@ -326,3 +326,11 @@ test.each(['created asc, id asc', 'name', 'id asc'] as const)(
     }
   },
 )
+
+test('where pages of one row fail at first, none of no rows is asked for in their place', () => {
+  const serve: Serve = (list, window, answered) => (answered < 2 ? 'cached-answer' : honest(list, window, answered))
+  const { asked, certificate, lost } = scanOf(serve, { size: 3, pageSize: 1 })
+
+  expect(new Set(asked.map(({ size }) => size))).toEqual(new Set([1]))
+  expect({ whole: certificate.isWhole, lost }).toEqual({ whole: true, lost: 0 })
+})
