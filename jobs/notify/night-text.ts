@@ -20,7 +20,7 @@ function sentenceOf({ organization, ended, run, heldRemovals }: Ended): string {
   const details = run === undefined ? '' : ` To see more: \`customer-mirror runs show ${run.runId ?? ''}\``
   if (heldRemovals > 0) {
     const held = `${count(heldRemovals, 'removal')} ${heldRemovals === 1 ? 'waits' : 'wait'} for a decision`
-    return `• ${organization}: ${held}. To see whom: \`customer-mirror removals show ${organization}\``
+    return `• ${organization}: ${held}. Who they are: \`customer-mirror removals show ${organization}\``
   }
   if (run?.reasons.includes('shape-changed') === true)
     return `• ${organization}: fields of many customers have changed, and what is stored is kept.${details}`

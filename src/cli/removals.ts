@@ -92,7 +92,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       if (!yes) {
         const see = `customer-mirror removals show ${organization}${configOption(file)}`
         if (json || io.ask === undefined)
-          throw new UsageError(`There is no terminal to ask on. See whom it concerns with '${see}', then add --yes.`)
+          throw new UsageError(`There is no terminal to ask on. See who they are with '${see}', then add --yes.`)
         say(io.stdout, headingOf(held))
         await printCustomers(io, shown.slice(0, MOST_ASKED))
         const more = shown.length - MOST_ASKED

@@ -145,9 +145,9 @@ function openInTime(
   const open = () =>
     dryRun ? rehearseMirror(address, ids, { withLists: isPartial === true }) : openMirror(address, { signal })
   const onAway = (error: unknown, longestWaitMs: number) => {
-    const { message } = describeError(error)
-    if (log !== undefined) log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited')
-    else say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
+    const told = describeError(error)
+    if (log !== undefined) log.warn({ error: told, longestWaitMs }, 'mirror awaited')
+    else say(stderr, `${told.message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
   }
   return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }

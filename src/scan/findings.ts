@@ -67,7 +67,7 @@ export class Findings {
   }
 
   /** `askedAt`: how many answers had come when it was asked for, if it was not read before an interruption. */
-  observe(read: ReadWindow, { rows }: WindowAnswer, askedAt: number | undefined): void {
+  observe(read: ReadWindow, { rows }: WindowAnswer, askedAt = 0): void {
     this.reads += 1
     const { size } = read.window
     this.isExact ||= read.reach - read.start === size && size < this.size && size % ROUNDEST > 0
@@ -82,15 +82,14 @@ export class Findings {
     this.witnesses.observe(read)
   }
 
-  #observeTotal({ total, turn }: ReadWindow, askedAt: number | undefined): void {
+  #observeTotal({ total, turn }: ReadWindow, askedAt: number): void {
     this.#totals[turn] = total
     if (total === undefined) return
     this.#firstTotal ??= total
     this.total = total
     this.greatestTotal = Math.max(this.greatestTotal, total)
     // Which of two answers is the older one is known only where one of them was asked for after the other had come.
-    const before = askedAt === undefined ? total : this.#totals[askedAt - 1]
-    const change = total - (before ?? total)
+    const change = total - (this.#totals[askedAt - 1] ?? total)
     if (Math.abs(change) >= LEAP) this.#leaps[change > 0 ? 'up' : 'down'] += 1
     else if (change !== 0) this.#steps += 1
     this.#fallen += Math.max(0, -change)

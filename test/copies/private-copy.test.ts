@@ -31,7 +31,7 @@ test('copies of processes that were killed are removed, and those of running one
 })
 
 test.each([
-  ['made by somebody who lets others in', 0o755, /^customer-mirror-\d+(-\w{6})?$/],
+  ['that is open to others', 0o755, /^customer-mirror-\d+(-\w{6})?$/],
   ['of this user alone', 0o700, /^customer-mirror-\d+$/],
 ])('a copy is made in a folder of this user alone, also where there is one %s', async (_, mode, used) => {
   const parent = temporaryFolder()

@@ -95,7 +95,7 @@ export async function requireUnleased(session: Session, organization: string, wh
   )
 }
 
-/** Throws OrganizationLeased while a run has any organization. `what` it cannot be, e.g. moved. */
+/** Throws OrganizationLeased while a run is under way. `what`: what cannot be done to the mirror meanwhile, such as `moved`. */
 export async function requireNoLease(session: Session, what: string, clocks: Clocks) {
   const [held] = await heldLeases(session, clocks)
   if (held !== undefined) throw leasedBy(held, held.organization, what)

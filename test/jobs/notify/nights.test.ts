@@ -104,7 +104,7 @@ test('a night as a message of a chat says first who needs a person, with the com
 
   expect(nightText({ dueMs: DUE_MS }, organizations).split('\n')).toEqual([
     'Customer Mirror, night of 2026-05-01 02:00 UTC: 4 of 5 organizations did not go well.',
-    '• globex: 50 removals wait for a decision. To see whom: `customer-mirror removals show globex`',
+    '• globex: 50 removals wait for a decision. Who they are: `customer-mirror removals show globex`',
     '• hooli: failed: bad key, wrong secret or wrong recipe (unauthorized). To see more: `customer-mirror runs show 7`',
     '• initech: fields of many customers have changed, and what is stored is kept. To see more: `customer-mirror runs show 8`',
     '• umbrella: was not read to its end. To see why: `customer-mirror status`',
