@@ -1,5 +1,4 @@
-import stringWidth from 'string-width'
-import wrapAnsi from 'wrap-ansi'
+import { createRequire } from 'node:module'
 import { screenOf } from '../io.ts'
 import { plainJson, plainLines } from '../../text/plain-text.ts'
 import { grouped } from '../../text/wording.ts'
@@ -28,15 +27,22 @@ export function jsonDocument(content: Record<string, unknown>, { onOneLine = fal
 
 /** Columns of a text on a terminal: East Asian letters and emoji take two, combining marks none. */
 export function columnsOf(text: string): number {
-  return LATIN.test(text) ? text.length : stringWidth(text)
+  if (LATIN.test(text)) return text.length
+  const { default: stringWidth }: typeof import('string-width') = load('string-width')
+  return stringWidth(text)
 }
+
+/** Loads a package once a text needs it: what these two prepare takes longer than a whole command that prints plain letters. */
+const load = createRequire(import.meta.url)
 
 /** Nearly every text, and told apart from others a hundred times faster than its columns are counted. */
 const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f]*$/
 
 /** The text in lines of at most `width` columns, broken between words. Longer words are broken too, unless they are to be copied whole. */
 export function wrapText(text: string, width: number, { hard = true } = {}): string[] {
-  return columnsOf(text) <= width ? [text] : wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
+  if (columnsOf(text) <= width) return [text]
+  const { default: wrapAnsi }: typeof import('wrap-ansi') = load('wrap-ansi')
+  return wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
 }
 
 /** The lines of the text, each in lines of at most `width` columns; an indented one goes on a little further in. Commands and words stay whole. */
