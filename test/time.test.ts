@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { durationMs, durationText } from '../src/time/durations.ts'
-import { sortableInstant, utcTime } from '../src/time/moments.ts'
+import { sortableInstant, utcMoment, utcTime } from '../src/time/moments.ts'
 import { seeds } from './support/seeds.ts'
 
 test.each([
@@ -138,4 +138,17 @@ test.each(['', '5', 's', '-1s', '1 s', '1w', '1h30m', '0x10s'])('%j is no durati
 test('a fraction is read to the millisecond', () => {
   expect(durationMs('1.5h')).toBe(5_400_000)
   expect(durationMs('0.001s')).toBe(1)
+})
+
+test.each([
+  ['2026-03-01', '2026-03-01 00:00:00.000'],
+  ['2026-03-01 14:30', '2026-03-01 14:30:00.000'],
+  ['2026-03-01T00:30:00,25+01:00', '2026-02-28 23:30:00.250'],
+  [' 2026-03-01T14:30:00-0800 ', '2026-03-01 22:30:00.000'],
+  ['2026-02-30', null],
+  ['2026-03-01 24:00', null],
+  ['yesterday', null],
+  ['', null],
+])('the time %j is read as %j', (text, moment) => {
+  expect(utcMoment(text)).toBe(moment)
 })

@@ -13,8 +13,6 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 // At this signal Node would open its debugger to every user of the machine, with all that the program knows.
 process.on('SIGUSR1', () => {})
-// What SQLite reads once: with it, a mirror on a read-only disk can be opened in place.
-process.env.SQLITE_USE_URI = '1'
 if (isAtLeast(process.versions.node, needed)) {
   process.umask(0o077)
   const folder = compileCacheFolder()

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path'
 import { Option } from '@commander-js/extra-typings'
-import { command, namedFile, timeArgument, wholeNumber, fileToRead, mirrorOption } from './command.ts'
+import { command, namedFile, wholeNumber, fileToRead, mirrorOption } from './command.ts'
 import { type Io, isTerminal } from './io.ts'
 import { count, grouped, say } from './output/say.ts'
 import { type Exported, exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
@@ -17,17 +16,9 @@ export function exportCommand(io: Io) {
       ),
     )
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
-    .addOption(
-      new Option('--to <folder>', 'a folder, in which each organization gets a file of its own').conflicts(['output']),
-    )
     .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
-    .addOption(
-      new Option('--as-of <time>', 'the customers as they were then, as the mirror knew them')
-        .argParser(timeArgument)
-        .conflicts(['includeRemoved', 'changesSince']),
-    )
     .addOption(
       new Option('--changes-since <seq>', 'the changes after this seq, in order, in place of customers')
         .argParser(wholeNumber({ least: 0, digits: 15 }))
@@ -55,30 +46,23 @@ const UNREAD = 'The reader of standard output closed it: what was written is not
 type Options = ReturnType<ReturnType<typeof exportCommand>['opts']>
 
 async function planOf(options: Options, io: Io): Promise<ExportPlan> {
-  const { org = [], includeRemoved, asOf, changesSince, excel = false, ids } = options
-  const to = placeOf(options, io)
-  const named = 'file' in to ? FORMAT_NAMES.find((name) => to.file.toLowerCase().endsWith(`.${name}`)) : undefined
-  const format = options.format ?? named ?? ('folder' in to ? 'parquet' : undefined)
+  const { org = [], includeRemoved, changesSince, excel = false, ids, output = '-' } = options
+  const to = output === '-' ? io.stdout : namedFile(output, 'file')
+  const format = options.format ?? FORMAT_NAMES.find((name) => output.toLowerCase().endsWith(`.${name}`))
   if (format === undefined)
     throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
   if (ids === 'uuid' && format !== 'parquet')
     throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
-  const isForTerminal = 'stream' in to && isTerminal(io.stdout)
+  const isForTerminal = output === '-' && isTerminal(io.stdout)
   if (format === 'parquet' && isForTerminal)
     throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
   const { file: mirror, ...configured } = await fileToRead(options)
   return {
     ...{ mirror, ...configured, format, to },
-    selection: { organizations: org, includeRemoved, asOf, changesSince },
+    selection: { organizations: org, includeRemoved, changesSince },
     settings: { excel, ids, ...(isForTerminal && { plainText, plainJson }) },
   }
-}
-
-/** The file, or the folder of the partitions; otherwise standard output. */
-function placeOf({ to, output }: Options, { stdout }: Io): ExportPlan['to'] {
-  if (to !== undefined) return { folder: resolve(namedFile(to, 'folder')) }
-  return output === undefined || output === '-' ? { stream: stdout } : { file: namedFile(output, 'file') }
 }
 
 const EXAMPLES = `
@@ -89,10 +73,6 @@ Examples:
       those of acme, for a spreadsheet
   $ customer-mirror export -o customers.parquet
       with types, compressed, for DuckDB, pandas and warehouses
-  $ customer-mirror export --to exports
-      exports/organization=acme/part-0.parquet, and so on for each organization
-  $ customer-mirror export --as-of 2026-03-01 -o march.jsonl
-      the customers as they were when March began, in UTC
   $ customer-mirror export --format jsonl --changes-since 1200
       what changed after change 1200, with the customers as they are now
 `
@@ -100,17 +80,12 @@ Examples:
 /** How much it was, what is not in it, and where the next export of changes continues. */
 function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
   const left = done.leftOut.map(
-    ({ organization, firstReadAt }) =>
-      `Left out: ${plainText(organization)}, whose list was ${firstReadAt === undefined ? 'never read to its end' : `first read to its end at ${firstReadAt}`}.\n`,
-  )
-  const before = done.readBefore.map(
-    ({ organization, readAsOf }) =>
-      `${plainText(organization)} was last read at ${readAsOf}: its customers are those of then.\n`,
+    (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
   const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
-  const where = 'stream' in to ? '' : ` to ${'file' in to ? to.file : to.folder}`
-  return [...left, ...before, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  const where = typeof to === 'string' ? ` to ${to}` : ''
+  return [...left, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
 
 /** The rows of a sheet below its head. */

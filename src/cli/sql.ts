@@ -17,7 +17,7 @@ import { duration, hanging, say } from './output/say.ts'
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
   return command('sql', EXAMPLES)
-    .argument('[statement]', 'SELECT, WITH, VALUES or EXPLAIN; - reads it from standard input')
+    .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
     .addOption(mirrorOption())
     .option('--tables', 'list the public tables and their columns')
     .addOption(
@@ -105,7 +105,7 @@ function startStatement(io: Io, ending: AbortSignal) {
   const child = spawn(process.execPath, programBeside(import.meta.url, 'statement-process'), {
     // What it has to say it reports; what V8 says when there is no memory left is not for users.
     stdio: ['pipe', descriptorOf(io.stdout) ?? 'pipe', 'ignore', 'pipe'],
-    env: { ...processEnvironment(), SQLITE_USE_URI: '1', ...keptCompiled() },
+    env: { ...processEnvironment(), ...keptCompiled() },
     signal: AbortSignal.any([io.signal, ending]),
     killSignal: 'SIGKILL',
   })

@@ -5,11 +5,11 @@ import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { sqlTime } from '../store/port/sql.ts'
-import { connect } from '../store/sqlite/connect.ts'
+import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
-import { hasTable, hasWal, isMirror, kindOfFile, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { hasTable, hasWal, isMirror, kindOfFile, numberIn, openToRead } from './open-to-read.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { writeFor } from './written-file.ts'
 
@@ -32,7 +32,7 @@ export async function makeBackup(
   const source = openToRead(mirror)
   try {
     const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
-    if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
+    if (!isMirror(source)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
     requirePlace(file, { mirror, example: 'customers.db' })
     requireOwnFolder(dirname(file), 'backup')
     requireNoJournals(file)
@@ -70,7 +70,7 @@ const PAGES_AT_ONCE = 4096
  * for a damaged one, and Interrupted after an abort.
  */
 export async function copyChecked(
-  source: OpenedToRead,
+  source: Connection,
   path: string,
   { signal, unsound, takenAt }: { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string },
 ) {
@@ -78,10 +78,9 @@ export async function copyChecked(
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
     return PAGES_AT_ONCE
   }
-  source.db.exec('BEGIN')
+  source.exec('BEGIN')
   try {
-    await source.db.backup(path, { progress })
-    source.requireUnchanged()
+    await source.backup(path, { progress })
     const copy = connect(path, { fileMustExist: true })
     try {
       copy.pragma('journal_mode = DELETE')
@@ -101,7 +100,7 @@ export async function copyChecked(
   } catch (error) {
     throw isDamage(error) ? unsound(error.message) : error
   } finally {
-    source.db.exec('ROLLBACK')
+    source.exec('ROLLBACK')
   }
 }
 

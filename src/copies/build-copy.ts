@@ -9,7 +9,7 @@ import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { attachReadOnly, connect } from '../store/sqlite/connect.ts'
+import { connect } from '../store/sqlite/connect.ts'
 
 type CopySettings = {
   mirror: string
@@ -49,7 +49,7 @@ type CopiedState = { recorded: Recorded; leftOut: readonly LeftOut[]; publishedA
 
 function copyState(db: Database.Database, { mirror, organization, ...settings }: CopySettings): CopiedState {
   try {
-    attachReadOnly(db, mirror, 'mirror')
+    db.prepare('ATTACH ? AS mirror').run(mirror)
     const state = db.transaction(() => {
       // Names of tables are those of the mirror as long as the copy has none.
       const all = recordedIn(db, { isCopy: false })

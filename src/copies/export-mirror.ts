@@ -17,11 +17,9 @@ import {
   type FormatSettings,
   loadFormat,
 } from './format.ts'
-import { lookAtFolder } from './objects/folder.ts'
-import type { WrittenObject } from './objects/object-place.ts'
 import { nowIn, numberIn, openToRead, withFileToRead } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
-import { feedStart, lastGiven, lastSeq, lastSeqAt, type Selection, selectRows, tableOf } from './selection.ts'
+import { lastGiven, lastSeq, type Selection, selectRows, tableOf } from './selection.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
 import { writeAll, writeFor } from './written-file.ts'
 
@@ -34,94 +32,54 @@ export type ExportPlan = {
   selection: Selection
   format: FormatName
   settings: FormatSettings
-  /** Absolute paths; a folder gets a file for each organization. */
-  to: { file: string } | { folder: string } | { stream: NodeJS.WritableStream }
+  /** The absolute path of a file, or a stream. */
+  to: string | NodeJS.WritableStream
 }
 
-export type Exported = {
-  rows: number
-  exportedAt: string
-  lastSeq: number
-  /** Organizations whose list was never read to its end, or not by then. */
-  leftOut: { organization: string; firstReadAt: string | undefined }[]
-  /** With `asOf`, the organizations whose list was last read before then: what they are known to hold is from that reading. */
-  readBefore: { organization: string; readAsOf: string }[]
-}
+/** `leftOut`: organizations whose list was never read to its end. */
+export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
 
 /**
- * Exports one state of a mirror or a copy. A file, or each of a folder, is in its place as a whole or not at all. Undefined where the reader of
- * the stream closed it before the end. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted after an abort.
+ * Exports one state of a mirror or a copy. A file is in its place as a whole or not at all. Undefined where the reader of the stream closed it
+ * before the end. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted after an abort.
  */
 export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promise<Exported | undefined> {
   const { mirror, configuration, to, settings, ...asked } = plan
-  if ('file' in to)
-    atPlace(to.file, () => {
-      const instead = ', or - for standard output'
-      requireTextPlace(to.file, { mirror, configuration, example: 'customers.csv', instead })
-      requireOwnFolder(dirname(to.file), 'export')
+  if (typeof to === 'string')
+    atPlace(to, () => {
+      requireTextPlace(to, { mirror, configuration, example: 'customers.csv', instead: ', or - for standard output' })
+      requireOwnFolder(dirname(to), 'export')
     })
   const format = await loadFormat(plan.format, settings)
   const write = async (file: string) => {
-    const opened = openToRead(file, { asMade: true })
+    const db = openToRead(file, { asMade: true })
     try {
-      opened.db.exec('BEGIN')
-      const begun = beginExport(opened.db, { ...asked, format, isPartitioned: 'folder' in to })
-      const isWhole = await writeParts(begun, plan, signal)
-      opened.requireUnchanged()
-      return isWhole ? begun.done() : undefined
+      db.exec('BEGIN')
+      const { chunks, done } = beginExport(db, { ...asked, format })
+      const isWhole = await (typeof to === 'string' ? writeFile(to, chunks, signal) : writeToStream(to, chunks, signal))
+      return isWhole ? done() : undefined
     } catch (error) {
       throw sqliteError(error, shownMirror(mirror))
     } finally {
-      opened.close()
+      db.close()
     }
   }
   return withFileToRead(mirror, write, signal)
 }
 
-/** False where the reader of the stream closed it before the end. */
-async function writeParts(
-  { parts, done }: BegunExport,
-  { to, format, selection }: ExportPlan,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if ('stream' in to) return writeToStream(to.stream, parts[0]?.chunks ?? [], signal)
-  if ('file' in to) {
-    await writeFile(to.file, untilStopped(parts[0]?.chunks ?? [], signal, `Stopped: ${to.file} was not written.`))
-    return true
-  }
-  const place = lookAtFolder(to.folder, { extension: format })
+/** Returns true: all of it is written. Errors of SQLite are of the mirror. */
+async function writeFile(file: string, chunks: Iterable<Chunk>, signal: AbortSignal): Promise<boolean> {
   try {
-    const organizations: WrittenObject[] = []
-    for (const { organization, chunks, rows } of parts) {
-      const object = place.begin(organization)
-      try {
-        const stopped = `Stopped: ${to.folder} was not written.`
-        for await (const chunk of untilStopped(chunks, signal, stopped)) object.write(chunk)
-        organizations.push({ organization, rows: rows(), ...(await object.put()) })
-      } finally {
-        object.close()
-      }
-    }
-    const { exportedAt, lastSeq: last_seq } = done()
-    const facts = { exported_at: exportedAt, as_of: selection.asOf, changes_since: selection.changesSince, last_seq }
-    await place.finish({ ...facts, organizations, replaced: [] }, true)
-    return true
-  } finally {
-    place.close()
-  }
-}
-
-/** Errors of SQLite are of the mirror. */
-async function writeFile(file: string, chunks: AsyncIterable<Chunk>): Promise<void> {
-  try {
-    await writeFor(file, async ({ path, place }) => {
+    return await writeFor(file, async ({ path, place }) => {
       const descriptor = openSync(path, 'r+')
       try {
-        for await (const chunk of chunks) writeAll(descriptor, bytesOf(chunk))
+        for await (const chunk of untilStopped(chunks, signal, `Stopped: ${file} was not written.`))
+          writeAll(descriptor, bytesOf(chunk))
       } finally {
         closeSync(descriptor)
       }
       place()
+      return true
     })
   } catch (error) {
     throw isOfSqlite(error) ? error : copyError(error, file)
@@ -187,47 +145,37 @@ const UNFINISHED = 'Stopped: what was written is not all of it.'
 type Exporting = Pick<ExportPlan, 'selection' | 'configured'> & {
   recorded?: Recorded
   format: Format
-  /** A part for each organization, whose rows do not name it. */
-  isPartitioned?: boolean
+  /** The rows are of one organization, and do not name it. */
+  isPartition?: boolean
 }
 
-/** A file of an export: all rows, or those of one organization, as they are read. */
-type Part = { organization: string; chunks: Iterable<Chunk>; rows: () => number }
-
-/** An export whose parts are read as they are written. What was exported is known in the end. */
-type BegunExport = { parts: Part[]; done: () => Exported }
-
 /**
- * Begins to export the selected rows of one state of the file, whose transaction the caller holds. Throws UsageError before anything is read.
+ * Begins to export the selected rows of one state of the file, whose transaction the caller holds. They are read as the chunks are taken, and
+ * counted when `done` is called. Throws UsageError before anything is read.
  */
 export function beginExport(
   db: Connection,
-  { selection, configured, recorded = recordedIn(db), format, isPartitioned = false }: Exporting,
-): BegunExport {
-  const { changesSince, asOf } = selection
-  const { leftOut, ...selected } = selectOrganizations(recorded, selection, configured)
-  const read = selected.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
-  const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
-  const exportedAt = nowIn(db)
-  requireTold(db, selection, { seq, exportedAt, organizations: idsOf(read) })
-  let all = 0
-  const partOf = (organizations: typeof read): Part => {
-    const { columns, sql, parameters } = selectRows(db, selection, idsOf(organizations), { isPartition: isPartitioned })
-    const statement = db.prepare<unknown[], ExportRow>(sql).raw()
-    let count = 0
-    const counted = function* (): Generator<ExportRow, void> {
-      for (const row of statement.iterate(...parameters)) {
-        count += 1
-        all += 1
-        yield row
-      }
+  { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
+): { chunks: Iterable<Chunk>; done: () => Exported } {
+  const { read, leftOut } = selectOrganizations(recorded, selection.organizations, configured)
+  const organizations = read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
+  const seq = lastSeq(db)
+  requireChanges(db, selection, { seq, organizations: idsOf(read) })
+  const { columns, sql, parameters } = selectRows(db, selection, idsOf(read), { isPartition })
+  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
+  let rows = 0
+  const counted = function* (): Generator<ExportRow, void> {
+    for (const row of statement.iterate(...parameters)) {
+      rows += 1
+      yield row
     }
-    const about = { table: tableOf(selection), columns, exportedAt, asOf, changesSince, lastSeq: seq, organizations }
-    return { organization: idsOf(organizations).join(), chunks: format(counted(), about), rows: () => count }
   }
-  const parts = isPartitioned ? read.map((one) => partOf([one])) : [partOf(read)]
-  const readBefore = read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
-  return { parts, done: () => ({ rows: all, exportedAt, lastSeq: seq, leftOut, readBefore }) }
+  const { changesSince } = selection
+  const about = { columns, exportedAt: nowIn(db), changesSince, lastSeq: seq, organizations }
+  return {
+    chunks: format(counted(), { table: tableOf(selection), ...about }),
+    done: () => ({ rows, lastSeq: seq, leftOut }),
+  }
 }
 
 function idsOf(organizations: readonly { organization: string }[]): string[] {
@@ -240,55 +188,38 @@ function countActive(db: Connection, organization: string): number {
   return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
 }
 
-/** Throws UsageError where the file does not hold, or no longer, what would be exported: changes from there on, or the customers of then. */
-function requireTold(
+/** Throws UsageError where the file does not hold the changes from there on, or no longer. */
+function requireChanges(
   db: Connection,
-  { changesSince, asOf }: Selection,
-  { seq, exportedAt, organizations }: { seq: number; exportedAt: string; organizations: readonly string[] },
+  { changesSince }: Selection,
+  { seq, organizations }: { seq: number; organizations: readonly string[] },
 ): void {
-  const start = feedStart(db, organizations)
-  if (changesSince !== undefined && changesSince > lastGiven(db))
+  if (changesSince === undefined) return
+  if (changesSince > lastGiven(db))
     throw new UsageError(
       `There is no change ${changesSince} yet: the last one is ${seq}. Use the last seq of what you have.`,
     )
-  if (changesSince !== undefined && changesSince + 1 < start.seq)
+  const ofThese = 'FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
+  const deleted = numberIn(db, `SELECT coalesce(MAX(feed_seq), 0) ${ofThese}`, JSON.stringify(organizations))
+  if (changesSince < deleted)
     throw new UsageError(
-      `The changes before ${start.seq} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
+      `The changes before ${deleted + 1} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
     )
-  if (asOf !== undefined && asOf > exportedAt)
-    throw new UsageError(`${asOf} lies in the future: it is ${exportedAt} UTC now.`)
-  if (asOf !== undefined && asOf < start.at)
-    throw new UsageError(`What is from before ${start.at} was deleted, so the customers of ${asOf} are not known.`)
 }
 
-/**
- * Those named, or all of the mirror; with `asOf`, those that had been read to their end by then. Throws UsageError where there is
- * none to export.
- */
+/** Those named, or all of the mirror, as far as they were read to their end. Throws UsageError where none of them was. */
 function selectOrganizations(
   recorded: Recorded,
-  { organizations: named, asOf }: Selection,
+  named: readonly string[],
   configured: readonly string[],
-): { read: ReadOrganization[]; leftOut: Exported['leftOut'] } {
+): { read: ReadOrganization[]; leftOut: string[] } {
   const known = idsOf(recorded)
   requireKnown(named, { known, configured })
   const wanted = new Set(named.length === 0 ? known : named)
-  const found = recorded.filter(({ organization }) => wanted.has(organization)).filter(isRead)
-  const read = found.filter(({ firstReadAt }) => asOf === undefined || firstReadAt <= asOf)
-  if (read.length === 0 && found.length > 0) {
-    const [first] = found.map(({ firstReadAt }) => firstReadAt).toSorted()
-    throw new UsageError(
-      `${asOf} is before the first complete run, which ended at ${first}: the customers of then are not known.`,
-    )
-  }
-  if (read.length === 0) {
-    const which = wanted.size === 0 ? 'No list was ever' : `The list of ${listedNames([...wanted])} was never`
-    throw new UsageError(
-      `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
-    )
-  }
-  const leftOut = [...wanted.difference(new Set(idsOf(read)))].map((organization) => {
-    return { organization, firstReadAt: found.find((one) => one.organization === organization)?.firstReadAt }
-  })
-  return { read, leftOut }
+  const read = recorded.filter(isRead).filter(({ organization }) => wanted.has(organization))
+  if (read.length > 0) return { read, leftOut: [...wanted.difference(new Set(idsOf(read)))] }
+  const which = wanted.size === 0 ? 'No list was ever' : `The list of ${listedNames([...wanted])} was never`
+  throw new UsageError(
+    `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
+  )
 }

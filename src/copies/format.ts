@@ -13,11 +13,9 @@ export type ExportRow = readonly SqlValue[]
 
 /** What is exported, and how current it is: known before the first row. Times are UTC, as in the mirror. */
 export type ExportFacts = {
-  table: 'active_customers' | 'customers' | 'customers_history' | 'changes'
+  table: 'active_customers' | 'customers' | 'changes'
   columns: readonly ExportColumn[]
   exportedAt: string
-  /** The moment whose customers these are; undefined for those of now. */
-  asOf: string | undefined
   /** The rows are what changed after this seq; undefined where customers are exported. */
   changesSince: number | undefined
   /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */

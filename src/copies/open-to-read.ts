@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
 import { mirrorFault, noMirror } from '../errors/faults.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
-import { BUSY_TIMEOUT_MS, type Connection, type OpenedReadOnly, openReadOnly } from '../store/sqlite/connect.ts'
+import { type Connection, connectToRead } from '../store/sqlite/connect.ts'
 import {
   APPLICATION_ID,
   isEmpty,
@@ -15,26 +15,21 @@ import {
   versionOf,
 } from '../store/sqlite/open-database.ts'
 
-/** A mirror, or a published copy, that is open to read only. */
-export type OpenedToRead = OpenedReadOnly & { close(): void }
-
 /**
  * Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. Throws MirrorUnusable; `asMade` also for a mirror
  * of which a table or a view was dropped or got another shape, which a statement of a user may still read.
  */
-export function openToRead(file: string, { asMade = false }: { asMade?: boolean } = {}): OpenedToRead {
+export function openToRead(file: string, { asMade = false }: { asMade?: boolean } = {}): Connection {
   try {
-    const real = existingFile(file)
-    const opened = openReadOnly(real, BUSY_TIMEOUT_MS)
+    const db = connectToRead(existingFile(file))
     try {
-      opened.db.defaultSafeIntegers()
-      for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000'])
-        opened.db.pragma(setting)
-      requireMirror(opened.db, file)
-      if (asMade && isMirror(opened.db)) requireWhole(opened.db, file)
-      return { ...opened, close: () => opened.db.close() }
+      db.defaultSafeIntegers()
+      for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000']) db.pragma(setting)
+      requireMirror(db, file)
+      if (asMade && isMirror(db)) requireWhole(db, file)
+      return db
     } catch (error) {
-      opened.db.close()
+      db.close()
       throw error
     }
   } catch (error) {
@@ -57,19 +52,6 @@ function requireMirror(db: Connection, file: string): void {
   if (isOurs) requireVersion(db, file)
   else if (Number(db.pragma('application_id', { simple: true })) !== COPY_APPLICATION_ID)
     throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
-}
-
-/** Runs `work` on one state of an open file. */
-export function inOneState<Result>(opened: OpenedToRead, work: (db: Connection) => Result): Result {
-  const { db } = opened
-  db.exec('BEGIN')
-  try {
-    const done = work(db)
-    opened.requireUnchanged()
-    return done
-  } finally {
-    db.exec('ROLLBACK')
-  }
 }
 
 /** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read. */

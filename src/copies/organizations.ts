@@ -53,13 +53,13 @@ type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'remo
   Record<'read_as_of' | 'retired_at', string | null> & { leaving: number }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
-  const opened = openToRead(file)
+  const db = openToRead(file)
   try {
     // A copy has no such table.
-    const hasForgets = hasTable(opened.db, 'unfinished_forgets')
-    return await freshnessIn(sqliteSession(opened.db.defaultSafeIntegers(false)), hasForgets)
+    const hasForgets = hasTable(db, 'unfinished_forgets')
+    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasForgets)
   } finally {
-    opened.close()
+    db.close()
   }
 }
 
@@ -113,8 +113,6 @@ export type Reading = {
   readAsOf: string
   /** That of the last one that is proven or settled; null where there is none. */
   provenAsOf: string | null
-  /** The end of the first one: from here on changes are recorded. */
-  firstReadAt: string
 }
 
 /** What a mirror, or a published copy, records of the runs of an organization, and what changes a copy without a run. */
@@ -157,9 +155,9 @@ function recordedRows({ isCopy = false } = {}): string {
     SELECT latest.organization, last.id AS "runId", last.started_at AS "startedAt", last.status,
       coalesce((${number} WHERE last.organization = latest.organization), 0) AS forgotten,
       (SELECT retired_at FROM ${retired} AS retired WHERE retired.organization = latest.organization) AS "retiredAt",
-      reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf", "firstReadAt"
+      reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf"
     FROM (SELECT organization, MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN NULL ELSE id END) AS "foundId",
-        MAX(CASE WHEN ${READ_TO_END} THEN id END) AS "readingId", MIN(CASE WHEN ${READ_TO_END} THEN finished_at END) AS "firstReadAt",
+        MAX(CASE WHEN ${READ_TO_END} THEN id END) AS "readingId",
         MAX(CASE WHEN ${READ_TO_END} AND proof IN ('proven', 'settled') THEN id END) AS "provenId"
       FROM runs GROUP BY organization) AS latest
     JOIN runs AS last ON last.id = coalesce("foundId", "latestId")

@@ -74,11 +74,10 @@ function unwritable(column: string, { table }: ExportFacts): UsageError {
 }
 
 /** The manifest, under a key for each fact. Facts that are not known have no key. */
-function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizations }: ExportFacts): KeyValue[] {
+function metadataOf({ table, exportedAt, changesSince, lastSeq, organizations }: ExportFacts): KeyValue[] {
   const facts = {
     table,
     exported_at: exportedAt,
-    as_of: asOf,
     changes_since: changesSince,
     last_seq: lastSeq,
     organizations: JSON.stringify(

@@ -20,7 +20,7 @@ export async function* readOnServer(
   { limitMs, signal }: { limitMs: number; signal?: AbortSignal | undefined },
 ): AsyncGenerator<SomeRows> {
   // The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word.
-  const { rest: sql } = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW'])
+  const sql = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE'])
   const client = await connect(address)
   // A statement under way is not waited for.
   const end = () => void client.end().catch(() => {})
@@ -70,10 +70,6 @@ function begin(schema: string, limitMs: number): string {
 }
 
 async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {
-  if (/^(?:explain|show)\b/i.test(sql)) {
-    yield await answer(client, sql, [])
-    return
-  }
   await answer(client, `DECLARE rows NO SCROLL CURSOR FOR ${sql}`, parameters)
   for (let wanted = 1; ;) {
     const some = await answer(client, `FETCH ${wanted} FROM rows`, [])

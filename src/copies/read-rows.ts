@@ -45,15 +45,14 @@ async function* readIn(
     yield* read({ rowsOf, hasOf: (columns) => columns })
     return
   }
-  const opened = openToRead(place, { asMade })
+  const db = openToRead(place, { asMade })
   try {
-    const rowsOf = (statement: Sql) => rowsIn(opened.db, written(statement, 'sqlite'))
-    yield* read({ rowsOf, hasOf: (columns) => hasColumns(opened.db, columns) })
-    opened.requireUnchanged()
+    const rowsOf = (statement: Sql) => rowsIn(db, written(statement, 'sqlite'))
+    yield* read({ rowsOf, hasOf: (columns) => hasColumns(db, columns) })
   } catch (error) {
     throw statementError(error, place)
   } finally {
-    opened.close()
+    db.close()
   }
 }
 
@@ -91,22 +90,20 @@ export function lengthOf(row: readonly SqlValue[]): number {
  * the first word decides before SQLite does.
  */
 export function prepareToRead(db: Connection, asked: string) {
-  const { word, rest } = readingStatement(asked, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
-  // Even the explanation of a PRAGMA runs it.
-  if (word === 'EXPLAIN') readingStatement(explained(rest), ['SELECT', 'WITH', 'VALUES'])
+  readingStatement(asked, ['SELECT', 'WITH', 'VALUES'])
   const statement = db.prepare<unknown[], SqlValue[]>(asked)
   if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
   return statement.raw()
 }
 
-/** The first word of a statement, and the statement from there on. Throws UsageError for one that begins with none of these words. */
-export function readingStatement(asked: string, words: readonly string[]): { word: string; rest: string } {
+/** The statement from its first word on. Throws UsageError for one that begins with none of these words. */
+export function readingStatement(asked: string, words: readonly string[]): string {
   if (asked.includes('\0'))
     throw new UsageError('The statement contains a NUL character: remove it, or save the statement as UTF-8.')
   const rest = asked.replace(BEFORE_WORD, '')
   if (rest === '') throw new UsageError(NO_STATEMENT)
   const [word = ''] = /^[.\\]?\w*/.exec(rest) ?? []
-  if (words.includes(word.toUpperCase())) return { word: word.toUpperCase(), rest }
+  if (words.includes(word.toUpperCase())) return rest
   throw new UsageError(
     `sql runs one statement that only reads. It starts with ${words.join(', ')}, not with "${word || rest[0]}". The tables and their ` +
       'columns: customer-mirror sql --tables',
@@ -117,13 +114,6 @@ const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "S
 
 /** White space, comments and empty statements. */
 const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
-
-function explained(statement: string): string {
-  return [/^explain\b/i, /^query\b/i, /^plan\b/i].reduce(
-    (rest, word) => rest.replace(word, '').replace(BEFORE_WORD, ''),
-    statement,
-  )
-}
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 function statementError(error: unknown, file: string): unknown {

@@ -47,7 +47,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
   try {
     const noBackup =
       'is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.'
-    if (!isMirror(source.db)) throw new MirrorUnusable(`${file}: ${noBackup}`, { code: 'foreign' })
+    if (!isMirror(source)) throw new MirrorUnusable(`${file}: ${noBackup}`, { code: 'foreign' })
     if (isSame(file, mirror)) throw refused(file, 'is the mirror itself. Name the backup that shall take its place')
     locked = await lockMirror(mirror, plan.force, clocks)
     makeFolder(dirname(mirror))
@@ -67,7 +67,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
           if (!isMissing(mirror + ending)) renameSync(mirror + ending, older + ending)
         unfinished.place()
       })
-      return { mirror: plan.mirror, file, takenAt: markIn(source.db), kept, ...carried }
+      return { mirror: plan.mirror, file, takenAt: markIn(source), kept, ...carried }
     })
   } catch (error) {
     const seen = error instanceof LeftUndone ? error.seen : seenIn(error)

@@ -8,8 +8,6 @@ export type Selection = {
   /** Only the rows of these organizations; empty for those of all. */
   organizations: readonly string[]
   includeRemoved?: boolean | undefined
-  /** The customers as they were at this time, in the mirror's form. */
-  asOf?: string | undefined
   /** What changed after this seq, in place of customers. */
   changesSince?: number | undefined
   /** Leave out what the dictionary calls personal. */
@@ -18,9 +16,8 @@ export type Selection = {
 
 export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
 
-export function tableOf({ includeRemoved, asOf, changesSince }: Selection): ExportFacts['table'] {
+export function tableOf({ includeRemoved, changesSince }: Selection): ExportFacts['table'] {
   if (changesSince !== undefined) return 'changes'
-  if (asOf !== undefined) return 'customers_history'
   return includeRemoved === true ? 'customers' : 'active_customers'
 }
 
@@ -34,34 +31,20 @@ export function selectRows(
   organizations: readonly string[],
   { isPartition }: { isPartition: boolean },
 ): SelectedRows {
-  const { asOf, changesSince, withoutPersonalData = false } = selection
+  const { changesSince, withoutPersonalData = false } = selection
   const table = tableOf(selection)
   const columnsOf = (name: string) => columnsIn(db, name, { isPartition, withoutPersonalData })
   if (changesSince !== undefined) return selectFeed(db, changesSince, { organizations, columnsOf })
   const columns = columnsOf(table)
   const isSelected = `${isPartition ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
   const select = `SELECT ${columns.map(({ name }) => `selected."${name}"`).join(', ')} FROM`
-  const ids = JSON.stringify(organizations)
-  if (asOf !== undefined)
-    return {
-      columns,
-      sql: `${select} customers_history AS selected
-        WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ? AND NOT ${WAS_REPLACED}) AND ${isSelected}`,
-      parameters: [asOf, asOf, asOf, ids],
-    }
   const isActive = table === 'active_customers' ? 'AND removed_at IS NULL' : ''
-  return { columns, sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`, parameters: [ids] }
+  return {
+    columns,
+    sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`,
+    parameters: [JSON.stringify(organizations)],
+  }
 }
-
-/**
- * Whether a change after the one that ended a version is dated before that time, as after a clock that was set back. The last change
- * by then counts, so that each customer has one version.
- */
-const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
-  WHERE sooner.organization = selected.organization AND sooner.id = selected.id AND sooner.changed_at <= ?
-    AND sooner.seq > (SELECT MIN(seq) FROM changes AS closing
-      WHERE closing.organization = selected.organization AND closing.id = selected.id
-        AND closing.changed_at = selected.valid_to AND closing.change = selected.closed_by))`
 
 /** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
 function columnsIn(
@@ -97,26 +80,6 @@ export function lastSeq(db: Connection): number {
 /** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
 export function lastGiven(db: Connection): number {
   return Math.max(lastSeq(db), lastNumber(db, GIVEN_BY_SERVER))
-}
-
-/** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
-export function lastSeqAt(db: Connection, time: string): number {
-  const later = numberIn(db, 'SELECT coalesce(MIN(seq), 0) FROM changes WHERE changed_at > ?', time)
-  return later === 0 ? lastSeq(db) : later - 1
-}
-
-/**
- * Where the feed of these organizations begins: from `seq` on no change was deleted, so a reader who has all changes
- * before it misses none, and the history is as it was from the time `at` on. All of them are there while it is 1.
- */
-export function feedStart(db: Connection, organizations: readonly string[]): { seq: number; at: string } {
-  const found = db
-    .prepare<[string], { seq: bigint | number | null; at: string | null }>(
-      `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
-       FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
-    )
-    .get(JSON.stringify(organizations))
-  return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }
 
 /**
@@ -172,10 +135,8 @@ const CURRENT = {
 const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
 
 /**
- * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
- * because their lists were first read to their end later: an export leaves those out. Never too little, and more than was missed where a
- * clock was set back. A list whose next run began by then had been read before, whatever the dates say; another one only where it was read
- * a day before by the clock of its start and its end, since clocks differ.
+ * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none, because their
+ * lists were first read to their end later: an export leaves those out. Never too little; a day more than was missed, since clocks differ.
  */
 function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
   const known = db
@@ -185,16 +146,13 @@ function lastKnown(db: Connection, since: number, organizations: readonly string
     .get(since)
   if (known === undefined) return { at: '', late: [] }
   const late = db
-    .prepare<[bigint, string, bigint, string], string>(
-      `SELECT organization FROM (
-         SELECT MIN(id) AS id, organization, max(finished_at,
-           strftime('%Y-%m-%d %H:%M:%f', started_at, (coalesce(duration_ms, 0) / 1000.0) || ' seconds')) AS read_at
-         FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
-       WHERE (first.id > ? OR (read_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day') AND NOT EXISTS (SELECT 1 FROM runs AS next
-           WHERE next.organization = first.organization AND next.id > first.id AND next.id <= ?)))
+    .prepare<[bigint, string, string], string>(
+      `SELECT organization FROM
+         (SELECT MIN(id) AS id, organization, finished_at FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
+       WHERE (id > ? OR finished_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day'))
          AND organization IN (SELECT value FROM json_each(?))`,
     )
     .pluck()
-    .all(known.run_id, known.changed_at, known.run_id, JSON.stringify(organizations))
+    .all(known.run_id, known.changed_at, JSON.stringify(organizations))
   return { at: known.changed_at, late }
 }

@@ -7,7 +7,7 @@ import { fileError } from './port/sqlite-errors.ts'
 import { sqliteSession } from './port/sqlite-store.ts'
 import { ifThere } from './refusals.ts'
 import { MEMORY_OF_LIST } from './runs/list-memory.ts'
-import { attachReadOnly, type Connection } from './sqlite/connect.ts'
+import type { Connection } from './sqlite/connect.ts'
 import { openDatabase, openTemporary } from './sqlite/open-database.ts'
 
 /** The tables that a run reads or writes, except the memory of the list, each after those that it refers to. */
@@ -56,7 +56,7 @@ async function copyFromFile(db: Connection, file: string, { organizations, table
   if (original === undefined) return
   original.close()
   try {
-    attachReadOnly(db, file, 'original')
+    db.prepare('ATTACH ? AS original').run(file)
     const columns = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'main')`).pluck()
     db.transaction(() => {
       for (const table of tables) {

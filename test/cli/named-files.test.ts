@@ -36,7 +36,6 @@ test.each([
   'restore https://ann:hunter2@example.com/customers.db',
   'publish gs://analytics/customers.db',
   'export --format csv -o s3://analytics/customers.csv',
-  'export --to s3://analytics/exports',
   'move --to mysql://ann:hunter2@db.test/crm',
   'sql --mirror postgres:/ann:hunter2@db.test/crm SELECT',
 ])('no folder is made of an address, and no password in it is repeated: %s', async (line) => {
@@ -60,7 +59,7 @@ test.each(['query', 'sql SELECT', 'export --format csv', 'organizations list'])(
   },
 )
 
-test.each(['backup shared/b.db', 'export --format csv -o shared/e.csv', 'export --to shared', 'publish shared/c.db'])(
+test.each(['backup shared/b.db', 'export --format csv -o shared/e.csv', 'publish shared/c.db'])(
   'in a folder that others may write nothing is written, with what to do: %s',
   async (line) => {
     const folder = join(here.folder, 'shared')

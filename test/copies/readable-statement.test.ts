@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OpenedToRead, openToRead } from '../../src/copies/open-to-read.ts'
+import type Database from 'better-sqlite3'
+import { openToRead } from '../../src/copies/open-to-read.ts'
 import { prepareToRead } from '../../src/copies/read-rows.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
@@ -10,7 +11,7 @@ import { customers } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 
 let file: string
-let opened: OpenedToRead
+let db: Database.Database
 let untouched: State
 
 beforeAll(async () => {
@@ -18,13 +19,13 @@ beforeAll(async () => {
   const mirror = await openMirror(file)
   await mirrorPages(mirror, [customers(1, 5)])
   await mirror.close()
-  opened = openToRead(file)
+  db = openToRead(file)
   // The first look itself makes the place for temporary tables known.
   stateNow()
   untouched = stateNow()
 })
 afterAll(() => {
-  opened.close()
+  db.close()
   rmSync(dirname(file), { recursive: true })
 })
 
@@ -35,12 +36,10 @@ test.each([
   '\uFEFFSELECT 1',
   'WITH x AS (SELECT 1) SELECT * FROM x',
   'VALUES (1), (2)',
-  'EXPLAIN SELECT 1',
-  'explain /* how */ query -- is it\n plan WITH x AS (SELECT 1) SELECT * FROM x',
   `SELECT name FROM pragma_table_info('customers')`,
   `SELECT 'DELETE FROM customers; ATTACH'`,
 ])('%j only reads', (sql) => {
-  expect(prepareToRead(opened.db, sql).all()).not.toEqual([])
+  expect(prepareToRead(db, sql).all()).not.toEqual([])
 })
 
 test.each([
@@ -55,14 +54,12 @@ test.each([
   'CREATE TEMP VIEW x AS SELECT 1',
   `INSERT INTO customers (id) VALUES ('x') RETURNING id`,
   'WITH x AS (SELECT 1) UPDATE customers SET name = NULL',
-  'EXPLAIN DELETE FROM customers',
   'EXPLAIN PRAGMA writable_schema = 1',
-  'EXPLAIN QUERY PLAN PRAGMA writable_schema = 1',
   'PRAGMA query_only = OFF',
   'SELECT 1\0; DROP TABLE customers',
   '(SELECT 1)',
 ])('%j is refused before anything of it is run', (sql) => {
-  expect(() => prepareToRead(opened.db, sql)).toThrow(UsageError)
+  expect(() => prepareToRead(db, sql)).toThrow(UsageError)
   expect(stateNow()).toEqual(untouched)
 })
 
@@ -73,7 +70,7 @@ test.each([
   ['selec 1', /starts with SELECT, .*, not with "selec"\./],
   ['.schema', /not with "\.schema"\. The tables and their columns: customer-mirror sql --tables$/],
 ])('%j is refused with the reason', (sql, said) => {
-  expect(() => prepareToRead(opened.db, sql)).toThrow(said)
+  expect(() => prepareToRead(db, sql)).toThrow(said)
 })
 
 type State = ReturnType<typeof stateNow>
@@ -82,11 +79,11 @@ function stateNow() {
   return {
     bytes: readFileSync(file).toString('latin1'),
     files: [...readdirSync(dirname(file)), ...readdirSync('.')],
-    attached: opened.db.prepare('SELECT name FROM pragma_database_list').pluck().all(),
+    attached: db.prepare('SELECT name FROM pragma_database_list').pluck().all(),
     settings: ['query_only', 'journal_mode', 'locking_mode', 'writable_schema'].map((name) =>
-      opened.db.pragma(name, { simple: true }),
+      db.pragma(name, { simple: true }),
     ),
-    temporary: opened.db.prepare('SELECT COUNT(*) FROM sqlite_temp_schema').pluck().get(),
-    isInTransaction: opened.db.inTransaction,
+    temporary: db.prepare('SELECT COUNT(*) FROM sqlite_temp_schema').pluck().get(),
+    isInTransaction: db.inTransaction,
   }
 }

@@ -60,12 +60,6 @@ describe.runIf(canFail)('a call that fails', () => {
       'out',
       () => expect(linesIn(join(here.folder, 'out/e.csv'))).toBe(CUSTOMERS + 2),
     ],
-    [
-      'export into a folder',
-      ['export', '--format', 'csv', '--to', 'out'],
-      'out',
-      () => expect(linesIn(join(here.folder, 'out/organization=acme/part-0.csv'))).toBe(CUSTOMERS + 2),
-    ],
     ['restore', ['restore', 'saved/b.db'], 'data', () => expect(rowsIn(here.mirror)).toBe(CUSTOMERS)],
   ])('leaves what was there before or what %s was to write', async (_, args, under, isWhole) => {
     await run(['backup', 'saved/b.db'])

@@ -1,73 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
-import { exportCommand } from '../../src/cli/export.ts'
-import { beginExport, exportMirror } from '../../src/copies/export-mirror.ts'
-import type { ExportColumn, ExportFacts, ExportRow, FormatName, FormatSettings } from '../../src/copies/format.ts'
+import { beginExport } from '../../src/copies/export-mirror.ts'
+import type { ExportColumn, ExportFacts, ExportRow, FormatSettings } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
 import type { Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { night } from '../store/nights.ts'
 import { aCustomer, customers, type SentRecord } from './builders.ts'
 import { blocksIn, PAGES } from './documents.ts'
-import { aMirror, rowsOf } from './mirror-file.ts'
-import { runCommand } from './run-command.ts'
+import { rowsOf } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
-
-/** A mirror of acme and eu.globex, and the folder that it is exported into. */
-export async function aMirrorAndFolder() {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  await night(mirror, 0, customers(11, 15), { organization: 'eu.globex' })
-  const folder = join(temporaryFolder(), 'exports')
-  const run = (...more: string[]) => runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, ...more])
-  return { mirror, folder, run }
-}
-
-/** The same after an export, which is made once for all tests: the folder holds copies of its files. */
-export async function anExportedMirror() {
-  const place = await aMirrorAndFolder()
-  for (const { name, bytes } of await (parted ??= exportedOnce())) {
-    const file = join(place.folder, name)
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(file, bytes, { mode: 0o600 })
-  }
-  return place
-}
-
-/** Exports as the command does. */
-export async function exportHere(
-  { file }: Pick<Mirror, 'file'>,
-  folder: string,
-  { organizations = [], format = 'parquet' }: { organizations?: string[]; format?: FormatName } = {},
-): Promise<void> {
-  await exportMirror(
-    {
-      ...{ mirror: file, configuration: undefined, configured: [], selection: { organizations }, format },
-      ...{ settings: { excel: false, ids: 'text' }, to: { folder } },
-    },
-    new AbortController().signal,
-  )
-}
-
-let parted: Promise<{ name: string; bytes: Buffer }[]> | undefined
-
-async function exportedOnce() {
-  const { mirror, folder } = await aMirrorAndFolder()
-  await exportHere(mirror, folder)
-  return partsIn(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
-}
-
-/** The paths of the files in the folder, but its lock. */
-export const partsIn = (folder: string) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(join(folder, name)).isFile() && !name.endsWith('.lock'))
-    .toSorted()
-
-/** What an export of that mirror leaves in the folder. */
-export const PARTS = ['_manifest.json', 'organization=acme/part-0.parquet', 'organization=eu.globex/part-0.parquet']
 
 /** The statements of docs/read/exports.md: what takes a copy, what applies changes to it, and what checks it. */
 const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/read/exports.md')
@@ -81,12 +25,12 @@ export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<
   const parts: Uint8Array[] = []
   const db = new Database(mirror.file, { readonly: true })
   try {
-    const { parts: made } = beginExport(db.defaultSafeIntegers(), {
+    const { chunks } = beginExport(db.defaultSafeIntegers(), {
       selection: { organizations: [], ...selection },
       configured: [],
       format: parquetFormat({ ids: 'text' }),
     })
-    for (const { chunks } of made) for (const chunk of chunks) parts.push(Buffer.from(chunk))
+    for (const chunk of chunks) parts.push(Buffer.from(chunk))
   } finally {
     db.close()
   }
@@ -184,7 +128,6 @@ export const FACTS: ExportFacts = {
   table: 'active_customers',
   columns: [],
   exportedAt: '2026-01-05 02:00:00.000',
-  asOf: undefined,
   changesSince: undefined,
   lastSeq: 7,
   organizations: [
@@ -196,7 +139,6 @@ export const FACTS: ExportFacts = {
       provenAsOf: null,
       retiredAt: '2026-01-04 12:00:00.000',
       active: 2,
-      firstReadAt: '2026-01-01 01:00:00.000',
     },
   ],
 }

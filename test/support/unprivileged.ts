@@ -42,7 +42,7 @@ export async function runAsOther(args: readonly string[], folder: string): Promi
 let place: string
 
 /** A folder for temporary files that every user may write. */
-export function aPlaceForOthers(): string {
+function aPlaceForOthers(): string {
   place = join(temporaryFolder(), 'temporary')
   chmodSync(dirname(place), 0o755)
   mkdirSync(place)

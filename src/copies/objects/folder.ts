@@ -1,9 +1,8 @@
 import { fchmodSync, fsyncSync, lstatSync, openSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
-import { makeFolder } from '../../machine/folders.ts'
 import { afterPlacing, atPlace } from '../copy-error.ts'
-import { type Access, modeOf, prepareFolder, requireOwnFolder } from '../target-place.ts'
+import { type Access, modeOf, prepareFolder } from '../target-place.ts'
 import {
   busyAt,
   digestOfFile,
@@ -24,18 +23,14 @@ import {
   readManifestText,
 } from './object-place.ts'
 
-type Writing = { extension: string; access?: Access }
-
 /**
- * Looks at a folder with a file for each organization, which is made where it is missing (0700), keeps other processes from writing there, and
+ * Looks at a folder with a file for each organization, which is made where it is missing, keeps other processes from writing there, and
  * removes what was left there by processes that were killed. Files are written under private names, and put in their places one after the
  * other. Throws UsageError where others may write there, or where it holds partitions that this program did not write, and CopyFailed.
  */
-export function lookAtFolder(folder: string, { extension, access }: Writing): FoundPlace {
+export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {
-    requireOwnFolder(folder, 'export')
-    const prepare = (place: string) => (access === undefined ? makeFolder(place) : prepareFolder(place, access))
-    prepare(folder)
+    prepareFolder(folder, access)
     const busy = (cause: Error) => busyAt(folder, cause)
     const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy })
     try {
@@ -46,24 +41,23 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
       const isThere = ({ object, sha256 }: { object: string; sha256: string }) => there.get(object) === sha256
       const made: { path: string; object: string }[] = []
       const writeManifest = (content: Parameters<typeof manifestText>[0]) => {
-        const mode = access === undefined ? 0o600 : modeOf(access)
-        writeTextFile(join(folder, MANIFEST), manifestText(content), { mode, gid: access?.gid })
+        writeTextFile(join(folder, MANIFEST), manifestText(content), { mode: modeOf(access), gid: access.gid })
       }
       return {
         shown: folder,
         manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
         generation: (found?.generation ?? 0) + 1,
         begin(organization) {
-          const object = `${partitionFolder(organization)}/part-0.${extension}`
+          const object = `${partitionFolder(organization)}/part-0.parquet`
           const path = privateName(join(folder, object))
           const descriptor = atPlace(dirname(path), () => {
-            prepare(dirname(path))
-            makeFile(path, access?.gid)
+            prepareFolder(dirname(path), access)
+            makeFile(path, access.gid)
             return openSync(path, 'r+')
           })
           return newObject({ descriptor, folder }, async () =>
             atPlace(folder, () => {
-              if (access !== undefined) fchmodSync(descriptor, modeOf(access))
+              fchmodSync(descriptor, modeOf(access))
               fsyncSync(descriptor)
               made.push({ path, object })
               return object
@@ -76,7 +70,7 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
           return atPlace(folder, () => {
             // It names both sets meanwhile, so that the next one knows what is ours if this one is killed.
             writeManifest({ ...content, replaced: written })
-            return afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
+            return afterPlacing('not all of it: each partition is of this publish or of the one from before', () => {
               for (const { path, object } of made) renameSync(path, join(folder, object))
               for (const { path } of made) flushFolder(dirname(path))
               const named = new Set(content.organizations.map(({ object }) => object))

@@ -70,7 +70,7 @@ const writtenObject = z.looseObject({
   bytes: z.number(),
   sha256: z.string(),
 })
-export type WrittenObject = z.output<typeof writtenObject>
+type WrittenObject = z.output<typeof writtenObject>
 
 const publishedObject = writtenObject.extend({
   active: z.number(),
@@ -93,10 +93,10 @@ export type PublishedObject = z.output<typeof publishedObject>
 const manifestSchema = z.looseObject({
   program: z.literal('customer-mirror'),
   version: z.literal(VERSION),
-  /** Counts the manifests of this place; an export has none of these. */
-  generation: z.int().min(1).optional(),
-  written_at: z.string().optional(),
-  without_personal_data: z.boolean().optional(),
+  /** Counts the manifests of this place. */
+  generation: z.int().min(1),
+  written_at: z.string(),
+  without_personal_data: z.boolean(),
   organizations: z.array(writtenObject),
   /** Objects of earlier manifests that are there still, and since when they are replaced. */
   replaced: z.array(z.object({ object: z.string(), since: z.string().optional(), sha256: z.string().optional() })),

@@ -6,7 +6,7 @@ import { isoOf } from '../../time/moments.ts'
 import { leftOutOf } from '../build-copy.ts'
 import { atPlace } from '../copy-error.ts'
 import { beginExport } from '../export-mirror.ts'
-import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
+import { nowIn, numberIn, openToRead } from '../open-to-read.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
@@ -25,7 +25,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
   const access = accessOf(plan)
-  const look = async () => lookAtFolder(folder, { extension: 'parquet', access })
+  const look = async () => lookAtFolder(folder, access)
   const { objects: parquet, ...done } = await publishObjects(plan, look)
   return { ...done, parquet }
 }
@@ -57,12 +57,12 @@ const ATTEMPTS = 5
 
 /** What was written for nothing, because something changed there meanwhile, is removed by the next publish. */
 async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>): Promise<Done> {
-  const opened = openToRead(plan.mirror, { asMade: true })
+  const db = openToRead(plan.mirror, { asMade: true })
   try {
     for (let attempt = 1; ; attempt += 1) {
       const place = await look()
       try {
-        return await publishOnce(plan, place, opened)
+        return await publishOnce(plan, place, db)
       } catch (error) {
         if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS) throw error
       } finally {
@@ -70,13 +70,13 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
       }
     }
   } finally {
-    opened.close()
+    db.close()
   }
 }
 
-async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Done> {
+async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection): Promise<Done> {
   const { manifest: before, shown } = place
-  const recorded = recordedIn(opened.db)
+  const recorded = recordedIn(db)
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
   const isOfKind = before?.without_personal_data === plan.withoutPersonalData
   const found = new Map(publishedIn(isOfKind ? before : undefined).map((one) => [one.organization, one]))
@@ -86,18 +86,18 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedT
   for (const one of recorded.filter(isRead).filter(({ retiredAt }) => retiredAt === null)) {
     const { organization } = one
     const entry = found.get(organization)
-    const kept = entry && keptEntry(plan, opened.db, one, entry)
-    const written = kept === undefined ? await writeObject(plan, place, { opened, one }) : undefined
+    const kept = entry && keptEntry(plan, db, one, entry)
+    const written = kept === undefined ? await writeObject(plan, place, { db, one }) : undefined
     // That it could not be written keeps no other organization back.
     if (written?.failed !== undefined) failed.push(written.failed)
     if (written?.entry !== undefined) made.add(organization)
     const next = written?.entry ?? kept ?? entry
     if (next !== undefined) entries.push(next)
   }
-  const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(opened.db)) })
+  const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(db)) })
   const isNew = before === undefined || made.size > 0 || factsOfManifest(before) !== factsOfManifest(content)
   const { warnings, isLeft } = await place.finish(content, isNew)
-  const { generation = 0, written_at: writtenAt = '' } = isNew ? content : before
+  const { generation, written_at: writtenAt } = isNew ? content : before
   const there = new Set(entries.map(({ organization }) => organization))
   const gone = (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
   const organizations = entries.map(({ organization, object, run, proof, read_as_of, rows, active, bytes, sha256 }) => {
@@ -163,26 +163,25 @@ function keptEntry(
 async function writeObject(
   { withoutPersonalData }: ObjectsPlan,
   place: FoundPlace,
-  { opened, one }: { opened: OpenedToRead; one: ReadOrganization },
+  { db, one }: { db: Connection; one: ReadOrganization },
 ): Promise<{ entry: PublishedObject; failed?: never } | { failed: Published['failed'][number]; entry?: never }> {
   const { organization } = one
   const object = place.begin(organization)
   try {
-    const facts = inOneState(opened, (db) => {
+    const facts = db.transaction(() => {
       const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
       const isThere = 'SELECT COUNT(*) FROM runs WHERE id = ? AND organization = ?'
       // It may have been renamed or forgotten since.
       const recorded = numberIn(db, isThere, one.runId, organization) === 0 ? [] : [one]
       const exporting = { selection, configured: [], recorded, format: parquetFormat({ ids: 'text' }) }
       try {
-        for (const { chunks } of beginExport(db, { ...exporting, isPartitioned: true }).parts)
-          for (const chunk of chunks) object.write(chunk)
+        for (const chunk of beginExport(db, { ...exporting, isPartition: true }).chunks) object.write(chunk)
       } catch (error) {
         if (!isOurs(error) || factsOf(error).again !== 'never') throw error
         return { failed: { file: `${place.shown}/${organization}`, ...describeError(error) } }
       }
       return rowFactsOf(db, organization)
-    })
+    })()
     if ('failed' in facts) return facts
     return { entry: { organization, ...facts, ...(await object.put()), ...runFactsOf(one) } }
   } finally {

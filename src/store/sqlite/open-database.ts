@@ -11,7 +11,7 @@ import { fileError, meddledWith, reshapedIn, sqliteError, virtualTablesIn } from
 import { replaced } from '../refusals.ts'
 import { describeInFile } from '../schema/dictionary.ts'
 import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
-import { BUSY_TIMEOUT_MS, connect, type Connection, openReadOnly } from './connect.ts'
+import { BUSY_TIMEOUT_MS, connect, type Connection, connectToRead } from './connect.ts'
 
 /** The WAL, in pages of 4 KB, at which it is copied: seldom, and yet so short that other runs and health checks can wait. */
 const CHECKPOINT_PAGES = 4096
@@ -61,7 +61,7 @@ function createPrivately(file: string): void {
 
 function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   const before = identityOf(file)
-  const db = access === 'read' ? openReadOnly(file, busyMs).db : connect(file, { fileMustExist: true, timeout: busyMs })
+  const db = access === 'read' ? connectToRead(file, busyMs) : connect(file, { fileMustExist: true, timeout: busyMs })
   try {
     requireMirror(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.

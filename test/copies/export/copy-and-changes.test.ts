@@ -90,19 +90,6 @@ describe('a copy and the changes since make the customers of now', () => {
   })
 })
 
-test('a copy as of a time names the seq before that of the first change that it does not hold', async () => {
-  const mirror = await aMirror()
-  for (const n of NIGHTS) await night(mirror, n, listOf(n))
-  const [{ at } = {}] = rowsOf(mirror.file, 'SELECT MAX(changed_at) AS at FROM changes WHERE run_id = 3')
-  const [{ seq } = {}] = rowsOf(
-    mirror.file,
-    `SELECT MIN(seq) - 1 AS seq FROM changes WHERE changed_at > '${String(at)}'`,
-  )
-
-  const copy = await aCopy(await exported(mirror, { asOf: String(at) }))
-  expect(copy.lastSeq).toBe(seq)
-})
-
 test('what was deleted from the mirror itself is found by the documented check', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, listOf(0))

@@ -16,7 +16,6 @@ export async function exported(format: Format, rows: readonly ExportRow[], colum
     table: 'active_customers',
     columns,
     exportedAt: '2026-01-05 02:00:00.000',
-    asOf: undefined,
     changesSince: undefined,
     lastSeq: 0,
     organizations: [],

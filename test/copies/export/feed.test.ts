@@ -42,15 +42,6 @@ test('a change comes with what it changed, and with the customer as it is now', 
   expect(removed).toMatchObject({ seq: 2n, change: 'removed', id: customerId(2), fields: null, is_active: 0n })
 })
 
-test('customers of a time whose changes were deleted are not known', async () => {
-  const file = await aPrunedMirror()
-
-  await expect(exportedFrom(file, { asOf: '2026-01-07 11:59:59.999' })).rejects.toThrow(
-    'What is from before 2026-01-07 12:00:00.000 was deleted',
-  )
-  expect((await exportedFrom(file, { asOf: '2026-01-08 12:00:00.000' })).rows).toHaveLength(9)
-})
-
 test('a reader of a mirror on a server may have read changes that were deleted with their organization, and no others', async () => {
   const file = await aPrunedMirror()
   tamper(file, `INSERT INTO sqlite_sequence (name, seq) VALUES ('${GIVEN_BY_SERVER}', 9)`)

@@ -1,11 +1,14 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { partitionFolder } from '../../../src/copies/objects/object-place.ts'
 import { publishFolder } from '../../../src/copies/objects/publish-objects.ts'
 import type { FolderPlan } from '../../../src/copies/publish-plan.ts'
+import { lockPlace } from '../../../src/copies/written-file.ts'
 import { CLOCKS, night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { aDuckDb } from '../../support/exported-files.ts'
+import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -30,7 +33,9 @@ async function aPublishedMirror(overrides: Partial<FolderPlan> = {}) {
 }
 
 const partsIn = (folder: string) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet'))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.parquet'))
+    .toSorted()
 
 test('a folder holds the customers of each organization, and names those that were never read', async () => {
   const { plan, published } = await aPublishedMirror()
@@ -84,11 +89,80 @@ test('a file is written anew after a night and a forgotten customer, goes with a
   expect(partsIn(plan.parquet)).toEqual(['organization=acme/part-0.parquet'])
 })
 
-test('a folder that holds something else is left as it is', async () => {
-  const { plan } = await aPublishedMirror()
-  const part = join(plan.parquet, 'organization=acme', 'part-1.parquet')
-  writeFileSync(part, 'of someone')
+const PARTS = ['acme', 'globex'].map((id) => `organization=${id}/part-0.parquet`)
 
-  await expect(publishFolder(plan)).rejects.toThrow('was not written by this program')
-  expect(readFileSync(part, 'utf8')).toBe('of someone')
+test.each<[what: string, change: (folder: string) => void]>([
+  ['another part', (folder) => writeFileSync(join(folder, 'organization=acme', 'part-1.parquet'), 'of someone')],
+  ['a part that was changed since', (folder) => appendFileSync(join(folder, PARTS[0] ?? ''), 'x')],
+  ['another manifest', (folder) => writeFileSync(join(folder, '_manifest.json'), '{}')],
+  ['a link to another folder', (folder) => symlinkSync(temporaryFolder(), join(folder, 'organization=initech'))],
+])('a folder that holds something else is left as it is: %s', async (_, change) => {
+  const { plan } = await aPublishedMirror()
+  const contents = () => partsIn(plan.parquet).map((name) => [name, readFileSync(join(plan.parquet, name), 'latin1')])
+  change(plan.parquet)
+  const before = contents()
+
+  await expect(publishFolder(plan)).rejects.toMatchObject({ code: 'usage' })
+  expect(contents()).toEqual(before)
+})
+
+test('a publish that was killed while files were replaced leaves files of both, which the next one knows and replaces', async () => {
+  const { mirror, plan } = await aPublishedMirror()
+  const manifest = join(plan.parquet, '_manifest.json')
+  const [file, old] = [join(plan.parquet, PARTS[0] ?? ''), readFileSync(join(plan.parquet, PARTS[0] ?? ''))]
+  const { organizations: replaced }: { organizations: unknown } = JSON.parse(readFileSync(manifest, 'utf8'))
+  await night(mirror, 1, customers(1, 7))
+  await publishFolder(plan)
+  const written: object = JSON.parse(readFileSync(manifest, 'utf8'))
+  // As it is in the midst of that: the manifest names both sets, and one file is still the old one.
+  writeFileSync(manifest, JSON.stringify({ ...written, replaced }))
+  writeFileSync(file, old)
+  mkdirSync(join(plan.parquet, 'organization=new'))
+  writeFileSync(join(plan.parquet, 'organization=new', '.part-0.parquet.0123456789abcdef.unfinished'), 'half')
+  await publishFolder(plan)
+
+  expect(readFileSync(file)).not.toEqual(old)
+  expect(readdirSync(plan.parquet).toSorted()).toEqual(['_manifest.json', ...PARTS.map((name) => dirname(name))])
+})
+
+test('a publish while another one writes there ends as busy, and changes nothing', async () => {
+  const { plan } = await aPublishedMirror()
+  const held = lockPlace(join(plan.parquet, 'organization'))
+  await expect(publishFolder(plan)).rejects.toMatchObject({ code: 'busy' })
+  held.release()
+
+  expect(partsIn(plan.parquet)).toEqual(PARTS)
+})
+
+test.each<[what: string, fail: () => void, left: 'old' | 'new', said: RegExp]>([
+  [
+    'between two partitions leaves those of two publishes',
+    () => failOnDisk('renameSync', (_from, to) => String(to).includes('globex')),
+    'new',
+    /but not all of it: each partition is of this publish or of the one from before/,
+  ],
+  ['before leaves the set from before', () => failOnDisk('fsyncSync', () => true), 'old', /EIO/],
+])('a disk that fails %s', async (_, fail, left, said) => {
+  const { mirror, plan } = await aPublishedMirror()
+  const before = readFileSync(join(plan.parquet, PARTS[0] ?? ''))
+  for (const organization of ['acme', 'globex']) await night(mirror, 1, customers(1, 7), { organization })
+  fail()
+
+  await expect(publishFolder(plan)).rejects.toThrow(
+    expect.objectContaining({ code: 'full', message: expect.stringMatching(said) }),
+  )
+  expect(readFileSync(join(plan.parquet, PARTS[0] ?? '')).equals(before)).toBe(left === 'old')
+  expect(partsIn(plan.parquet)).toEqual(PARTS)
+})
+
+test.each([
+  ['acme', 'organization=acme'],
+  ['a.b_c-d', 'organization=a.b_c-d'],
+  ['..', 'organization=..'],
+  ['a/../b', 'organization=a%2F..%2Fb'],
+  ['100%', 'organization=100%25'],
+  ['a=b:c', 'organization=a%3Db%3Ac'],
+  ['', 'organization=__HIVE_DEFAULT_PARTITION__'],
+])('the folder of the organization %j', (organization, folder) => {
+  expect(partitionFolder(organization)).toBe(folder)
 })
