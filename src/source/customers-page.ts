@@ -206,15 +206,23 @@ export const LARGEST_SIZE = 100
 /** A request to the list: a page of all customers, or of those that match a search. */
 export type Question = Window & { search?: string | undefined }
 
+/** The parts of an address, as a URL names them. */
+export type Address = Readonly<Pick<URL, 'href' | 'origin' | 'host' | 'pathname' | 'search'>>
+
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
-export function customersUrl(baseUrl: URL, { page, size, search }: Question): URL {
-  const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/customers`)
-  url.search = canonicalQuery({ page: String(page), per_page: String(size), ...(search !== undefined && { search }) })
-  return url
+export function customersUrl(
+  { origin, host, pathname: base }: Address,
+  { page, size, search: text }: Question,
+): Address {
+  const pathname = `${base.replace(/\/+$/, '')}/customers`
+  const query = { page: String(page), per_page: String(size), ...(text !== undefined && { search: text }) }
+  const search = `?${canonicalQuery(query)}`
+  // Put together, since all parts are encoded already: to parse them takes longer than to sign them.
+  return { href: origin + pathname + search, origin, host, pathname, search }
 }
 
 /** A request as messages name it: its address and its page, and nothing that could be secret. */
-export function placeOf({ origin, pathname }: URL, { page, size }: Window): string {
+export function placeOf({ origin, pathname }: Address, { page, size }: Window): string {
   return `GET ${origin}${pathname} (page ${page}, per_page ${size})`
 }
 

@@ -4,10 +4,10 @@ import { type Answer, headerOf } from './connection.ts'
 import { type Clock, isCorrectable, isNotable } from './clock.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { parsedJson } from '../text/parsed-json.ts'
-import { errorEnvelope } from './customers-page.ts'
+import { type Address, errorEnvelope } from './customers-page.ts'
 
 export type RefusalContext = {
-  url: URL
+  url: Address
   /** The request as messages name it. */
   place: string
   /** What is known of the service's clock, and by how much the signature was corrected. */

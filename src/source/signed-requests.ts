@@ -4,7 +4,7 @@ import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../sign
 import type { ByteBudget, Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
-import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
+import { type Address, customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit, RateLimitOptions } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
@@ -133,4 +133,4 @@ export class SignedRequests {
   }
 }
 
-type Refused = { question: Question; url: URL; headers: Readonly<Record<string, string>>; correctionMs: number }
+type Refused = { question: Question; url: Address; headers: Readonly<Record<string, string>>; correctionMs: number }
