@@ -43,7 +43,6 @@ const MADE: Record<ErrorCode, Error> = {
   interrupted: new errors.Interrupted('made up'),
   cancelled: new errors.Cancelled('made up'),
   'max-run': new errors.MaxRunReached('made up'),
-  paused: new errors.OrganizationPaused('made up'),
 }
 
 const CIRCUMSTANCES: Circumstances = {

@@ -307,7 +307,7 @@ async function delayUntil(
 }
 
 /** The outcome of a run that never started, with its error. */
-export function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
+function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
   const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
   return { report: { ...report, error: describeError(error) }, error }
 }
@@ -321,7 +321,7 @@ function countsOf(report: Report): Counts {
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */
-export function reasonOf({ error }: Outcome): string {
+function reasonOf({ error }: Outcome): string {
   const { code, message } = describeError(error)
   return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
 }

@@ -5,7 +5,7 @@ import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { HeldRemovals, Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../model/mirror.ts'
 import type { LeasedRun } from '../model/report.ts'
 import { durationMs } from '../time/durations.ts'
 import { utcMoment } from '../time/moments.ts'
@@ -132,7 +132,7 @@ export async function withMirror<Result>(
 }
 
 /** Opens the mirror of a configuration to read, and closes it again after `work`. */
-export async function withMirrorOf<Result>(
+async function withMirrorOf<Result>(
   config: Pick<Config, 'mirror'>,
   work: (mirror: Mirror) => Promise<Result>,
 ): Promise<Result> {
@@ -169,11 +169,6 @@ export async function closing<Opened extends { close(): Promise<void> }, Result>
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
 export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
   return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
-}
-
-/** The removals that wait for a decision; undefined where they cannot be looked up. */
-export async function listHeldRemovals(config: Pick<Config, 'mirror'>): Promise<HeldRemovals[] | undefined> {
-  return withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

@@ -1,16 +1,13 @@
-import { isSharedQueue, shownMirror } from '../address/mirror-address.ts'
+import { isSharedQueue } from '../address/mirror-address.ts'
 import { chooseIds } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
-import { command, durationArgument, listHeldRemovals, listUnderway, namedConfig, withMirrorOf } from './command.ts'
-import { exitCodeOfRuns, type ExitCode, oneExitCode } from './exit-code.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
-import { foundText, whatToDo } from './output/advice.ts'
-import { differentCustomers, runsTable } from './output/run-words.ts'
-import { configOption, count, duration, moment, print, say, second } from './output/say.ts'
+import { command, listUnderway, namedConfig } from './command.ts'
+import { type ExitCode, oneExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { configOption, moment, say, second } from './output/say.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -18,24 +15,16 @@ export function runCommand(io: Io) {
     .argument('<organization...>', 'ids of organizations')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
     .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
-    .option('--wait', 'wait until the jobs have ended, and show their runs, with the exit codes of sync')
-    .option('--timeout <time>', 'with --wait: stop waiting after so long, and end with 5: 90s, 30m, 2h', TIMEOUT)
-    .action(async (ids, { wait, timeout: timeoutMs, config: file, quick = false, now }) => {
-      if (timeoutMs !== undefined && !wait)
-        throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
+    .action(async (ids, { config: file, quick = false, now }) => {
       const config = await namedConfig(file)
       const options = { kind: quick ? ('quick' as const) : ('sync' as const), now, clock: Date.now }
-      const asked = { config, file, chosen: chooseIds(config, ids), options }
-      if (wait) return waitForRuns(asked, timeoutMs, io)
-      const { requestRuns } = await import('../../jobs/commands/run-and-wait.ts')
-      const requested = await requestRuns(config, asked.chosen, options, (each) => each)
-      say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
+      const { requestRuns } = await import('../../jobs/commands/request-runs.ts')
+      const requested = await requestRuns(config, chooseIds(config, ids), options)
+      for (const run of requested) say(io.stdout, requestedText(run, quick, configOption(file)))
       // A service said when to ask again, or the organization is paused.
       io.exitWith(requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0)
     })
 }
-
-const TIMEOUT = durationArgument({ most: '20d', examples: '90s, 30m or 2h' })
 
 const EXAMPLES = `
 A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it.
@@ -47,78 +36,19 @@ Examples:
       who came and who left since the list was last read, in a few requests
   $ customer-mirror run acme --now
       the service is repaired: start the job that waits for its next attempt
-  $ customer-mirror run acme --wait --timeout 2h
-      wait for the end, in a script
 `
 
-/** `file`: the configuration as the user named it. */
-type Asked = {
-  config: Config
-  file: string | undefined
-  chosen: readonly string[]
-  options: import('../../jobs/commands/run-and-wait.ts').RequestOptions
-}
-
-/** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
-async function waitForRuns({ config, file, chosen, options }: Asked, timeoutMs: number | undefined, io: Io) {
-  const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
-  const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
-  const waited = await runAndWait(config, chosen, options, {
-    signal: AbortSignal.any([io.signal, ...timeIsUp]),
-    now: Date.now,
-    monotonicMs,
-    // None where the mirror is on another machine, or is not made yet.
-    listRuns: (organization) =>
-      withMirrorOf(config, (mirror) => mirror.listRuns({ organization, limit: LATEST_RUNS })).catch(() => []),
-    onRequested: (requested) =>
-      say(io.stderr, requested.map((run) => requestedText(run, options.kind === 'quick')).join('')),
-    onNews: (id, news) => say(io.stderr, `${id}: ${newsWords(news)}; still waiting\n`),
-  })
-  const ended = waited.flatMap((each) => each.waited ?? [])
-  const here = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
-  // Where the mirror is on another machine, its held removals are looked up there.
-  const held = here.length > 0 ? await listHeldRemovals(config) : []
-  if (ended.length > 0) {
-    const shown = { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }
-    print(io.stdout, waitedText(ended, shown) + foundText(here))
-    say(io.stderr, whatToDo({ outcomes: ended.map(({ outcome }) => outcome), held }, { config: file }))
-  }
-  const codes = waited.map(({ organization, waited: end }) => {
-    if (end !== undefined) return end.from === 'none-possible' ? 6 : exitCodeOfRuns([end.outcome], held)
-    const shown = (verb: string) => `'customer-mirror ${verb} ${organization}${configOption(file)}'`
-    const goesOn = 'no longer waiting; its job goes on without this command'
-    say(io.stderr, `${organization}: ${goesOn}. ${shown('runs')} shows it, and ${shown('cancel')} ends it\n`)
-    return 5
-  })
-  io.exitWith(oneExitCode(codes))
-}
-
-/** Runs that may have ended between the end of a job and the look at the mirror. */
-const LATEST_RUNS = 20
-
-function newsWords(news: import('../../jobs/commands/run-and-wait.ts').WaitNews): string {
-  if (news.news !== 'delayed') return NEWS[news.news]
-  return `waits for its next attempt${news.reason === '' ? '' : ` after a failure (${news.reason})`}`
-}
-
-const NEWS = {
-  'not-taken': "no worker has taken its job yet. Is one running with this queue? 'customer-mirror worker' starts one",
-  'queue-lost': 'the queue does not answer. A run that is under way goes on meanwhile',
-  'queue-back': 'the queue answers again',
-} as const
-
-/** Whether a job was added, or which one there is. Without an `option`, the advice for a pause follows. */
+/** Whether a job was added, or which one there is. */
 function requestedText(
-  run: Omit<import('../../jobs/commands/run-and-wait.ts').RequestedRun, 'job'>,
+  { organization, added, state, untilMs }: import('../../jobs/commands/request-runs.ts').RequestedRun,
   quick: boolean,
-  option?: string,
+  option: string,
 ): string {
-  const { organization, added, state, untilMs } = run
   const words = () => {
     if (added) return quick ? 'quick run queued' : 'queued'
     if (state === 'paused') {
-      const resume = option === undefined ? '' : `. First: customer-mirror resume ${organization}${option}`
-      return `is paused${untilMs === undefined ? '' : ` until ${moment(untilMs)}`}; nothing was requested${resume}`
+      const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+      return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}`
     }
     if (untilMs !== undefined)
       return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
@@ -139,33 +69,6 @@ const QUICK_STATES: Readonly<Record<string, string>> = {
   ...STATES,
   active: 'has a quick run at this moment',
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
-}
-
-type WaitedOutcome = import('../../jobs/commands/run-and-wait.ts').WaitedOutcome
-
-/** Runs of other processes: the table that `sync` shows, and a line for each run whose mirror is not on this machine. */
-export function waitedText(
-  waited: readonly WaitedOutcome[],
-  { mirrorFile, screen }: { mirrorFile: string; screen: Screen | undefined },
-): string {
-  const isHere = ({ from, outcome }: WaitedOutcome) =>
-    from === 'mirror' || (from === 'queue' && outcome.error !== undefined)
-  const reports = waited.filter(isHere).map(({ outcome }) => outcome.report)
-  const table = reports.length === 0 ? '' : `${runsTable(reports, screen)}\n`
-  const place = waited.some(({ from }) => from === 'mirror') ? `Mirror: ${mirrorFile}\n` : ''
-  return table + waited.map((each) => (isHere(each) ? '' : lineOf(each))).join('') + place
-}
-
-function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
-  const { organization, inserted, updated, rejected, removed, held, requests, durationMs } = report
-  if (from === 'none-needed')
-    return `${organization}: no run was made, because its list had been read since it was due.\n`
-  if (from === 'none-possible')
-    return `${organization}: no quick run was made, because a full run is under way, unfinished, or held by another process.\n`
-  const changes = `${inserted} new, ${updated} changed, ${rejected} rejected, ${removed} removed, ${held} held`
-  const cost = `${count(requests, 'request')} in ${duration(durationMs)}`
-  const read = count(differentCustomers(report), 'customer')
-  return `${organization}: complete: ${read}: ${changes} · ${cost}. Its mirror is not on this machine: look there for its proof.\n`
 }
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */

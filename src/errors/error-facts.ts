@@ -230,12 +230,6 @@ export const ERRORS = {
     title: 'reached six hours',
     fix: 'Nothing to do: the next run continues from there. If it happens often, raise concurrency or requestsPerMinute.',
   },
-  paused: {
-    ...LATER,
-    resumable: false,
-    title: 'paused',
-    fix: "End the pause with 'customer-mirror resume <organization>'.",
-  },
 } as const satisfies Record<string, ErrorFacts>
 
 export type ErrorCode = keyof typeof ERRORS

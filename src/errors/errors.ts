@@ -130,9 +130,6 @@ export class Cancelled extends errorOf('Cancelled', 'cancelled') {}
 /** The run took as long as one may, six hours. The rows it read are saved, and the next run continues from there. */
 export class MaxRunReached extends errorOf('MaxRunReached', 'max-run') {}
 
-/** The organization is paused: no run of it was started. */
-export class OrganizationPaused extends errorOf('OrganizationPaused', 'paused') {}
-
 /**
  * The error of a run in another process, from the code and message in its report. It is handled like the original, but has no
  * other data.

@@ -119,10 +119,6 @@ if (!isEmbedded) {
       code: 5,
       stdout: `acme: is paused until MOMENT; nothing was requested. First: ${resume}\nglobex: queued\n`,
     })
-    expect(await ask(runOfWorker, 'acme', '--wait')).toMatchObject({
-      code: 5,
-      stderr: expect.stringMatching(/^acme: is paused until MOMENT; nothing was requested\n\n✖ acme: paused\n/),
-    })
   })
 
   test('queue shows who runs and how far it is, what is paused, and when a failed job is tried again', async () => {

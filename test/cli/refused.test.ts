@@ -32,7 +32,6 @@ test.each<[line: string, said: RegExp | string]>([
   ['sync --quick --limit-pages 3', "'--quick' cannot be used with option '--limit-pages <number>'"],
   ['sync --config none.yaml', 'none.yaml does not exist'],
   ['run acmee', /did you mean "acme"/],
-  ['run acme --timeout 1s', /Nothing was requested/],
   ['pause acmee', 'unknown organization "acmee" (did you mean "acme"?)'],
   ['pause acme --until 2020-01-01', /--until 2020-01-01 00:00 UTC has passed, so nothing was/],
   ['status --proven', /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],

@@ -68,7 +68,7 @@ export function summary(report: Report): string {
 }
 
 /** Customers received, each counted once: neighbouring pages overlap on purpose. */
-export function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
+function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
   return received - duplicates
 }
 

@@ -53,7 +53,6 @@ const table: [what: string, error: Error, verdict: JobVerdict][] = [
   ['numbers that do not add up', new AccountingBroken('no'), GIVE_UP],
   ['interrupted without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }],
   ['cancelled by a person', new errors.Cancelled('no'), GIVE_UP],
-  ['paused', new errors.OrganizationPaused('no'), { kind: 'wait', waitMs: 60_000 }],
   ['something unexpected', new TypeError('x is not a function'), RETRY],
 ]
 
