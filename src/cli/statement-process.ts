@@ -2,8 +2,8 @@ import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { resultsError } from '../copies/copy-error.ts'
 import { readStatement } from '../copies/read-rows.ts'
-import { writeAll } from '../copies/written-file.ts'
 import { describeError } from '../errors/errors.ts'
+import { codeOf } from '../errors/faults.ts'
 import { textOf } from './output/rows.ts'
 import type { StatementPlan, StatementReport } from './sql.ts'
 
@@ -40,6 +40,22 @@ async function print({ file, sql, layout, limitMs }: StatementPlan): Promise<boo
       throw resultsError(error)
     }
     report(['reading'])
+  }
+  return true
+}
+
+/** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
+function writeAll(descriptor: number, bytes: Uint8Array): boolean {
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(descriptor, bytes, written)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'EPIPE') return false
+      if (code !== 'EAGAIN') throw error
+      // A pipe that another process made non-blocking, and that is full.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
   }
   return true
 }

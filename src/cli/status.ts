@@ -111,7 +111,7 @@ async function writeForm(
   if (file.trim() === '') throw new UsageError(`The name of the file is empty: name a file, such as ${example}, or -.`)
   const place = absolutePath(file)
   atPlace(place, () => {
-    requireTextPlace(place, { mirror: mirror.file, example })
+    requireTextPlace(place, mirror.file)
     const isThere = (statSync(place, { throwIfNoEntry: false })?.size ?? 0) > 0
     if (isThere && !readFileSync(place, 'utf8').startsWith(beginning))
       throw new UsageError(`${place}: is there already, and was not made by this command. Name another file.`)

@@ -9,7 +9,7 @@ import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
-import { hasTable, hasWal, isMirror, kindOfFile, numberIn, openToRead } from './open-to-read.ts'
+import { hasTable, isMirror, kindOfFile, numberIn, openToRead } from './open-to-read.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { writeFor } from './written-file.ts'
 
@@ -33,7 +33,7 @@ export async function makeBackup(
   try {
     const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
     if (!isMirror(source)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
-    requirePlace(file, { mirror, example: 'customers.db' })
+    requirePlace(file, mirror)
     requireOwnFolder(dirname(file), 'backup')
     requireNoJournals(file)
     const isFree = (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
@@ -119,7 +119,7 @@ export function markIn(db: Database.Database): string | undefined {
 /** The moment of which the file at `path` is a backup; undefined where there is another file, or none. Nothing is made beside it. */
 function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
-  if (kindOfFile(path) !== 'mirror' || hasWal(path)) return undefined
+  if (kindOfFile(path) !== 'backup') return undefined
   let db: Database.Database | undefined
   try {
     db = connect(path, { readonly: true, fileMustExist: true })

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -8,20 +8,12 @@ import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { listedNames } from '../text/wording.ts'
 import { atPlace, copyError, resultsError } from './copy-error.ts'
-import {
-  bytesOf,
-  type Chunk,
-  type ExportRow,
-  type Format,
-  type FormatName,
-  type FormatSettings,
-  loadFormat,
-} from './format.ts'
+import { type Chunk, type ExportRow, type Format, type FormatName, type FormatSettings, loadFormat } from './format.ts'
 import { nowIn, numberIn, openToRead, withFileToRead } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
 import { lastGiven, lastSeq, type Selection, selectRows, tableOf } from './selection.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
-import { writeAll, writeFor } from './written-file.ts'
+import { writeFor } from './written-file.ts'
 
 export type ExportPlan = {
   mirror: string
@@ -47,7 +39,7 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
   const { mirror, configuration, to, settings, ...asked } = plan
   if (typeof to === 'string')
     atPlace(to, () => {
-      requireTextPlace(to, { mirror, configuration, example: 'customers.csv', instead: ', or - for standard output' })
+      requireTextPlace(to, mirror, configuration)
       requireOwnFolder(dirname(to), 'export')
     })
   const format = await loadFormat(plan.format, settings)
@@ -74,7 +66,7 @@ async function writeFile(file: string, chunks: Iterable<Chunk>, signal: AbortSig
       const descriptor = openSync(path, 'r+')
       try {
         for await (const chunk of untilStopped(chunks, signal, `Stopped: ${file} was not written.`))
-          writeAll(descriptor, bytesOf(chunk))
+          writeFileSync(descriptor, chunk)
       } finally {
         closeSync(descriptor)
       }
@@ -102,7 +94,7 @@ export async function writeToStream(
   for await (const chunk of untilStopped(chunks, signal, UNFINISHED)) {
     try {
       if (file === undefined) await written(stream, chunk, signal)
-      else writeAll(file, bytesOf(chunk))
+      else writeFileSync(file, chunk)
     } catch (error) {
       if (codeOf(error) === 'EPIPE') return false
       throw resultsError(error)

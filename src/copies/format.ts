@@ -27,10 +27,6 @@ export type ExportFacts = {
 /** A part of a file. Bytes are to be written before the next part is taken, which may stand in the same memory. */
 export type Chunk = string | Uint8Array
 
-export function bytesOf(chunk: Chunk): Uint8Array {
-  return typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-}
-
 /** Turns rows into the parts of a file as they are taken, and keeps few of them. */
 export type Format = (rows: Iterable<ExportRow>, about: ExportFacts) => Iterable<Chunk>
 

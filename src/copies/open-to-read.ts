@@ -1,8 +1,8 @@
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type Database from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
 import { mirrorFault, noMirror } from '../errors/faults.ts'
+import { isMissing } from '../machine/folders.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { type Connection, connectToRead } from '../store/sqlite/connect.ts'
 import {
@@ -12,7 +12,6 @@ import {
   requireRegularFile,
   requireVersion,
   requireWhole,
-  versionOf,
 } from '../store/sqlite/open-database.ts'
 
 /**
@@ -20,12 +19,17 @@ import {
  * of which a table or a view was dropped or got another shape, which a statement of a user may still read.
  */
 export function openToRead(file: string, { asMade = false }: { asMade?: boolean } = {}): Connection {
+  if (isMissing(file)) throw noMirror(file)
   try {
-    const db = connectToRead(existingFile(file))
+    requireRegularFile(file)
+    const db = connectToRead(file)
     try {
       db.defaultSafeIntegers()
       for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000']) db.pragma(setting)
-      requireMirror(db, file)
+      if (isEmpty(db)) throw noMirror(file)
+      if (isMirror(db)) requireVersion(db, file)
+      else if (applicationOf(db) !== COPY_APPLICATION_ID)
+        throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
       if (asMade && isMirror(db)) requireWhole(db, file)
       return db
     } catch (error) {
@@ -35,23 +39,6 @@ export function openToRead(file: string, { asMade = false }: { asMade?: boolean 
   } catch (error) {
     throw fileError(error, file)
   }
-}
-
-/** The file itself, where journals lie beside it, and not a link to it. */
-function existingFile(file: string): string {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw noMirror(file)
-  requireRegularFile(file)
-  const real = realpathSync(file)
-  accessSync(real, constants.R_OK)
-  return real
-}
-
-function requireMirror(db: Connection, file: string): void {
-  const isOurs = isMirror(db)
-  if (isEmpty(db) && (!isOurs || versionOf(db) === 0)) throw noMirror(file)
-  if (isOurs) requireVersion(db, file)
-  else if (Number(db.pragma('application_id', { simple: true })) !== COPY_APPLICATION_ID)
-    throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }
 
 /** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read. */
@@ -130,35 +117,31 @@ export const COPY_APPLICATION_ID = 0x43505542
 export const JOURNALS = ['-journal', '-wal', '-shm'] as const
 
 /** Whether an open file of SQLite says of itself that it is a mirror. */
-export function isMirror(db: Database.Database): boolean {
-  return Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID
+export function isMirror(db: Connection): boolean {
+  return applicationOf(db) === APPLICATION_ID
 }
 
-/** What a file is, by its first bytes. An empty file holds nothing that could be lost. */
-export function kindOfFile(path: string): 'empty' | 'copy' | 'mirror' | 'database' | 'foreign' {
-  const header = headerOf(path)
-  if (header.length === 0) return 'empty'
-  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') return 'foreign'
-  const applicationId = header.length < HEADER_BYTES ? 0 : header.readUInt32BE(68)
-  if (applicationId === COPY_APPLICATION_ID) return 'copy'
-  return applicationId === APPLICATION_ID ? 'mirror' : 'database'
-}
-
-/** Whether a file of SQLite is in WAL mode, as mirrors are, and copies and backups are not. */
-export function hasWal(path: string): boolean {
-  const header = headerOf(path)
-  return header[18] === 2 || header[19] === 2
+function applicationOf(db: Connection): number {
+  return Number(db.pragma('application_id', { simple: true }))
 }
 
 const HEADER_BYTES = 100
 
-/** The first bytes of a file, which is there: as many as a header has, or all where there are fewer. */
-function headerOf(path: string): Buffer {
+/**
+ * What a file is, by its first bytes. An empty file holds nothing that could be lost. Mirrors are in WAL mode; copies and backups, which are
+ * mirrors otherwise, are not.
+ */
+export function kindOfFile(path: string): 'empty' | 'copy' | 'mirror' | 'backup' | 'database' | 'foreign' {
   const header = Buffer.alloc(HEADER_BYTES)
   const descriptor = openSync(path, 'r')
   try {
-    return header.subarray(0, readSync(descriptor, header, 0, HEADER_BYTES, 0))
+    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) === 0) return 'empty'
   } finally {
     closeSync(descriptor)
   }
+  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') return 'foreign'
+  const applicationId = header.readUInt32BE(68)
+  if (applicationId === COPY_APPLICATION_ID) return 'copy'
+  if (applicationId !== APPLICATION_ID) return 'database'
+  return header[18] === 2 || header[19] === 2 ? 'mirror' : 'backup'
 }

@@ -1,7 +1,7 @@
 import { shownMirror } from '../address/mirror-address.ts'
 import { lengthOf, readingStatement, type SomeRows, type SqlValue } from './read-rows.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { codeOf, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
+import { codeOf } from '../errors/faults.ts'
 import { connectionSettings, MirrorClient, schemaOf, sessionOn, timeOf } from '../store/port/postgres-connections.ts'
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning } from '../store/port/postgres-transaction.ts'
@@ -21,41 +21,29 @@ export async function* readOnServer(
 ): AsyncGenerator<SomeRows> {
   // The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word.
   const sql = readingStatement(text, ['SELECT', 'WITH', 'VALUES', 'TABLE'])
-  const client = await connect(address)
+  const place = { place: shownMirror(address), schema: schemaOf(address) }
+  const client = new MirrorClient({
+    ...connectionSettings(address),
+    application_name: 'customer-mirror sql',
+    connectionTimeoutMillis: 15_000,
+    keepAlive: true,
+    types: { getTypeParser: (type: number) => SHOWN_TYPES.get(type) ?? String },
+  })
+  client.on('error', () => {})
   // A statement under way is not waited for.
   const end = () => void client.end().catch(() => {})
   signal?.addEventListener('abort', end)
   try {
-    const place = { place: shownMirror(address), schema: schemaOf(address) }
+    await client.connect()
     await client.query(begin(place.schema, limitMs))
     requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
     yield* rowsOf(client, sql, values)
   } catch (error) {
-    throw statementError(error, shownMirror(address))
+    throw statementError(error, place.place)
   } finally {
     signal?.removeEventListener('abort', end)
+    // What could not log in keeps its socket open until then.
     await client.end().catch(() => {})
-  }
-}
-
-async function connect(address: string): Promise<MirrorClient> {
-  try {
-    const client = new MirrorClient({
-      ...connectionSettings(address),
-      application_name: 'customer-mirror sql',
-      connectionTimeoutMillis: 15_000,
-      keepAlive: true,
-      types: { getTypeParser: (type: number) => SHOWN_TYPES.get(type) ?? String },
-    })
-    client.on('error', () => {})
-    await client.connect().catch(async (error: unknown) => {
-      // What could not log in keeps its socket open.
-      await client.end().catch(() => {})
-      throw error
-    })
-    return client
-  } catch (error) {
-    throw postgresError(error, shownMirror(address))
   }
 }
 
@@ -88,23 +76,18 @@ async function answer(client: MirrorClient, text: string, parameters: readonly u
   return { columns: fields.map(({ name }) => name), rows }
 }
 
-/** What went wrong with a statement: UsageError for a mistake in it, MirrorUnusable for the server. */
-function statementError(error: unknown, address: string): unknown {
-  const code = codeOf(error) ?? ''
-  if (isOurs(error) || !(error instanceof Error) || code === '') return postgresError(error, address)
-  const { message } = error
-  if (/^25(?!P0[34])/.test(code) || /data-modifying/.test(message)) return new UsageError(WRITES)
-  if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
-  if (code === '42P02' || message.startsWith('bind message supplies'))
-    return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
-  if ((/^(?:0A|21|22|42)/.test(code) && code !== '42501') || (code === '58P01' && NAMED_FILE.test(message)))
-    return new UsageError(`The statement failed: ${message}`)
-  if (/^(?:53[12]00|54)/.test(code)) return new UsageError(noRoomFor(message))
-  return postgresError(error, address)
+/** What went wrong with a statement: UsageError for a mistake in it, with the words of the server; MirrorUnusable for the server. */
+function statementError(error: unknown, place: string): unknown {
+  if (isOurs(error) || !(error instanceof Error) || !MISTAKES.test(codeOf(error) ?? ''))
+    return postgresError(error, place)
+  return new UsageError(`The statement failed: ${error.message}`)
 }
 
-/** A file that the statement names, as pg_read_file does. Those of tables, which are damaged without them, are opened in other words. */
-const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat file)/
+/**
+ * The classes of what the server does not support, cannot compute, or does not know, of writing while it only reads, of parameters, and of room
+ * that it does not have; not of rights, and not of the time that it waits for a reader.
+ */
+const MISTAKES = /^(0A|21|22|25(?!P0[34])|42(?!501)|54|08P01|53[12]00)/
 
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
 const SHOWN_TYPES: ReadonlyMap<number, (text: string) => SqlValue> = new Map<number, (text: string) => SqlValue>([

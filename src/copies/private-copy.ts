@@ -3,11 +3,12 @@ import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
-import { mirrorFault, seenIn, systemCode } from '../errors/faults.ts'
+import { systemCode } from '../errors/faults.ts'
 import { copyRows } from '../store/move-mirror.ts'
 import { sql } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
+import type { Database as ServerDatabase } from '../store/port/postgres-connections.ts'
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
@@ -26,41 +27,36 @@ const READ_TABLES = [
  * this process alone reads until it ends it. Copies of processes that were killed are removed. Throws MirrorUnusable.
  */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
-  const copy = beginCopy()
+  let copy: Unfinished | undefined
   try {
+    copy = beginFile(join(privateFolder(), `copy-${randomUUID()}`))
     const server = await openServer(address, 'read')
     try {
-      const db = openDatabase(copy.path, 'write')
-      try {
-        writeWithoutWaiting(db)
-        db.exec('BEGIN')
-        await server.read(async (session) => {
-          // The server may end a statement, on a standby above all; then all of it is read again.
-          db.exec('ROLLBACK; BEGIN')
-          await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
-          await noteNumbers(session, db)
-        })
-        db.exec('COMMIT')
-        db.exec('ANALYZE')
-      } finally {
-        db.close()
-      }
-      return copy
+      await copyFrom(server, copy.path, signal)
     } finally {
       await server.close()
     }
+    return copy
   } catch (error) {
-    copy.end()
-    throw fileError(error, tmpdir())
+    copy?.end()
+    throw fileError(error, `${tmpdir()} (TMPDIR)`)
   }
 }
 
-function beginCopy(): Unfinished {
+async function copyFrom(server: ServerDatabase, path: string, signal: AbortSignal | undefined): Promise<void> {
+  const db = openDatabase(path, 'write')
   try {
-    return beginFile(join(privateFolder(), `copy-${randomUUID()}`))
-  } catch (error) {
-    const seen = seenIn(error)
-    throw seen === undefined ? error : mirrorFault(`${tmpdir()} (TMPDIR)`, seen, { cause: error })
+    writeWithoutWaiting(db)
+    db.exec('BEGIN')
+    await server.read(async (session) => {
+      // The server may end a statement, on a standby above all; then all of it is read again.
+      db.exec('ROLLBACK; BEGIN')
+      await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
+      await noteNumbers(session, db)
+    })
+    db.exec('COMMIT; ANALYZE')
+  } finally {
+    db.close()
   }
 }
 

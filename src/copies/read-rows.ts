@@ -1,6 +1,6 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isOfSqlite, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
+import { isOfSqlite } from '../errors/faults.ts'
 import { either, joined, secondOf, type Sql, sql, text, type Written, written } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
@@ -110,6 +110,8 @@ export function readingStatement(asked: string, words: readonly string[]): strin
   )
 }
 
+const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'
+
 const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "SELECT 1"'
 
 /** White space, comments and empty statements. */
@@ -121,18 +123,18 @@ function statementError(error: unknown, file: string): unknown {
   const { message } = error
   if (isOfSqlite(error)) {
     const code = String(error.code)
-    if (MISTAKES.test(code)) return new UsageError(`The statement failed: ${message}`)
-    return /^SQLITE_(FULL|NOMEM)/.test(code) ? new UsageError(noRoomFor(message)) : sqliteError(error, file)
+    return MISTAKES.test(code) ? new UsageError(`The statement failed: ${message}`) : sqliteError(error, file)
   }
-  if (/more than one statement/.test(message)) return new UsageError(SEVERAL)
+  if (/more than one statement/.test(message))
+    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
   if (/contains no statements/.test(message)) return new UsageError(NO_STATEMENT)
   if (/parameter/i.test(message))
     return new UsageError('The statement has parameters (?, :name, @name or $name). Write their values into it.')
   return error
 }
 
-/** What SQLite says of the statement, and not of the file. */
-const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH)/
+/** What SQLite says of the statement, or of the room for what it sorts, and not of the file. */
+const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH|FULL|NOMEM)/
 
 /*
  * Customers that a filter asks for.

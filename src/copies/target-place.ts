@@ -11,39 +11,28 @@ import { JOURNALS, kindOfFile } from './open-to-read.ts'
 import type { FolderPlan, PublishPlan } from './publish-plan.ts'
 import { giveToGroup } from './written-file.ts'
 
-/** What a file must not replace, the name that is proposed where a folder was named, and what may be named in place of a link or a device. */
-type Sources = { mirror: string; example: string; configuration?: string | undefined; instead?: string }
-
 /**
  * Throws UsageError unless `file` is the place of a file, or free for one, and neither the mirror, the configuration nor a part of any
  * database; and the error of the system.
  */
-export function requirePlace(file: string, { mirror, example, configuration, instead = '' }: Sources): void {
-  const isFolder = `is a folder; name a file in it, e.g. ${join(file, example)}`
+export function requirePlace(file: string, mirror: string, configuration?: string): void {
+  const isFolder = 'is a folder; name a file in it'
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
-  // File systems allow 255; the names of unfinished and of older files are longer than the one that is named.
-  if (Buffer.byteLength(basename(file)) > 200)
-    throw refused(file, 'has a name that is too long; at most 200 bytes leave room for the names beside it')
   if (isSame(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
   if (configuration !== undefined && isSame(file, configuration))
     throw refused(file, 'is the configuration; name another file')
-  const [, database] = /^(.*[^/\\])-(?:wal|shm|journal)$/s.exec(file) ?? []
-  // All of a database may be in its journal until now.
-  if (database !== undefined && !isMissing(database) && kindOfFile(database) !== 'foreign')
+  if (JOURNALS.some((ending) => file.endsWith(ending)))
     throw refused(file, 'is where SQLite keeps a part of a database; name another file')
   const found = lookAt(file)
-  if (found?.isSymbolicLink() === true) throw refused(file, `is a symbolic link; name the file itself${instead}`)
+  if (found?.isSymbolicLink() === true) throw refused(file, 'is a symbolic link; name the file itself')
   if (found?.isDirectory() === true) throw refused(file, isFolder)
-  if (found?.isFile() === false) throw refused(file, `is not a file; name a file${instead}`)
+  if (found?.isFile() === false) throw refused(file, 'is not a file; name a file')
 }
 
 /** Throws UsageError unless a text may be written to `file`: where it is there, it is no database. Throws the error of the system, too. */
-export function requireTextPlace(file: string, sources: Sources): void {
-  // The system says what is wrong with the path, before a mirror in PostgreSQL is copied to be read.
-  if (!/[/\\]$/.test(file)) statSync(`${dirname(file)}/.`)
-  requirePlace(file, sources)
-  const isText = lookAt(file) === undefined || ['empty', 'foreign'].includes(kindOfFile(file))
-  if (!isText || ['-wal', '-journal'].some((ending) => lookAt(file + ending) !== undefined))
+export function requireTextPlace(file: string, mirror: string, configuration?: string): void {
+  requirePlace(file, mirror, configuration)
+  if (lookAt(file) !== undefined && !['empty', 'foreign'].includes(kindOfFile(file)))
     throw refused(file, 'is a database; name another file')
 }
 
@@ -128,7 +117,7 @@ export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
 /** Throws UsageError or CopyFailed unless `file` is free, or a copy made by this program, in a folder that is safe. */
 export function requirePublishable(file: string, mirror: string): void {
   atPlace(file, () => {
-    requirePlace(file, { mirror, example: 'readers.db' })
+    requirePlace(file, mirror)
     if (lookAt(file) !== undefined && !['copy', 'empty'].includes(kindOfFile(file)))
       throw refused(file, 'was not published by this program. It was left as it is; name another file')
     requireNoJournals(file)

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -12,7 +11,6 @@ import {
   renameSync,
   unlinkSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
@@ -37,12 +35,12 @@ export type Unfinished = {
   end: () => void
 }
 
-/** How long another process is waited for that writes the file, what is thrown then, and the group of the file. */
-export type Writing = { waitMs?: number; busy?: (cause: Error) => Error; gid?: number | undefined }
+/** How long another process is waited for that writes the file, and the group of the file. */
+export type Writing = { waitMs?: number; gid?: number | undefined }
 
 /** Begins to write a file, whose lock this process has from now on; what was left of earlier attempts is removed. */
-export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfinished {
-  const lock = lockPlace(file, locking)
+export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfinished {
+  const lock = lockPlace(file, waiting)
   const path = privateName(file)
   const end = () => {
     removeIfPossible(['', ...BESIDE].map((ending) => path + ending))
@@ -151,16 +149,21 @@ export function removeLeftovers(folder: string, held?: string): void {
  */
 export function lockPlace(
   file: string,
-  { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: Omit<Writing, 'gid'> = {},
+  { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: { waitMs?: number; busy?: (cause: unknown) => Error } = {},
 ): { release: () => void } {
   for (const number of ['', '.1', '.2', '.3']) {
     const path = join(dirname(file), `.${basename(file)}${number}.writing`)
     while (mayBeLock(path)) {
       const inode = inodeOf(path)
-      const db = lockedFile(path, waitMs, (error) => {
-        return seenIn(error)?.fault === 'busy' ? busy(error) : copyError(error, file)
-      })
       const isInPlace = () => inodeOf(path) === inode
+      const db = connect(path, { timeout: waitMs })
+      try {
+        // No journal: nothing is ever written into this file.
+        db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+      } catch (error) {
+        db.close()
+        throw seenIn(error)?.fault === 'busy' ? busy(error) : copyError(error, file)
+      }
       const release = () => {
         if (isInPlace()) removeIfPossible([path])
         db.close()
@@ -170,28 +173,13 @@ export function lockPlace(
       db.close()
     }
   }
-  throw copyFault(`${file}, .${basename(file)}.writing`, {
-    fault: 'denied',
-    said: 'other files stand where its lock goes',
-  })
+  const said = 'other files stand where its lock goes'
+  throw copyFault(`${file}, .${basename(file)}.writing`, { fault: 'denied', said })
 }
 
 /** The error where another process writes a file, or into a folder. */
-export function busyAt(file: string, cause: Error): Error {
+export function busyAt(file: string, cause: unknown): Error {
   return copyFault(file, { fault: 'busy', said: 'another process writes it at the moment' }, { cause })
-}
-
-function lockedFile(path: string, waitMs: number, failed: (error: Error) => unknown): Database.Database {
-  const db = connect(path, { timeout: waitMs })
-  try {
-    // No journal: nothing is ever written into this file.
-    db.pragma('journal_mode = MEMORY')
-    db.exec('BEGIN EXCLUSIVE')
-    return db
-  } catch (error) {
-    db.close()
-    throw error instanceof Database.SqliteError ? failed(error) : error
-  }
 }
 
 /** Whether there is an empty file of this user, or for root of anyone; it is made where nothing is. */
@@ -203,8 +191,7 @@ function mayBeLock(path: string): boolean {
   }
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return mayBeLock(path)
-  const isOwn = [0, found.uid].includes(process.geteuid?.() ?? 0)
-  return found.isFile() && found.size === 0 && isOwn
+  return found.isFile() && found.size === 0 && [0, found.uid].includes(process.geteuid?.() ?? 0)
 }
 
 function inodeOf(path: string): bigint | undefined {
@@ -226,22 +213,6 @@ export function giveToGroup(path: string, gid: number): void {
   } catch (error) {
     throw copyError(error, `${dirname(path)}, where files are to be given to group ${gid}`)
   }
-}
-
-/** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
-export function writeAll(descriptor: number, bytes: Uint8Array): boolean {
-  for (let written = 0; written < bytes.length;) {
-    try {
-      written += writeSync(descriptor, bytes, written)
-    } catch (error) {
-      const code = codeOf(error)
-      if (code === 'EPIPE') return false
-      if (code !== 'EAGAIN') throw error
-      // A pipe that another process made non-blocking, and that is full.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-    }
-  }
-  return true
 }
 
 /** Waits until all of a file is on the disk. */

@@ -167,12 +167,3 @@ export function tlsFailure(code: string, said: string): TlsFailure | undefined {
 const OF_TLS =
   'Check the host, the port, the certificate there and the clock here. An authority that Node.js does not know is named in NODE_EXTRA_CA_CERTS, ' +
   'or trusted as this machine does with NODE_USE_SYSTEM_CA=1; the server has to speak TLS 1.2 or newer, and to ask for no certificate of the client.'
-
-/** What is said of a statement of the command sql, whichever mirror it is for. */
-export const WRITES = 'The statement would write. sql only reads: the mirror is written by runs alone.'
-
-export const SEVERAL = 'There is more than one statement. sql runs one; use UNION ALL, or call it again.'
-
-export function noRoomFor(message: string): string {
-  return `There is no room for what the statement has to sort or keep: ${message}. Ask for less at once.`
-}

@@ -160,19 +160,18 @@ const linked = (link: (to: string, path: string) => void, to = mirror) => {
 
 test.each(
   someOf<[what: string, target: () => string, said: RegExp]>([
-    ['a folder', () => folder, /: is a folder; name a file in it, e\.g\. .*customers\.csv\.$/],
+    ['a folder', () => folder, /: is a folder; name a file in it\.$/],
     ['a folder that is not there', () => `${file}/`, /: is a folder; name a file in it/],
-    ['in no folder', () => join(folder, 'none', 'x.csv'), /: no such file or directory \(stat, ENOENT\)/],
-    ['below a file', () => join(mirror, 'x.csv'), /: not a directory \(stat, ENOTDIR\)/],
+    ['in no folder', () => join(folder, 'none', 'x.csv'), /: no such file or directory \(\w+, ENOENT\)/],
+    ['below a file', () => join(mirror, 'x.csv'), /: not a directory \(\w+, ENOTDIR\)/],
     ['the mirror', () => mirror, /: is the mirror itself; name another file\.$/],
     ['its WAL', () => `${mirror}-wal`, /: is where SQLite keeps a part of a database/],
     ['a journal that it may have', () => `${mirror}-journal`, /: is where SQLite keeps a part of a database/],
     ['another name of the mirror', () => linked(linkSync), /: is the mirror itself/],
     ['a symbolic link to the mirror', () => linked(symlinkSync), /: is the mirror itself/],
-    ['a symbolic link', () => linked(symlinkSync, file), /: is a symbolic link; name the file itself, or -/],
-    ['a pipe', () => aPipe(), /: is not a file; name a file, or - for standard output\.$/],
+    ['a symbolic link', () => linked(symlinkSync, file), /: is a symbolic link; name the file itself/],
+    ['a pipe', () => aPipe(), /: is not a file; name a file\.$/],
     ['a device', () => '/dev/null', /^\/dev\/null: is not a file/],
-    ['a long name', () => join(folder, 'x'.repeat(230)), /: has a name that is too long; at most 200 bytes/],
   ]),
 )('%s cannot be replaced and is refused', async (_, target, said) => {
   const { code, stdout, stderr } = await run('--format', 'csv', '-o', target())

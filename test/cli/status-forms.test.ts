@@ -80,7 +80,7 @@ test('the metrics are what the mirror knows, by the names and with the help of t
 })
 
 test.each<[what: string, target: () => string, says: RegExp]>([
-  ['a folder', () => place.folder, /is a folder; name a file in it, e\.g\. /],
+  ['a folder', () => place.folder, /is a folder; name a file in it/],
   ['the mirror', () => place.mirror, /is the mirror itself/],
   ['the configuration', () => place.config, /was not made by this command/],
   ['a link', () => join(place.folder, 'link.html'), /is a symbolic link/],

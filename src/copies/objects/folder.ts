@@ -31,7 +31,7 @@ import {
 export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {
     prepareFolder(folder, access)
-    const busy = (cause: Error) => busyAt(folder, cause)
+    const busy = (cause: unknown) => busyAt(folder, cause)
     const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy })
     try {
       removeUnfinished(folder)

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { closeSync } from 'node:fs'
+import { closeSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 import { atPlace } from '../copy-error.ts'
-import { bytesOf, type Chunk } from '../format.ts'
-import { writeAll } from '../written-file.ts'
+import type { Chunk } from '../format.ts'
 
 /*
  * A place that holds the customers of each organization as an object, a file in a folder or an object in a bucket, and the manifest that names
@@ -47,8 +46,8 @@ export function newObject(
   let bytes = 0
   return {
     write(chunk) {
-      const content = bytesOf(chunk)
-      atPlace(folder, () => writeAll(descriptor, content))
+      const content = Buffer.from(chunk)
+      atPlace(folder, () => writeFileSync(descriptor, content))
       digest.update(content)
       bytes += content.length
     },

@@ -157,7 +157,7 @@ export function isEmpty(db: Connection): boolean {
 }
 
 /** The `user_version` of the file: 0 in one that is new. */
-export function versionOf(db: Connection): number {
+function versionOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 
