@@ -210,7 +210,7 @@ test('package, lock file, changelog and README name the same version', () => {
 test('every block is of a kind that a test knows', () => {
   const kinds = new Set(BLOCKS.map(({ language }) => language))
 
-  expect([...kinds].toSorted()).toEqual(['crontab', 'duckdb', 'ini', 'json', 'sh', 'sql', 'text', 'yaml'])
+  expect([...kinds].toSorted()).toEqual(['crontab', 'duckdb', 'ini', 'js', 'json', 'sh', 'sql', 'text', 'yaml'])
 })
 
 test('what runs elsewhere is run there', () => {

@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env as ours } from 'node:process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LIBRARY_EXAMPLE } from './support/documents.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 import {
   manifest,
   ALWAYS,
@@ -14,6 +17,7 @@ import {
   packedDocuments,
   filesIn,
   pack,
+  ROOT,
   npm,
   runToEnd,
 } from './support/package-checkout.ts'
@@ -46,7 +50,7 @@ describe('the package, packed and installed', () => {
     const sources = filesIn('src').concat(filesIn('jobs'))
     const compiled = sources
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-      .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
+      .flatMap((path) => ['.js', '.d.ts'].map((end) => `dist/${path.replace(/\.ts$/, end)}`))
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
     expect(files).toEqual(
@@ -88,7 +92,32 @@ describe('the package, packed and installed', () => {
     ])
     expect(existsSync(join(installed, 'node_modules', '.cache'))).toBe(false)
   })
+
+  test('another program imports it: the example of the page runs, and its types hold without those that only we have', async () => {
+    const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
+    mkdirSync(join(folder, 'node_modules', '@customer-mirror'), { recursive: true })
+    symlinkSync(installed, join(folder, 'node_modules', '@customer-mirror', 'cli'))
+    symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+    writeFileSync(join(folder, 'example.mts'), LIBRARY_EXAMPLE)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, files: ['example.mts'] }))
+
+    const ran = await startCli(['example.mts'], { cwd: folder, program: process.execPath }).ended
+    expect(ran).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^acme: complete, /) })
+    const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), ['--project', folder], { encoding: 'utf8' })
+    expect(stdout).toBe('')
+  })
 })
+
+const STRICT = {
+  ...{
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    module: 'nodenext',
+    target: 'es2024',
+    types: ['node'],
+  },
+  ...{ lib: ['es2024', 'esnext.disposable'], noEmit: true, skipLibCheck: false },
+}
 
 /** Those of the two commands: the worker has some of its own if it started when an hour did. */
 const RUNS = `SELECT organization, proof, inserted, unchanged FROM runs WHERE trigger = 'sync'

@@ -1,3 +1,4 @@
+import type { Statement } from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isOfSqlite } from '../errors/faults.ts'
@@ -27,14 +28,14 @@ export function readStatement(
   return readIn(place, limit, ({ rowsOf }) => rowsOf(text(statement)))
 }
 
-/** How a mirror or a copy is read: the rows of a statement, and which of some columns of customers it has. */
-type Reader = {
+/** How a mirror or a copy is read: the rows of a statement, and which of some columns a table has, customers unless another is named. */
+export type Reader = {
   rowsOf: (statement: Sql) => Iterable<SomeRows> | AsyncIterable<SomeRows>
-  hasOf: (columns: readonly string[]) => readonly string[]
+  hasOf: (columns: readonly string[], table?: string) => readonly string[]
 }
 
 /** `asMade`: a file of which a table has another shape is refused. `limitMs` and `signal` end a statement on a server. */
-async function* readIn(
+export async function* readIn(
   place: string,
   { asMade = false, ...ending }: { asMade?: boolean; limitMs: number; signal?: AbortSignal | undefined },
   read: (reader: Reader) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
@@ -48,7 +49,7 @@ async function* readIn(
   const db = openToRead(place, { asMade })
   try {
     const rowsOf = (statement: Sql) => rowsIn(db, written(statement, 'sqlite'))
-    yield* read({ rowsOf, hasOf: (columns) => hasColumns(db, columns) })
+    yield* read({ rowsOf, hasOf: (columns, table) => hasColumns(db, columns, table) })
   } catch (error) {
     throw statementError(error, place)
   } finally {
@@ -89,7 +90,7 @@ export function lengthOf(row: readonly SqlValue[]): number {
  * statements act while they are prepared, or are called read-only by SQLite although they open or write other files (ATTACH, VACUUM INTO), so
  * the first word decides before SQLite does.
  */
-export function prepareToRead(db: Connection, asked: string) {
+export function prepareToRead(db: Connection, asked: string): Statement<unknown[], SqlValue[]> {
   readingStatement(asked, ['SELECT', 'WITH', 'VALUES'])
   const statement = db.prepare<unknown[], SqlValue[]>(asked)
   if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
@@ -143,6 +144,7 @@ const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH|FU
 export type CustomersFilter = {
   columns: readonly string[]
   organization?: string | undefined
+  id?: string | undefined
   /** A part of the name, the username or the e-mail address, in any case. */
   search?: string | undefined
   language?: string | undefined
@@ -170,10 +172,7 @@ async function* customersBy(
   configured: readonly string[],
 ): AsyncGenerator<SomeRows, void> {
   const { organization, search, language, limit = Infinity } = filter
-  if (organization !== undefined) {
-    const runs = await Array.fromAsync(rowsOf(sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
-    requireKnown([organization], { known: runs.flatMap(({ rows }) => rows.map(([id]) => String(id))), configured })
-  }
+  await requireMirrored({ rowsOf }, organization, configured)
   const requireColumns = (names: readonly string[]) => {
     const found = hasOf(names)
     if (found.length > 0) return found
@@ -195,10 +194,22 @@ async function* customersBy(
   }
 }
 
+/** Throws UsageError for an organization that neither the mirror nor the configuration knows. */
+export async function requireMirrored(
+  { rowsOf }: Pick<Reader, 'rowsOf'>,
+  organization: string | undefined,
+  configured: readonly string[],
+): Promise<void> {
+  if (organization === undefined) return
+  const runs = await Array.fromAsync(rowsOf(sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+  requireKnown([organization], { known: runs.flatMap(({ rows }) => rows.map(([id]) => String(id))), configured })
+}
+
 function customersStatement(filter: CustomersFilter, searched: readonly string[]): Sql {
-  const { columns, organization, language, search, includeRemoved } = filter
+  const { columns, organization, id, language, search, includeRemoved } = filter
   const conditions = [
     ...(organization === undefined ? [] : [sql`organization = ${organization}`]),
+    ...(id === undefined ? [] : [sql`id = ${id}`]),
     ...(language === undefined ? [] : [sql`language = ${language}`]),
     ...(search === undefined ? [] : [mayMention(searched, search.toLowerCase())]),
     ...(includeRemoved ? [] : [sql`removed_at IS NULL`]),

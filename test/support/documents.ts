@@ -38,6 +38,9 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
     .filter(({ language }) => languages.length === 0 || languages.includes(language))
 }
 
+/** The program that the page of the library shows, as a reader saves it. */
+export const LIBRARY_EXAMPLE = PAGES.flatMap((page) => blocksIn(page, 'js').map(({ text }) => text)).join()
+
 /** The headings of a page, as links name them. */
 export function anchorsIn(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>

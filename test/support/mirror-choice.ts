@@ -7,7 +7,7 @@ export const POSTGRES_USER = 'mirror'
 export const onPostgres = env['CUSTOMER_MIRROR_TEST_MIRROR'] === 'postgres'
 
 /**
- * The tests that run there: those of the store, and of runs that resume, crash, remove or remember; in a deep run those of all other runs
+ * The tests that run there: those of the store, of the library, and of runs that resume, crash, remove or remember; in a deep run those of all other runs
  * too. What commands show is tested with SQLite.
  */
 export function testsOfThisMirror({
@@ -22,7 +22,15 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...['store/**/*', 'sync/mirror-organization*', 'sync/crash', 'sync/resume', 'letting-go/*', 'sync/random-*'],
+  ...[
+    'store/**/*',
+    'library',
+    'sync/mirror-organization*',
+    'sync/crash',
+    'sync/resume',
+    'letting-go/*',
+    'sync/random-*',
+  ],
   ...['sync/list-as-read', 'sync/unread-list'],
 ]
 

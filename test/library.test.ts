@@ -1,0 +1,116 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { mirrorOrganization, openMirror, readConfig } from '../src/library.ts'
+import { night, prune } from './store/nights.ts'
+import { aCustomer, customerId, customers } from './support/builders.ts'
+import { LIBRARY_EXAMPLE } from './support/documents.ts'
+import { sqliteAlone } from './support/mirror-choice.ts'
+import { aMirror } from './support/mirror-file.ts'
+import { ROOT } from './support/package-checkout.ts'
+import { aPlan, publishAll } from './support/publishing.ts'
+import { startCli } from './support/run-cli.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
+
+/** Acme over three nights: customer 1 gets another name, 2 leaves, 4 comes. */
+async function threeNights() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  const later = [aCustomer(1, { name: 'Zoé' }), ...customers(3, 30)]
+  await night(mirror, 1, later)
+  await night(mirror, 2, [...later, aCustomer(31)])
+  await night(mirror, 0, [aCustomer(2, { name: 'Of Globex' })], { organization: 'globex' })
+  return mirror
+}
+
+test('a program reads customers, one customer, changes and rows, by the names of the columns', async () => {
+  const { file } = await threeNights()
+  const mirror = await openMirror(file)
+  const idsOf = async (...asked: Parameters<typeof mirror.customers>) =>
+    (await Array.fromAsync(mirror.customers(...asked))).map(({ organization, id }) => `${organization} ${id}`)
+
+  expect(await idsOf()).toHaveLength(31)
+  expect(await idsOf({ organization: 'globex' })).toEqual([`globex ${customerId(2)}`])
+  expect(await idsOf({ search: 'zoé' })).toEqual([`acme ${customerId(1)}`])
+  expect(await idsOf({ organization: 'acme', search: 'customer 2', includeRemoved: true })).toContain(
+    `acme ${customerId(2)}`,
+  )
+  expect(await mirror.customer('acme', customerId(2).toUpperCase())).toMatchObject({
+    ...{ id: customerId(2), name: 'Customer 2', is_active: false, extra: null },
+    removed_at: '2026-01-07 02:00:00.000',
+  })
+  expect(await mirror.customer('acme', 'no id')).toBeUndefined()
+  const changes = await Array.fromAsync(mirror.changes({ since: 0, organization: 'acme' }))
+  expect(changes.map(({ id, change, fields }) => [id, change, fields])).toEqual([
+    [customerId(1), 'changed', { name: ['Customer 1', 'Zoé'] }],
+    [customerId(31), 'added', null],
+    [customerId(2), 'removed', null],
+  ])
+  expect(await Array.fromAsync(mirror.changes({ since: changes.at(-1)?.seq ?? 0 }))).toEqual([])
+  expect(await Array.fromAsync(mirror.rows('SELECT organization, active FROM freshness ORDER BY 1'))).toEqual([
+    { organization: 'acme', active: 30 },
+    { organization: 'globex', active: 1 },
+  ])
+})
+
+test('a program that has not read changes which are no longer kept is told so, and what it misspells', async () => {
+  const open = await threeNights()
+  const mirror = await openMirror(open.file)
+  await prune(open, { changesMs: 1 }, 9)
+  const read = (since: number, organization?: string) =>
+    Array.fromAsync(mirror.changes({ since, ...(organization !== undefined && { organization }) }))
+
+  await expect(read(0)).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('were deleted') })
+  await expect(read(-1)).rejects.toMatchObject({ code: 'usage' })
+  await expect(read(9, 'acne')).rejects.toThrow('did you mean "acme"?')
+  await expect(mirror.customer('acne', customerId(1))).rejects.toThrow('did you mean "acme"?')
+  await expect(Array.fromAsync(mirror.rows('DELETE FROM customers'))).rejects.toMatchObject({ code: 'usage' })
+  await expect(openMirror(join(temporaryFolder(), 'none.db'))).rejects.toMatchObject({ code: 'missing' })
+})
+
+test.skipIf(sqliteAlone.readersOfTheFile)(
+  'a copy without personal data is read as a mirror is, with nothing in those fields',
+  async () => {
+    const plan = aPlan((await threeNights()).file, { withoutPersonalData: true })
+    publishAll(plan)
+    const copy = await openMirror(plan.file)
+    const [first] = await Array.fromAsync(copy.customers())
+
+    expect(first).toMatchObject({ id: customerId(1), name: null, email: null, language: 'en' })
+    expect(await Array.fromAsync(copy.changes({ since: 0 }))).toMatchObject([
+      { change: 'changed', fields: null },
+      {},
+      {},
+    ])
+  },
+)
+
+test('a program mirrors an organization as sync does; a run that fails is a report', async () => {
+  const organizations = organizationsOf(await aSandbox({ customers: [120] }))
+  const good = await readConfig(aWorkplace(organizations).config)
+  const wrong = await readConfig(aWorkplace(organizations.map((each) => ({ ...each, secret: 'wrong' }))).config)
+
+  expect(await mirrorOrganization(good, 'acme')).toMatchObject({ status: 'complete', inserted: 120, error: null })
+  expect(await mirrorOrganization(wrong, 'acme')).toMatchObject({ status: 'failed', error: { code: 'unauthorized' } })
+  expect(await mirrorOrganization(good, 'acme', { signal: AbortSignal.abort() })).toMatchObject({
+    status: 'interrupted',
+  })
+  await expect(mirrorOrganization(good, 'acne')).rejects.toThrow('did you mean "acme"?')
+})
+
+test('the example of the page is twenty lines, and runs as JavaScript and as TypeScript', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
+  const installed = join(folder, 'node_modules', '@customer-mirror', 'cli')
+  mkdirSync(installed, { recursive: true })
+  writeFileSync(join(installed, 'package.json'), JSON.stringify({ type: 'module', exports: './library.js' }))
+  writeFileSync(join(installed, 'library.js'), `export * from ${JSON.stringify(join(ROOT, 'src/library.ts'))}\n`)
+  for (const name of ['example.mjs', 'example.mts']) writeFileSync(join(folder, name), LIBRARY_EXAMPLE)
+
+  expect(LIBRARY_EXAMPLE.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+  for (const name of ['example.mjs', 'example.mts']) {
+    const { stdout, stderr } = await startCli([name], { cwd: folder, program: process.execPath }).ended
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(/^acme: complete, unproven, \d+ new, 0 removed\n(.+ .+@.+\n)+acme null 120\n$/)
+  }
+})
