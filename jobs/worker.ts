@@ -19,8 +19,7 @@ import { type Processing, startRunWorker } from './run/run-job.ts'
 import { type Occasion, requestMissedRuns, watchDueTimes } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { folderBeside } from '../src/address/mirror-address.ts'
-import { processEnvironment } from '../src/config/environment.ts'
-import { ConfigError, describeError, UsageError } from '../src/errors/errors.ts'
+import { describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
@@ -54,7 +53,6 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   // From the beginning: a signal without a listener ends the process.
   let readNow = async () => {}
   onHangUp?.(() => void readNow())
-  const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const timings = { ...TIMINGS, ...options.timings }
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
@@ -89,7 +87,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     return within(stopParts(), timings.closeMs + CLOSE_MS.all, false)
   }
   const names = [hostname(), ...(http.names ?? [])]
-  const shown = watched({ ...parts, backend, queues, config }, { token })
+  const shown = watched({ ...parts, backend, config })
   const server = await serveHttp(shown, { ...http, names }).catch(async (error: unknown) => {
     await stop()
     throw error
@@ -105,8 +103,8 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     // A worker that failed and was resumed already runs.
     for (const worker of workers.filter((each) => !each.isRunning()))
       worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
-    const { kind, place, telemetry } = backend
-    log.info({ queue: kind, place, http: server.origin, traced: telemetry !== undefined }, 'worker started')
+    const { kind, place } = backend
+    log.info({ queue: kind, place, http: server.origin }, 'worker started')
   }
   await stopped
   const { reason } = outdated.signal
@@ -121,18 +119,6 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
 
 /** How long what is left may take to close, once the queue had its time. */
 const CLOSE_MS = { backend: 500, all: 1000 }
-
-/** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
-function boardToken(): string | undefined {
-  const token = processEnvironment()['CUSTOMER_MIRROR_BOARD_TOKEN']
-  if (token === undefined || token === '') return undefined
-  if (token.length >= SHORTEST) return token
-  throw new ConfigError([
-    { file: 'environment CUSTOMER_MIRROR_BOARD_TOKEN', message: `must have at least ${SHORTEST} characters` },
-  ])
-}
-
-const SHORTEST = 16
 
 /** Requests missed runs, one look after the other. Never rejects: failures are logged, and a later look follows. */
 function catchingUp(

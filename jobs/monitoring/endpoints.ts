@@ -1,12 +1,4 @@
-import { createBullBoard } from '@bull-board/api'
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
-import { HonoAdapter } from '@bull-board/hono'
-import { serveStatic } from '@hono/node-server/serve-static'
-import { Queue } from 'bullmq'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { basicAuth } from 'hono/basic-auth'
-import { HTTPException } from 'hono/http-exception'
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import { withoutBrackets } from '../../src/address/http-address.ts'
 import type { Organization } from '../../src/config/organization.ts'
@@ -22,13 +14,10 @@ import { type Examined, type MirrorFailures, type WorkerReadiness, examine } fro
 import { type Metrics, type Moment, overviewFacts, processText } from './metrics.ts'
 import { oneAtATime, succeeds, within } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
-import type { Queues } from '../queue/queues.ts'
 
 export type Watched = {
   examine(): Promise<WorkerReadiness>
   metrics(): Promise<string>
-  /** The pages of the queues, under `/queues`. */
-  board: Hono | undefined
   pages: Hono
 }
 
@@ -46,18 +35,13 @@ export async function serveHttp(shown: Watched, { names, ...address }: Address):
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
   app.all('/metrics', onlyReads)
-  if (shown.board !== undefined) app.route(BOARD_PATH, shown.board)
   app.route('/', shown.pages)
-  app.onError((error, context) =>
-    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
-  )
+  app.onError((_error, context) => context.json({ error: 'The look-up failed.' }, 500))
   return listen(app, { ...address, limits: LIMITS })
 }
 
 /** A stranger who opens a thousand connections would take the files that runs need. To count a large mirror takes up to a minute. */
 const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
-
-const BOARD_PATH = '/queues'
 
 /**
  * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere
@@ -146,7 +130,6 @@ const ASK_MS = 2000
 type Parts = {
   backend: Pick<Backend, 'write'>
   config: LiveConfig
-  queues: Queues
   others: Pick<OtherWorkers, 'problem'>
   /** Those that make runs. */
   runners: Examined['workers']
@@ -155,11 +138,8 @@ type Parts = {
   metrics: Metrics
 }
 
-/** What the endpoints of a worker show: readiness, metrics, the page, and the board where there is a token for it. */
-export function watched(
-  { backend, config, queues, others, runners, looking, mirrorFailures, metrics }: Parts,
-  { token }: { token: string | undefined },
-): Watched {
+/** What the endpoints of a worker show: readiness, metrics and the page. */
+export function watched({ backend, config, others, runners, looking, mirrorFailures, metrics }: Parts): Watched {
   const { mirror, organizations, moment } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
@@ -177,7 +157,6 @@ export function watched(
       return (await metrics.text({ ready: (await examined).ready, queueUp: await queueUp })) + (await processText())
     },
     pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems(organizations())]),
-    board: token === undefined ? undefined : createBoard(queues, token),
   }
 }
 
@@ -207,27 +186,3 @@ export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): bool
 
 export const NO_SCHEDULE =
   'the configuration schedules nothing, so this worker starts no run by itself: give it a schedule, such as `schedule: { cron: "0 2 * * *" }`'
-
-/** Read-only pages of the queues, for holders of the token. */
-function createBoard({ all }: Queues, token: string): Hono {
-  const adapter = new HonoAdapter(serveStatic)
-  adapter.setBasePath(BOARD_PATH)
-  createBullBoard({ queues: all.map(lookAt), serverAdapter: adapter })
-  const board = new Hono()
-  // A browser asks for a name and a password; any name is accepted.
-  board.use('*', basicAuth({ realm: 'Customer Mirror', verifyUser: (_name, password) => isSame(password, token) }))
-  board.route('/', adapter.registerPlugin())
-  return board
-}
-
-/** The board is written for queues on Redis, but works with the others too. */
-function lookAt(queue: unknown): BullMQAdapter {
-  if (!(queue instanceof Queue)) throw new TypeError('This is no queue.')
-  return new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false })
-}
-
-/** Compares in constant time. */
-function isSame(given: string, wanted: string): boolean {
-  const [left, right] = [given, wanted].map((text) => createHash('sha256').update(text).digest())
-  return left !== undefined && right !== undefined && timingSafeEqual(left, right)
-}

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { Telemetry } from 'bullmq'
 import { z } from 'zod'
 import { within } from './deadline.ts'
 import {
@@ -19,7 +18,6 @@ import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'
-import { version } from '../../src/machine/version.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirrorIfThere } from '../../src/store/mirror.ts'
 
@@ -54,7 +52,7 @@ export async function openBackend(
     const write = () => store.values.write('probe', 'written')
     await within(write(), WRITE_MS, undefined)
     const kind = isEmbedded ? 'embedded' : isRedis(address) ? 'redis' : 'postgres'
-    return { ...store, kind, place, prefix, factory, write, telemetry: await findTelemetry() }
+    return { ...store, kind, place, prefix, factory, write }
   } catch (error) {
     await close()
     throw queueUnavailable(error, place)
@@ -145,16 +143,6 @@ const NO_QUEUE =
 
 const STOP_FIRST =
   'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
-
-/** Spans and metrics of the queue, when an OpenTelemetry SDK was loaded before this program (`node --import`). */
-async function findTelemetry(): Promise<Telemetry | undefined> {
-  // An SDK registers itself under this name; without one, no spans are received.
-  const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
-  if (typeof registered !== 'object' || registered === null || !('trace' in registered)) return undefined
-  const { BullMQOtel } = await import('bullmq-otel')
-  const name = { tracerName: 'customer-mirror', meterName: 'customer-mirror' }
-  return new BullMQOtel({ ...name, version: version(), enableMetrics: true })
-}
 
 /**
  * A queue belongs to one mirror: two of them on one queue would each get some of the nights. A worker that starts writes its mirror into the

@@ -1,4 +1,4 @@
-import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
+import type { BackendFactory, IQueueBackend } from 'bullmq'
 import type { z } from 'zod'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
@@ -8,7 +8,6 @@ export type Backend = Omit<Store, 'loadFactory'> & {
   /** The address for messages, without user and password. */
   place: string
   prefix: string
-  telemetry: Telemetry | undefined
   factory: Factory
   /** Writes one small value. Rejects when the queue refuses it; may never settle while it is away. */
   write: () => Promise<void>

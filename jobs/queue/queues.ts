@@ -28,7 +28,7 @@ export type Queues = ReturnType<typeof openQueues>
 /** The queues: of each kind of run, every organization has one job at a time. A notify job reports a night. */
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
-  const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
+  const options = { connection: {} }
   const runs = ofEachKind((kind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options))
   const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
   const all = [...Object.values(runs), notify] as const
@@ -146,10 +146,8 @@ export function createQueueWorker<Data, Name extends string = string>(
   { timings: { lockMs, stalledMs }, ...options }: QueueWorkerOptions,
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const { telemetry } = backend
   const worker = new Worker<Data, Counts, Name>(nameInDatabase(backend, queue), processor, {
     ...{ connection: {}, autorun: false, name: nameOfProcess(), lockDuration: lockMs, stalledInterval: stalledMs },
-    ...(telemetry !== undefined && { telemetry }),
     ...options,
   })
   // Another worker has the job now, or the queue lost it: in both cases its run must not write any more.

@@ -29,7 +29,7 @@ export function workerCommand(io: Io) {
 const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$/
 
 const EXAMPLES = `
-The worker serves a page to look at, /healthz, /readyz and /metrics. If CUSTOMER_MIRROR_BOARD_TOKEN holds a token, /queues shows the jobs.
+The worker serves a page to look at, /healthz, /readyz and /metrics.
 
 Examples:
   $ customer-mirror worker

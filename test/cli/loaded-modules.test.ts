@@ -23,7 +23,7 @@ const NOTE_LOADED = `data:text/javascript,${encodeURIComponent(`
 `)}`
 
 /** Packages that take long to load, and talk to servers that are not configured here. */
-const SERVERS = ['@aws-sdk', '@bull-board', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
+const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
 
 test.each(
   someOf<[command: string, unused: readonly string[]]>([

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { commit, version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aQueue, isEmbedded } from '../../support/jobs-workplace.ts'
@@ -7,10 +7,6 @@ import { tamper } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { aPlace, aWorker, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
-
-const TOKEN = 'made-up-token-of-the-board'
-/** Under this name an SDK registers itself. */
-const OPENTELEMETRY = Symbol.for('opentelemetry.js.api.1')
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
   const { place, origin, worker } = await aWatchedWorker()
@@ -62,46 +58,15 @@ test('a worker is alive, ready after every organization is mirrored, and counts 
   expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
 })
 
-test('a worker shows no queues without a token, changes nothing by HTTP, and keeps its port from another one', async () => {
+test('a worker changes nothing by HTTP, and keeps its port from another one', async () => {
   const { origin } = await aWatchedWorker()
   const refused = await fetch(`${origin}/metrics`, { method: 'POST' })
   const place = await aPlace()
   const { port } = new URL(origin)
   const second = await runCli(['worker', '--config', place.config, '--port', port], { cwd: place.folder })
 
-  expect(await ask(`${origin}/queues`)).toMatchObject({ status: 404 })
   expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
   expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port}: the port is in use`) })
-})
-
-test('a worker shows its queues to holders of the token, read-only', async () => {
-  vi.stubEnv('CUSTOMER_MIRROR_BOARD_TOKEN', TOKEN)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const { origin, worker } = await aWatchedWorker()
-  await worker.ran('acme')
-  const name = 'queues/api/queues'
-
-  for (const [path, password] of [['queues'], [name], [name, 'made-up-token-of-the-other']])
-    expect(await ask(`${origin}/${path}`, { password })).toMatchObject({ status: 401 })
-  expect(await ask(`${origin}/queues`, { password: TOKEN })).toMatchObject({ status: 200 })
-  const shown = await ask(`${origin}/${name}`, { password: TOKEN })
-  expect(shown.text).toContain('"readOnlyMode":true')
-  const [queue] = /(?<="name":")[^"]*-sync/.exec(shown.text) ?? []
-  expect(queue).toBeDefined()
-  const paused = await ask(`${origin}/${name}/${queue}/pause`, { password: TOKEN, method: 'PUT' })
-  expect(paused.status).toBeGreaterThanOrEqual(400)
-  expect((await ask(`${origin}/${name}`, { password: TOKEN })).text).toContain('"isPaused":false')
-})
-
-test.each([
-  ['was loaded before', { version: '1.9.0', trace: {} }, true],
-  ['is not there', undefined, false],
-])('spans are made where an OpenTelemetry SDK %s', async (_how, sdk, traced) => {
-  Reflect.set(globalThis, OPENTELEMETRY, sdk)
-  onTestFinished(() => void Reflect.deleteProperty(globalThis, OPENTELEMETRY))
-  const { worker } = await aWorker()
-
-  expect(await worker.said(message('worker started'))).toMatchObject({ traced })
 })
 
 test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
@@ -116,15 +81,6 @@ test('a worker whose configuration schedules nothing says so at once, in the log
     text: expect.stringContaining('the configuration schedules nothing'),
   })
   expect((await ask(`${origin}/`)).text).toContain('The configuration schedules nothing')
-})
-
-test('a token that could be guessed is refused', async () => {
-  const place = await aPlace()
-  const env = { CUSTOMER_MIRROR_BOARD_TOKEN: 'short' }
-  const { code, stderr } = await runCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder, env })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain('must have at least 16 characters')
 })
 
 if (isEmbedded) {
@@ -151,8 +107,7 @@ async function aWatchedWorker() {
   return { place, worker, origin }
 }
 
-async function ask(url: string, { password, method = 'GET' }: { password?: string | undefined; method?: string } = {}) {
-  const headers = password === undefined ? {} : { Authorization: `Basic ${btoa(`anybody:${password}`)}` }
-  const response = await fetch(url, { method, headers })
+async function ask(url: string) {
+  const response = await fetch(url)
   return { status: response.status, text: await response.text() }
 }

@@ -43,7 +43,7 @@ test('a request is answered under the names of this server, and another name lea
   const { ask } = await aServer()
 
   for (const [what, host, status] of HOSTS)
-    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs/1', '/queues'])
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs/1'])
       expect({ what, path, status: (await ask(path, { host })).status }).toEqual({ what, path, status })
   const { body } = await ask('/', { host: 'evil.example' })
   expect(body).toContain('--allow-host')
