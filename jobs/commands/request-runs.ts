@@ -1,6 +1,7 @@
 import { deleteCancellation } from '../cancel.ts'
 import { readPauses } from '../pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
+import { succeeds } from '../queue/deadline.ts'
 import { KINDS, type RunKind } from '../queue/kinds.ts'
 import { findJob, jobStateOf, progressOf } from '../queue/queues.ts'
 import { pauseOf } from '../../src/model/pause.ts'
@@ -19,28 +20,21 @@ export type RequestedRun = {
   untilMs?: number | undefined
 }
 
-export type RequestOptions = {
-  kind: RunKind
-  /** Whether to start jobs that wait for their next attempt. */
-  now?: boolean | undefined
-  clock: () => number
-}
-
-/** Requests a run of each of these organizations. */
+/** Requests a run of each of these organizations now. A job that waits for its next attempt starts, unless the service said when. */
 export async function requestRuns(
   config: QueueConfig,
   organizations: readonly string[],
-  options: RequestOptions,
+  { kind, nowMs }: { kind: RunKind; nowMs: number },
 ): Promise<RequestedRun[]> {
   return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const requested: RequestedRun[] = []
     const pauses = await readPauses(opened.backend.values)
     for (const organization of organizations) {
-      const paused = pauseOf(pauses, organization, options.clock())
+      const paused = pauseOf(pauses, organization, nowMs)
       const run =
         paused === undefined
-          ? await request(opened, organization, options)
+          ? await request(opened, organization, kind, nowMs)
           : { added: false, state: 'paused', untilMs: paused.untilMs }
       requested.push({ organization, ...run })
     }
@@ -51,33 +45,30 @@ export async function requestRuns(
 async function request(
   { queues, backend }: OpenedQueue,
   organization: string,
-  options: RequestOptions,
+  kind: RunKind,
+  nowMs: number,
 ): Promise<Omit<RequestedRun, 'organization'>> {
-  const { kind } = options
-  if (KINDS[kind].isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
+  const { isPartial } = KINDS[kind]
+  if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
     return { added: false, state: 'full-run' }
   const { added, state } = await queues.request(kind, organization, 'manual')
   // What was cancelled before is wanted again.
-  if (added && !KINDS[kind].isPartial) await deleteCancellation(backend.values, organization)
-  const hastened = !added && state === 'delayed' ? await hasten(queues[kind], organization, options) : { state }
-  return { added, ...hastened }
+  if (added && !isPartial) await deleteCancellation(backend.values, organization)
+  return { added, ...(state === 'delayed' ? await hasten(queues[kind], organization, nowMs) : { state }) }
 }
 
-/** Starts a job at once whose pause has ended, or with `now` any delayed job that does not wait on behalf of its service. */
+/** Starts a delayed job at once, unless it waits on behalf of its service. */
 async function hasten(
   queue: OpenedQueue['queues']['sync'],
   organization: string,
-  { now, clock }: RequestOptions,
+  nowMs: number,
 ): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
   const job = await findJob(queue, organization)
   const { why, untilMs = 0 } = (job && progressOf(job).wait) ?? {}
-  if (why === 'rate-limit' && untilMs > clock()) return { state: now ? 'told-to-wait' : 'delayed', untilMs }
-  if (job === undefined || (!now && why !== 'pause')) return { state: 'delayed' }
-  return job.promote().then(
-    () => ({ state: 'started' }),
-    // It was started, or ended, in this moment.
-    async () => ({ state: (await jobStateOf(queue, organization)) ?? 'ended' }),
-  )
+  if (why === 'rate-limit' && untilMs > nowMs) return { state: 'told-to-wait', untilMs }
+  // Where it cannot be promoted, it was started, or ended, in this moment.
+  const isStarted = job !== undefined && (await succeeds(job.promote()))
+  return { state: isStarted ? 'started' : ((await jobStateOf(queue, organization)) ?? 'ended') }
 }
 
 const NO_SHARED_QUEUE =

@@ -14,28 +14,25 @@ export function runCommand(io: Io) {
   return command('run', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
-    .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
-    .action(async (ids, { config: file, quick = false, now }) => {
+    .action(async (ids, { config: file, quick = false }) => {
       const config = await namedConfig(file)
-      const options = { kind: quick ? ('quick' as const) : ('sync' as const), now, clock: Date.now }
+      const chosen = chooseIds(config, ids)
       const { requestRuns } = await import('../../jobs/commands/request-runs.ts')
-      const requested = await requestRuns(config, chooseIds(config, ids), options)
-      for (const run of requested) say(io.stdout, requestedText(run, quick, configOption(file)))
+      const requested = await requestRuns(config, chosen, { kind: quick ? 'quick' : 'sync', nowMs: Date.now() })
+      say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
       // A service said when to ask again, or the organization is paused.
-      io.exitWith(requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0)
+      io.exitWith(requested.some(({ untilMs, state }) => untilMs !== undefined || state === 'paused') ? 5 : 0)
     })
 }
 
 const EXAMPLES = `
-A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it.
+A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it. A job that waits for its next attempt starts at once, unless the service said when.
 
 Examples:
   $ customer-mirror run acme
   $ customer-mirror run acme globex --config /etc/customer-mirror.yaml
   $ customer-mirror run acme --quick
       who came and who left since the list was last read, in a few requests
-  $ customer-mirror run acme --now
-      the service is repaired: start the job that waits for its next attempt
 `
 
 /** Whether a job was added, or which one there is. */
@@ -61,7 +58,6 @@ const STATES: Readonly<Record<string, string>> = {
   active: 'is being mirrored at this moment',
   waiting: 'is queued already',
   started: 'has a job that waited; it starts now',
-  delayed: 'has a job that waits for its next attempt; nothing was added. --now starts it',
   ended: 'had a job that ended just now; ask again for another run',
 }
 

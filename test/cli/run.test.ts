@@ -23,14 +23,14 @@ if (!isEmbedded) {
       ])
     })
 
-    test('--now does not start a job whose service said when to come back, and says when that is', async () => {
+    test('does not start a job whose service said when to come back, and says when that is', async () => {
       const rateLimits = [{ organization: 'acme', requests: 2, windowMs: 90_000 }]
       const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [500], rateLimits })))
       const worker = startWorker(place)
       await worker.ran('acme', 'wait')
       const { queues } = await someQueues(place.queue, place.mirror)
       await untilDelayed(queues)
-      const { code, stdout } = await run(place, ['acme', '--now'])
+      const { code, stdout } = await run(place, ['acme'])
 
       expect(code).toBe(5)
       expect(stdout).toMatch(
