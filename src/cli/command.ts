@@ -78,11 +78,6 @@ export function timeArgument(text: string): string {
   )
 }
 
-/** `--log-level`, for commands that can write a log. */
-export function logLevelOption(about: string) {
-  return new Option('--log-level <level>', about).choices(['debug', 'info', 'warn', 'error'])
-}
-
 /**
  * The configuration that `--config` names, or else the environment or its usual name. What reads it is loaded only by commands that need one.
  * `instead` is what the command takes in its place. Throws ConfigError.

@@ -70,15 +70,13 @@ function isAtLeast(version, least) {
 
 /**
  * Runs this launcher with another Node, which then keeps what it compiles too: same arguments, same streams, signals passed on,
- * its end as ours. Over the channel the program learns that it was started like this, and so stops when this process is gone.
+ * its end as ours.
  */
 async function runWith(node) {
   const { spawn } = await import('node:child_process')
   const launcher = fileURLToPath(import.meta.url)
   const args = [launcher, ...process.argv.slice(2)]
-  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
-  // A program that has ended already needs no word of it.
-  child.send('stop when the launcher is gone', () => {})
+  const child = spawn(node, args, { stdio: 'inherit' })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
   for (const signal of signals) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {

@@ -1,4 +1,3 @@
-import { seenIn } from '../errors/faults.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
@@ -13,10 +12,10 @@ async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
   process.stdout.on('error', endWithoutReader)
-  process.stderr.on('error', goOnInSilence)
+  // The work continues when standard error is closed, and lines that come when its disk has room again are written.
+  process.stderr.on('error', () => {})
   process.on('SIGINT', () => stopOrEnd(130))
   process.on('SIGTERM', () => stopOrEnd(143))
-  stopWithLauncher()
   const io: Io = {
     signal: stopping.signal,
     onHangUp: (listener) => void process.on('SIGHUP', () => (isTerminalGone() ? stop(143) : listener())),
@@ -54,17 +53,6 @@ function stop(code: ExitCode): void {
   stopping.abort()
 }
 
-/** A launcher that was killed could pass no signal on. Only ours sends a message; a channel to another parent is left alone. */
-function stopWithLauncher(): void {
-  if (process.channel === undefined) return
-  process.once('message', (message) => {
-    if (message !== 'stop when the launcher is gone') return
-    process.once('disconnect', () => stop(143))
-    process.channel?.unref()
-  })
-  process.channel.unref()
-}
-
 async function askPerson(question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
   process.stdout.write(question)
@@ -87,11 +75,6 @@ function endWithoutReader(error: NodeJS.ErrnoException): void {
   const lost = resultsError(error)
   process.stderr.write(`${describeError(lost).message}\n`)
   process.exit(exitCodeOf(lost))
-}
-
-/** The work continues when standard error is closed. A full disk behind it may have room again, for later lines of the log. */
-function goOnInSilence(error: Error): void {
-  if (seenIn(error)?.fault !== 'full') process.stderr.write = () => true
 }
 
 await main()

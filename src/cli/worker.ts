@@ -1,5 +1,6 @@
+import { Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { command, logLevelOption, wholeNumber } from './command.ts'
+import { command, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
@@ -14,7 +15,9 @@ export function workerCommand(io: Io) {
       4011,
     )
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
-    .addOption(logLevelOption('what to log').default('info'))
+    .addOption(
+      new Option('--log-level <level>', 'what to log').choices(['debug', 'info', 'warn', 'error']).default('info'),
+    )
     .action(async ({ config: file, embedded = false, host, port, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
       if (odd !== undefined)

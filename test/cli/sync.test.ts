@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { afterANight, linesOf } from '../support/commands.ts'
+import { afterANight } from '../support/commands.ts'
 import { list, refusal, type Reply } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -108,18 +108,13 @@ test('--limit-pages stops after that many pages, keeps them, and does not count 
   expect(valueOf(place.mirror, 'SELECT read_as_of FROM freshness')).toBeNull()
 })
 
-test('a run waits for a service that asks to slow down; the wait is counted and logged, and cron stays silent', async () => {
+test('a run waits for a service that asks to slow down; the wait is counted, and cron stays silent', async () => {
   const slow = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
-  const place = aWorkplace([organizationAt(await aFaultServer(slow, list(3), slow, list(3)))])
+  const place = aWorkplace([organizationAt(await aFaultServer(slow, list(3)))])
   const { code, stdout, stderr } = await inPlace(place)('--json')
-  const logged = linesOf((await inPlace(place)('--log-level', 'info')).stderr)
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(onlyRun(stdout)).toMatchObject({ throttled: 1, requests: 2, waitedMs: expect.toSatisfy((ms) => ms > 0) })
-  expect(logged).toMatchObject([
-    { msg: 'run slowed down', organization: 'acme', event: { kind: 'waiting', reason: 'rate-limited' } },
-    { msg: 'run complete' },
-  ])
 })
 
 const REFUSED = [401, 403, 404].map((status) => refusal(status, 'refused', 'No.'))
@@ -169,36 +164,6 @@ test('an organization held by another run does not delay the others; alone it en
   })
   expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
   expect(server.requests).toHaveLength(1)
-})
-
-test('with --log-level every line of standard error is JSON, and the documented jq line finds the runs of a night', async () => {
-  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
-  const { code, stdout, stderr } = await inPlace(place)('--json', '--log-level', 'info')
-  const guide = readFileSync(new URL('../../docs/operate/monitoring.md', import.meta.url), 'utf8')
-  const [, msg = '', field = ''] = /jq 'select\(\.msg == "([^"]+)"\) \| \.(\w+)'/.exec(guide) ?? []
-  const lines = linesOf(stderr)
-
-  expect(code).toBe(3)
-  expect(syncRuns(stdout)).toHaveLength(2)
-  expect(lines.map(({ level, msg: said }) => `${level} ${said}`).toSorted()).toEqual([
-    'error run failed',
-    'info run complete',
-  ])
-  expect({ field, runs: lines.filter((line) => line.msg === msg) }).toMatchObject({
-    ...{ field: 'report', runs: [{ report: { organization: 'acme', received: 3 } }] },
-  })
-})
-
-test.each<[what: string, args: string[], settings: object, code: string]>([
-  ['an unknown organization', ['globx'], {}, 'usage'],
-  ['a configuration that is not there', ['--config', 'none.yaml'], {}, 'config'],
-  ['a mirror that cannot be made', [], { mirror: '/dev/null/customers.db' }, 'denied'],
-])('an error before a sync starts is logged, with the same exit code: %s', async (_, args, settings, errorCode) => {
-  const place = aWorkplace([organizationAt(await aFaultServer(list(1)))], settings)
-  const { code, stdout, stderr } = await inPlace(place)('--log-level', 'error', ...args)
-
-  expect({ code, stdout }).toEqual({ code: (await inPlace(place)(...args)).code, stdout: '' })
-  expect(linesOf(stderr)).toMatchObject([{ level: 'error', msg: 'sync failed', error: { code: errorCode } }])
 })
 
 test('--quick says what it found and how many pages it did not read; with --dry-run it changes nothing', async () => {

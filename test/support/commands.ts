@@ -59,20 +59,6 @@ export async function untilDelayed(queues: Queues): Promise<void> {
   )
 }
 
-type Line = {
-  level: string
-  msg: string
-  report?: { organization: string; received: number }
-  error?: { code: string }
-}
-
-/** The lines of a log; throws where one is no JSON. */
-export const linesOf = (text: string): Line[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line): Line => JSON.parse(line))
-
 /** A service whose organizations were mirrored, after which one customer of the first came and two of them left. */
 export async function afterANight(customers: number[]) {
   const sandbox = await aSandbox({ customers })

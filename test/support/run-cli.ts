@@ -172,10 +172,10 @@ export async function aSync() {
 }
 
 /** A folder with a configuration for a service behind the gate. */
-export async function aPlace(gate: Gate) {
+async function aPlace(gate: Gate) {
   const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
   const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { folder, mirror, args: ['sync', '--config', config, '--log-level', 'error'] }
+  return { folder, mirror, args: ['sync', '--config', config] }
 }
 
 /** How a process ended. */

@@ -6,20 +6,11 @@ import { screenOf } from '../io.ts'
 import { summary } from './run-words.ts'
 import { duration, grouped } from './say.ts'
 
-/** Reports the progress of runs: on a terminal, or in a log. */
-export type Reporter = {
-  /** Takes what is reported of one organization, from its beginning to its end. */
-  began(id: string): Talk & { ended(outcome: Outcome): void }
-  /** Ends the output, after all runs have ended. */
-  close(): void
-}
-
-/** Shows each active organization on a line of the terminal, as many as fit, above them one of each that has ended. */
-export async function liveProgress(
-  ids: readonly string[],
-  stderr: NodeJS.WritableStream,
-  stop: AbortSignal,
-): Promise<Reporter | undefined> {
+/**
+ * Shows each active organization on a line of the terminal, as many as fit, above them one of each that has ended. Undefined where no person is
+ * looking: cron mails every word.
+ */
+export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableStream, stop: AbortSignal) {
   const screen = processEnvironment()['TERM'] === 'dumb' ? undefined : screenOf(stderr)
   if (screen === undefined) return undefined
   const { createLogUpdate } = await import('log-update')
@@ -37,7 +28,8 @@ export async function liveProgress(
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
   stop.addEventListener('abort', draw)
   return {
-    began(id) {
+    /** Takes what is reported of one organization, from its beginning to its end. */
+    began(id: string): Talk & { ended(outcome: Outcome): void } {
       active.set(id, 'asking for the first page')
       draw()
       return {
@@ -59,6 +51,7 @@ export async function liveProgress(
         },
       }
     },
+    /** Ends the output, after all runs have ended. */
     close() {
       clearInterval(timer)
       stop.removeEventListener('abort', draw)

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { liveProgress } from '../../../src/cli/output/live-lines.ts'
+import { liveLines } from '../../../src/cli/output/live-lines.ts'
 import { SourceRefused } from '../../../src/errors/errors.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
@@ -13,7 +13,7 @@ const failed = (id: string) => ({ report: { ...reportOf(id), error: { code: erro
 test('an active organization shows its progress and why it waits; a line of each that ended stays', async () => {
   const screen = new FakeScreen({ columns: 120 })
   const stop = new AbortController()
-  const reporter = await liveProgress(['acme', 'globex', 'initech'], screen, stop.signal)
+  const reporter = await liveLines(['acme', 'globex', 'initech'], screen, stop.signal)
   const [acme, globex] = [reporter?.began('acme'), reporter?.began('globex')]
 
   globex?.ended(failed('globex'))
@@ -32,7 +32,7 @@ test('an active organization shows its progress and why it waits; a line of each
 test('sixty organizations on few rows leave a line each, and none of the live ones', async () => {
   const ids = Array.from({ length: 60 }, (_, index) => `organization-${index + 1}`)
   const screen = new FakeScreen({ columns: 40, rows: 4 })
-  const reporter = await liveProgress(ids, screen, new AbortController().signal)
+  const reporter = await liveLines(ids, screen, new AbortController().signal)
   const runs = ids.map((id) => ({ id, run: reporter?.began(id) }))
   for (const { id, run } of runs) run?.ended(failed(id))
   reporter?.close()
@@ -42,5 +42,5 @@ test('sixty organizations on few rows leave a line each, and none of the live on
 })
 
 test('without a terminal there are none', async () => {
-  expect(await liveProgress(['acme'], new PassThrough(), new AbortController().signal)).toBeUndefined()
+  expect(await liveLines(['acme'], new PassThrough(), new AbortController().signal)).toBeUndefined()
 })
