@@ -5,7 +5,7 @@ import { count, grouped, say } from './output/say.ts'
 import { type Exported, exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
-import { plainJson, plainText } from '../text/plain-text.ts'
+import { plainText } from '../text/plain-text.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
@@ -59,9 +59,9 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
     throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
   const { file: mirror, ...configured } = await fileToRead(options)
   return {
-    ...{ mirror, ...configured, format, to },
+    ...{ mirror, ...configured, format, to, isForTerminal },
     selection: { organizations: org, includeRemoved, changesSince },
-    settings: { excel, ids, ...(isForTerminal && { plainText, plainJson }) },
+    settings: { excel, ids },
   }
 }
 

@@ -1,5 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
-import type Database from 'better-sqlite3'
+import { createHash } from 'node:crypto'
 import { MANIFEST } from './copy-manifest.ts'
 import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from './open-to-read.ts'
 import { isRead, type Recorded, recordedIn } from './organizations.ts'
@@ -9,7 +8,7 @@ import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { connect } from '../store/sqlite/connect.ts'
+import { connect, type Connection } from '../store/sqlite/connect.ts'
 
 type CopySettings = {
   mirror: string
@@ -34,8 +33,8 @@ export function buildCopy(path: string, settings: CopySettings): Built {
     writeWithoutWaiting(db)
     db.pragma('main.cache_size = -16000')
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
-    const state = copyState(db, settings)
-    addIndexes(db)
+    const { tables, ...state } = copyState(db, settings)
+    addIndexes(db, tables)
     const organizations = db.transaction(() => fillManifest(db, state))()
     db.exec('ANALYZE')
     return { publishedAt: state.publishedAt, organizations }
@@ -47,17 +46,20 @@ export function buildCopy(path: string, settings: CopySettings): Built {
 /** What a copy is of. */
 type CopiedState = { recorded: Recorded; leftOut: readonly LeftOut[]; publishedAt: string }
 
-function copyState(db: Database.Database, { mirror, organization, ...settings }: CopySettings): CopiedState {
+function copyState(
+  db: Connection,
+  { mirror, organization, ...settings }: CopySettings,
+): CopiedState & { tables: CopiedTable[] } {
   try {
     db.prepare('ATTACH ? AS mirror').run(mirror)
     const state = db.transaction(() => {
       // Names of tables are those of the mirror as long as the copy has none.
       const all = recordedIn(db, { isCopy: false })
       const recorded = all.filter((one) => (organization ?? one.organization) === one.organization)
-      const copied = { ...settings, organizations: recorded.filter(isRead).map((one) => one.organization) }
-      copyTables(db, { ...copied, isOfAll: organization === undefined })
+      const organizations = recorded.filter(isRead).map((one) => one.organization)
+      const tables = copyTables(db, { ...settings, organizations, isOfAll: organization === undefined })
       const leftOut = organization === undefined ? leftOutOf(all, settings.organizations) : []
-      return { recorded, leftOut, publishedAt: nowIn(db) }
+      return { recorded, leftOut, publishedAt: nowIn(db), tables }
     })()
     db.exec('DETACH mirror')
     return state
@@ -74,33 +76,23 @@ export function leftOutOf(recorded: Recorded, configured: readonly string[]): Le
 }
 
 /** What readers look for: the queries of the README, and those by e-mail, by language, and since a moment. */
-const INDEXES: readonly (readonly [table: string, ...columns: string[]])[] = [
-  ['customers', 'organization', 'id'],
-  ['customers', 'email'],
-  ['customers', 'organization', 'language', 'removed_at'],
-  ['customers', 'updated_at'],
-  ['customers', 'changed_at'],
-  ['changes', 'organization', 'id'],
-  ['changes', 'organization', 'changed_at', 'change'],
-  ['runs', 'organization', 'id'],
-  ['rejects', 'organization'],
-  ['customers_history', 'organization', 'id', 'valid_from'],
-  ['customers_daily', 'organization', 'day'],
-]
+const INDEXES: Readonly<Record<string, readonly string[]>> = {
+  customers: ['organization, id', 'email', 'organization, language, removed_at', 'updated_at', 'changed_at'],
+  changes: ['organization, id', 'organization, changed_at, change'],
+  runs: ['organization, id'],
+  rejects: ['organization'],
+  customers_history: ['organization, id, valid_from'],
+  customers_daily: ['organization, day'],
+}
 
-function addIndexes(db: Database.Database): void {
-  const columnsOf = db
-    .prepare<[string], string>(
-      `SELECT found.name FROM main.sqlite_schema AS source, pragma_table_info(source.name, 'main') AS found
-       WHERE source.name = ? AND source.type = 'table'`,
-    )
-    .pluck()
-  for (const [table, ...columns] of INDEXES) {
-    const found = columnsOf.all(table)
-    if (!columns.every((column) => found.includes(column))) continue
-    const unique = table === 'customers' && columns.includes('id') ? 'UNIQUE' : ''
-    db.exec(`CREATE ${unique} INDEX main.${table}_by_${columns.join('_')} ON ${table} (${columns.join(', ')})`)
-  }
+function addIndexes(db: Connection, tables: readonly CopiedTable[]): void {
+  for (const { name, columns } of tables)
+    for (const index of INDEXES[name] ?? []) {
+      const names = index.split(', ')
+      if (!names.every((each) => columns.some((column) => column.name === each))) continue
+      const kind = name === 'customers' && names.includes('id') ? 'UNIQUE INDEX' : 'INDEX'
+      db.exec(`CREATE ${kind} main.${name}_by_${names.join('_')} ON ${name} (${index})`)
+    }
 }
 
 /*
@@ -131,18 +123,23 @@ const SAME_VIEW = 'customers_history'
 /** The organizations whose rows are copied, which are all that were read to their end, or one. */
 type Settings = { organizations: readonly string[]; isOfAll: boolean; withoutPersonalData: boolean }
 
-/** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
-function copyTables(db: Database.Database, settings: Settings): void {
-  for (const table of tablesOfCopy(settings)) {
-    const names = table.columns.map(({ name }) => quoted(name)).join(', ')
-    if (table.name === 'active_customers')
-      addView(db, table.name, `SELECT ${names} FROM customers WHERE removed_at IS NULL`)
-    else if (table.name === 'freshness') copyFreshness(db, table, settings)
-    else if (table.name === SAME_VIEW && !settings.withoutPersonalData) {
+/** Fills the copy with what is public in the attached mirror. The caller holds the transaction. Returns what is a table there. */
+function copyTables(db: Connection, settings: Settings): CopiedTable[] {
+  const copied = tablesOfCopy(settings).filter((table) => {
+    const { name, columns } = table
+    if (name === 'active_customers') {
+      const names = columns.map((column) => quoted(column.name)).join(', ')
+      addView(db, name, `SELECT ${names} FROM customers WHERE removed_at IS NULL`)
+    } else if (name === 'freshness') copyFreshness(db, table, settings)
+    else if (name === SAME_VIEW && !settings.withoutPersonalData) {
       const read = db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck()
       db.exec(read.get(SAME_VIEW) ?? '')
-    } else copyTable(db, table, settings)
-  }
+    } else {
+      copyTable(db, table, settings)
+      return true
+    }
+    return false
+  })
   // The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since; and
   // the dictionary describes the columns that are in the copy.
   db.exec(`DELETE FROM main.sqlite_sequence;
@@ -150,6 +147,7 @@ function copyTables(db: Database.Database, settings: Settings): void {
       SELECT name, seq FROM mirror.sqlite_sequence WHERE name IN ('changes', '${GIVEN_BY_SERVER}');
     DELETE FROM main.${SHARED} WHERE NOT EXISTS
       (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
+  return copied
 }
 
 /** A public table with the columns that are in the copy, and how the value of each is read. */
@@ -182,7 +180,7 @@ const IMPERSONAL: Readonly<Record<string, string>> = {
 }
 
 function copyTable(
-  db: Database.Database,
+  db: Connection,
   { name, columns }: CopiedTable,
   { organizations, isOfAll }: Settings,
   as = name,
@@ -200,7 +198,7 @@ function copyTable(
 }
 
 /** Dates and counts as they were when the copy was made; ages as they are when it is read. */
-function copyFreshness(db: Database.Database, table: CopiedTable, settings: Settings): void {
+function copyFreshness(db: Connection, table: CopiedTable, settings: Settings): void {
   const stored = `${table.name}_as_published`
   copyTable(db, { ...table, columns: table.columns.filter(({ name }) => AGES[name] === undefined) }, settings, stored)
   const columns = table.columns.map(({ name }) => {
@@ -211,7 +209,7 @@ function copyFreshness(db: Database.Database, table: CopiedTable, settings: Sett
   addView(db, table.name, `SELECT ${columns.join(', ')} FROM ${stored}`)
 }
 
-function addView(db: Database.Database, name: string, sql: string): void {
+function addView(db: Connection, name: string, sql: string): void {
   db.exec(`CREATE VIEW main.${quoted(name)} AS ${sql}`)
 }
 
@@ -220,7 +218,7 @@ function addView(db: Database.Database, name: string, sql: string): void {
  */
 
 /** Adds the table `manifest` to a copy that has all others: what it holds of each organization, and those that it leaves out. */
-function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }: CopiedState): Built['organizations'] {
+function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: CopiedState): Built['organizations'] {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const leave = db.prepare(`INSERT INTO manifest (organization, published_at, left_out, last_run_id, last_status)
@@ -229,7 +227,13 @@ function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }:
     const run = recorded.find(({ organization }) => organization === left.organization)
     leave.run({ runId: null, status: null, ...run, ...left, publishedAt })
   }
-  const [line, digests] = digestsIn(db)
+  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
+  // A reader can compare: sqlite3 customers.db "$query" | sha256sum, where the query is that in `sha256_of`.
+  const [line, ofOne] = [
+    `SELECT json_array(${columns.map(quoted).join(', ')}) FROM customers WHERE organization =`,
+    'ORDER BY id',
+  ]
+  const lines = db.prepare<[string], string>(`${line} ? ${ofOne}`).pluck()
   const of = (table: string, value = 'COUNT(*)') => `(SELECT ${value} FROM ${table} WHERE organization = @organization)`
   // The last change may be among those that retention has deleted.
   const lastSeq = `max(coalesce(${of('changes', 'MAX(seq)')}, 0), coalesce(${of('horizons', 'feed_seq')}, 0))`
@@ -238,10 +242,10 @@ function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }:
       customers, active_customers, changes, runs, rejects, last_seq, sha256, sha256_of)
     VALUES (@organization, @publishedAt, @run, @proof, @readAsOf, @provenAsOf, @runId, @status, @forgotten,
       ${['customers', 'active_customers', 'changes', 'runs'].map((table) => of(table)).join(', ')},
-      ${hasTable(db, 'rejects') ? of('rejects') : 0}, ${lastSeq}, @sha256,
-      printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', @organization))`)
+      ${hasTable(db, 'rejects') ? of('rejects') : 0}, ${lastSeq}, @sha256, printf('${line} %Q ${ofOne}', @organization))`)
   for (const one of recorded.filter(isRead)) {
-    const digest = digests.get(one.organization) ?? createHash('sha256')
+    const digest = createHash('sha256')
+    for (const text of lines.iterate(one.organization)) digest.update(`${text}\n`)
     insert.run({ ...one, publishedAt, sha256: digest.digest('hex') })
   }
   const describe =
@@ -256,21 +260,4 @@ function fillManifest(db: Database.Database, { recorded, leftOut, publishedAt }:
        FROM manifest WHERE left_out IS NULL ORDER BY organization`,
     )
     .all()
-}
-
-/**
- * How a customer is a line of text, and a digest of those of each organization: the SHA-256 of what the query in `sha256_of` prints, so that a
- * reader can compare: `sqlite3 customers.db "$query" | sha256sum`.
- */
-function digestsIn(db: Database.Database): [line: string, digests: Map<string, Hash>] {
-  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
-  const line = `json_array(${columns.map(quoted).join(', ')})`
-  const digests = new Map<string, Hash>()
-  const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
-  for (const [organization, text] of rows.iterate()) {
-    let digest = digests.get(organization)
-    if (digest === undefined) digests.set(organization, (digest = createHash('sha256')))
-    digest.update(`${text}\n`)
-  }
-  return [line, digests]
 }

@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
@@ -89,8 +89,8 @@ export function olderCopies(file: string): string[] {
 }
 
 /**
- * The files of the copies that hold something else than the mirror records now, are missing or unreadable, of the other kind as to personal data,
- * or without a digest of their own.
+ * The files of the copies that hold something else than the mirror records now, are missing or unreadable, or of the other kind as to personal
+ * data.
  */
 export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
   const read = recorded.filter(isRead)
@@ -99,7 +99,7 @@ export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
     const wanted = read.filter((one) => organization === undefined || one.organization === organization)
     const copy = readCopy(file)
     const isOfKind = copy?.withoutPersonalData === plan.withoutPersonalData
-    return !isOfKind || lacksDigest(file) || !isDeepStrictEqual(sorted(copy.recorded), sorted(wanted))
+    return !isOfKind || !isDeepStrictEqual(sorted(copy.recorded), sorted(wanted))
   })
   return stale.map(({ file }) => file)
 }
@@ -107,13 +107,4 @@ export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
 /** A server has an order of its own. */
 function sorted(organizations: readonly ReadOrganization[]): ReadOrganization[] {
   return organizations.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
-}
-
-/**
- * Whether the digest beside a copy is missing, or of the copy from before, since a publish ended between the two. It is made after its
- * copy; to compare it would take as long as reading all of that.
- */
-function lacksDigest(file: string): boolean {
-  const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
-  return digest === undefined || digest.mtimeNs < statSync(file, { bigint: true }).mtimeNs
 }

@@ -6,6 +6,7 @@ import { Interrupted, UsageError } from '../errors/errors.ts'
 import { codeOf, isOfSqlite } from '../errors/faults.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
+import { plainLines } from '../text/plain-text.ts'
 import { listedNames } from '../text/wording.ts'
 import { atPlace, copyError, resultsError } from './copy-error.ts'
 import { type Chunk, type ExportRow, type Format, type FormatName, type FormatSettings, loadFormat } from './format.ts'
@@ -26,6 +27,8 @@ export type ExportPlan = {
   settings: FormatSettings
   /** The absolute path of a file, or a stream. */
   to: string | NodeJS.WritableStream
+  /** On a terminal, what it would act on is written out. */
+  isForTerminal?: boolean
 }
 
 /** `leftOut`: organizations whose list was never read to its end. */
@@ -36,7 +39,7 @@ export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
  * before the end. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted after an abort.
  */
 export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promise<Exported | undefined> {
-  const { mirror, configuration, to, settings, ...asked } = plan
+  const { mirror, configuration, to, settings, isForTerminal = false, ...asked } = plan
   if (typeof to === 'string')
     atPlace(to, () => {
       requireTextPlace(to, mirror, configuration)
@@ -48,7 +51,8 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
     try {
       db.exec('BEGIN')
       const { chunks, done } = beginExport(db, { ...asked, format })
-      const isWhole = await (typeof to === 'string' ? writeFile(to, chunks, signal) : writeToStream(to, chunks, signal))
+      const shown = isForTerminal ? shownLines(chunks) : chunks
+      const isWhole = await (typeof to === 'string' ? writeFile(to, chunks, signal) : writeToStream(to, shown, signal))
       return isWhole ? done() : undefined
     } catch (error) {
       throw sqliteError(error, shownMirror(mirror))
@@ -57,6 +61,10 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
     }
   }
   return withFileToRead(mirror, write, signal)
+}
+
+function* shownLines(chunks: Iterable<Chunk>): Generator<Chunk, void> {
+  for (const chunk of chunks) yield typeof chunk === 'string' ? plainLines(chunk.replaceAll('\r\n', '\n')) : chunk
 }
 
 /** Returns true: all of it is written. Errors of SQLite are of the mirror. */

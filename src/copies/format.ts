@@ -36,10 +36,6 @@ export type FormatSettings = {
   excel: boolean
   /** How Parquet has ids: as text, which every reader takes, or with its type for UUIDs, which some take for bytes. */
   ids: 'text' | 'uuid'
-  /** Where a terminal shows the text: returns a value without what a terminal would act on. */
-  plainText?: ((text: string) => string) | undefined
-  /** The same for a text in JSON, which means the same afterwards. */
-  plainJson?: ((json: string) => string) | undefined
 }
 
 /** What is kept before it is written, in characters: as little as a row that is longer allows. */
@@ -63,7 +59,7 @@ export type FormatName = (typeof FORMAT_NAMES)[number]
 
 export async function loadFormat(name: FormatName, settings: FormatSettings): Promise<Format> {
   if (name === 'csv') return csvFormat(settings)
-  if (name === 'jsonl') return jsonLinesFormat(settings)
+  if (name === 'jsonl') return jsonLinesFormat
   return (await import('./parquet.ts')).parquetFormat(settings)
 }
 
@@ -71,15 +67,12 @@ export async function loadFormat(name: FormatName, settings: FormatSettings): Pr
  * A JSON object on each line, with every column: NULL as null, BOOLEAN as true or false, integers with all their digits, and columns
  * that hold JSON as that JSON, not as text.
  */
-export function jsonLinesFormat({ plainJson = (json) => json }: Pick<FormatSettings, 'plainJson'>): Format {
-  return (rows, { columns }) => {
-    const fields = columns.map(({ name, type, isJson = false }) => {
-      return { key: JSON.stringify(name), write: type === 'BOOLEAN' ? truth : isJson ? nested : jsonOf }
-    })
-    const objectOf = (row: ExportRow) =>
-      fields.map(({ key, write }, at) => `${key}:${write(row[at] ?? null)}`).join(',')
-    return linesOf(rows, (row) => `${plainJson(`{${objectOf(row)}}`)}\n`)
-  }
+export const jsonLinesFormat: Format = (rows, { columns }) => {
+  const fields = columns.map(({ name, type, isJson = false }) => {
+    return { key: JSON.stringify(name), write: type === 'BOOLEAN' ? truth : isJson ? nested : jsonOf }
+  })
+  const objectOf = (row: ExportRow) => fields.map(({ key, write }, at) => `${key}:${write(row[at] ?? null)}`).join(',')
+  return linesOf(rows, (row) => `{${objectOf(row)}}\n`)
 }
 
 function truth(value: SqlValue): string {
@@ -111,8 +104,8 @@ function onOneLine(json: string): string {
  * CSV as in RFC 4180. NULL is an empty field, the empty text is `""`, BOOLEAN is 1 or 0. With `excel`, the file begins with a BOM
  * and no value is a formula in a spreadsheet; otherwise values are as they are.
  */
-export function csvFormat({ excel, plainText = (text) => text }: FormatSettings): Format {
-  const shown = { text: (text: string) => plainText(excel ? harmlessInSpreadsheet(text) : text) }
+export function csvFormat({ excel }: Pick<FormatSettings, 'excel'>): Format {
+  const shown = excel ? { text: harmlessInSpreadsheet } : {}
   return (rows, { columns }) => {
     const names = columns.map(({ name }) => name)
     return linesOf(rows, (row) => csvLine(row, shown), (excel ? BYTE_ORDER_MARK : '') + csvLine(names, shown))
@@ -144,43 +137,28 @@ const QUOTED = /[",\r\n]|^$|^\s|\s$/
  * where a cell ends, so that it shows the text and runs nothing.
  */
 export function harmlessInSpreadsheet(text: string): string {
-  const inner = SEPARATOR.test(text)
-    ? text.replaceAll(AFTER_SEPARATOR, (_, before: string, start = '') =>
-        start === '' ? before : `${before}'${start}`,
-      )
-    : text
+  const harmless = text.replaceAll(CELL_START, (all: string, skipped: string, formula = '') =>
+    formula === '' ? all : `${skipped}'${formula}`,
+  )
   // A spreadsheet takes it for a number, a date or a time and shows another text: 49123 for 0049123, a day of May for 1.5.
-  const isRewritten = NUMBER_OR_DATE.test(inner) && !SHOWN_AS_IT_IS.test(inner)
-  return fitted(FIRST.test(inner) || isRewritten ? `'${inner}` : inner)
+  const isRewritten = harmless === text && NUMBER_OR_DATE.test(text) && !SHOWN_AS_IT_IS.test(text)
+  const shown = isRewritten ? `'${text}` : harmless
+  if (shown.length <= CELL) return shown
+  const mark = ` … (cut off: ${shown.length} characters)`
+  // Half of a character would be none.
+  return shown.slice(0, CELL - mark.length).replace(/[\uD800-\uDBFF]$/, '') + mark
 }
+
+/** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
+const CELL = 32_767
+
+/**
+ * Where a cell begins, also in a program that is set to another separator than the comma, for which quotes do not hold; what programs skip
+ * there, such as white space and what is not seen; and the start of a formula, which may have a wide form.
+ */
+const CELL_START = /((?:^|[;|\t\r\n])[\s\p{C}\p{Z}"']*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/gu
 
 /** Digits, and what stands between them in numbers, dates and times, whatever the language of the program. */
 const NUMBER_OR_DATE = /^\s*[(.,$€£¥]?\d[\d\s.,:'’/()%eE+$€£¥-]*$/
 /** Whole numbers within the 15 digits of a spreadsheet; ids; and times as the mirror writes them, which are to be dates there. */
 const SHOWN_AS_IT_IS = /^(?:0|[1-9]\d{0,14}|[\de-]{36}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)$/
-
-/** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
-const CELL = 32_767
-
-/** The text as it fits into a cell, with a mark at its end where that is not all of it. */
-function fitted(text: string): string {
-  if (text.length <= CELL) return text
-  const mark = ` … (cut off: ${text.length} characters)`
-  // Half of a character would be none.
-  return text.slice(0, CELL - mark.length).replace(/[\uD800-\uDBFF]$/, '') + mark
-}
-
-/** What programs take for the start of a formula; the last four are wide forms, which some read as the others. */
-const START = String.raw`[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]`
-/** What programs skip before it: white space, control characters, and what is not seen. */
-const SKIPPED = String.raw`[\s\p{C}\p{Z}]`
-
-/** Tabs and carriage returns at the start make some programs drop what stands before a formula. */
-const FIRST = new RegExp(String.raw`^(?:[\t\r]|${SKIPPED}*${START})`, 'u')
-
-/**
- * Where a program is set to another separator than the comma, a cell begins after it, and quotes do not hold. Matches all that is
- * skipped, with a formula or without, so that a long text is read once.
- */
-const AFTER_SEPARATOR = new RegExp(String.raw`([;|\t\r\n](?:${SKIPPED}|["'])*)(${START})?`, 'gu')
-const SEPARATOR = /[;|\t\r\n]/

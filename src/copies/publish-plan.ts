@@ -62,7 +62,7 @@ type PublishedOrganization = {
   sha256: string
 }
 
-/** `sha256` is the digest of the whole file, as in the file beside it. */
+/** `sha256` is the digest of the whole file. */
 export type PublishedCopy = {
   file: string
   publishedAt: string

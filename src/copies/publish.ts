@@ -1,18 +1,18 @@
-import { chmodSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
 import { listedNames } from '../text/wording.ts'
 import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
-import { afterPlacing, copyError } from './copy-error.ts'
+import { copyError } from './copy-error.ts'
 import { isOlderCopy, MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
 import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { accessOf, type CopyTarget, copyTargets, modeOf, prepareFolder, requirePublishable } from './target-place.ts'
-import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, writeTextFile } from './written-file.ts'
+import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
@@ -46,32 +46,19 @@ export function publishCopies(plan: PublishPlan): Published {
   return done
 }
 
-/**
- * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it; its second name is
- * taken back where the new copy could not be put there.
- */
+/** Readers that have the copy from before open go on reading it; its second name is taken back where the new copy could not be put there. */
 function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishPlan): PublishedCopy {
   const { file, organization, group } = target
   const access = accessOf({ ...plan, group })
   try {
     prepareFolder(dirname(file), access)
-    const { path, end } = beginFile(file, { waitMs: lockWaitMs, gid: access.gid })
+    const { path, place, end } = beginFile(file, { waitMs: lockWaitMs, gid: access.gid })
     try {
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
-      const digestPath = `${path}.sha256`
-      makeFile(digestPath, access.gid)
-      writeFileSync(digestPath, `${digest.sha256}  ${basename(file)}\n`)
-      for (const made of [path, digestPath]) {
-        flushFile(made)
-        chmodSync(made, modeOf(access))
-      }
+      chmodSync(path, modeOf(access))
       const kept = keep !== undefined && keep > 0 ? nameOfOlderCopy(file, path) : undefined
-      replaceKeeping(file, kept, () => renameSync(path, file))
-      afterPlacing('the digest beside it is still that of the copy from before', () =>
-        renameSync(digestPath, `${file}.sha256`),
-      )
-      flushPlace(file)
+      replaceKeeping(file, kept, place)
       if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
       return { file, ...digest, ...built }
     } finally {

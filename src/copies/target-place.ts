@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { accessSync, chmodSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ORGANIZATION } from '../config/publish.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
@@ -121,15 +121,9 @@ export function requirePublishable(file: string, mirror: string): void {
     if (lookAt(file) !== undefined && !['copy', 'empty'].includes(kindOfFile(file)))
       throw refused(file, 'was not published by this program. It was left as it is; name another file')
     requireNoJournals(file)
-    const [digest, found] = [`${file}.sha256`, lookAt(`${file}.sha256`)]
-    const isOwn = found?.isFile() === true && found.size < 1024 && DIGEST.test(readFileSync(digest, 'utf8'))
-    if (found !== undefined && !isOwn)
-      throw refused(digest, 'is where the digest of the copy goes, and holds something else; move it away')
     requireSafeFolder(dirname(file), mirror)
   })
 }
-
-const DIGEST = /^[0-9a-f]{64} {2}[^\n]+\n$/
 
 /** Throws UsageError for a folder whose copies others could replace, or which is that of the mirror. */
 export function requireSafeFolder(folder: string, mirror: string): void {

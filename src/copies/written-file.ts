@@ -17,6 +17,7 @@ import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
+import { JOURNALS } from './open-to-read.ts'
 import { afterPlacing, copyError, copyFault } from './copy-error.ts'
 
 /*
@@ -25,7 +26,7 @@ import { afterPlacing, copyError, copyFault } from './copy-error.ts'
  * is removed by the next one that writes into the folder, whatever place it was for.
  */
 
-/** A file that is being written. Journals of SQLite and a digest may stand beside it. */
+/** A file that is being written. Journals of SQLite may stand beside it. */
 export type Unfinished = {
   /** Its private name. It is empty at first, and of this user alone. */
   path: string
@@ -43,7 +44,7 @@ export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfi
   const lock = lockPlace(file, waiting)
   const path = privateName(file)
   const end = () => {
-    removeIfPossible(['', ...BESIDE].map((ending) => path + ending))
+    removeIfPossible(['', ...JOURNALS].map((ending) => path + ending))
     lock.release()
   }
   try {
@@ -56,10 +57,13 @@ export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfi
   const place = () => {
     flushFile(path)
     renameSync(path, file)
-    flushPlace(file)
+    afterPlacing(UNCONFIRMED, () => flushFolder(dirname(file)))
   }
   return { path, place, end }
 }
+
+const UNCONFIRMED =
+  'the disk failed before it confirmed that: after a power failure, what was there before may be there again'
 
 /** Errors name the file, and not its private name, which is gone by then. */
 export async function writeFor<Result>(
@@ -94,15 +98,13 @@ export function writeTextFile(
   }
 }
 
-const BESIDE = ['-journal', '-wal', '-shm', '.sha256']
-
 /** A private name beside a file, under which what will replace it is made. */
 export function privateName(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.unfinished`)
 }
 
 /** The names of unfinished files, or of locks. The first group is the file that they are for, the second one marks an unfinished file. */
-const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm|\.sha256)?|(?:\.[123])?\.writing)$/s
+const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm)?|(?:\.[123])?\.writing)$/s
 
 /** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
 function privateIn(folder: string): Map<string, string[]> {
@@ -216,7 +218,7 @@ export function giveToGroup(path: string, gid: number): void {
 }
 
 /** Waits until all of a file is on the disk. */
-export function flushFile(path: string): void {
+function flushFile(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
     fsyncSync(descriptor)
@@ -232,14 +234,6 @@ export function flushFolder(folder: string): void {
   } catch (error) {
     if (codeOf(error) !== 'EINVAL') throw error
   }
-}
-
-/** Waits until the name of a file that was put in its place is on the disk. Throws LeftUndone. */
-export function flushPlace(place: string): void {
-  afterPlacing(
-    'the disk failed before it confirmed that: after a power failure, what was there before may be there again',
-    () => flushFolder(dirname(place)),
-  )
 }
 
 /** Removes a file, where there is one. Throws the error of the system; that of `rmSync` has no code where a disk failed or is read-only. */

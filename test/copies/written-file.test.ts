@@ -12,9 +12,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
   const folder = temporaryFolder()
-  const dead = ['', '-journal', '-wal', '-shm', '.sha256'].map(
-    (end) => `.2026-01-05.csv.0123456789abcdef.unfinished${end}`,
-  )
+  const dead = ['', '-journal', '-wal', '-shm'].map((end) => `.2026-01-05.csv.0123456789abcdef.unfinished${end}`)
   const foreign = ['.writing', '.x.unfinished', 'x.0123456789abcdef.unfinished', '.x.012345678.unfinished']
   for (const name of [...dead, ...foreign]) writeFileSync(join(folder, name), 'customers')
   writeFileSync(join(folder, '.2026-01-04.csv.writing'), '')

@@ -29,7 +29,7 @@ export function aSplitPlan(mirror: string, overrides: Partial<PublishPlan> = {})
 }
 
 /** The files of a folder in which nothing but this plan was published. */
-export const PUBLISHED_FILES = ['metadata.json', 'readers.db', 'readers.db.sha256']
+export const PUBLISHED_FILES = ['metadata.json', 'readers.db']
 
 /** Publishes, and fails where anything was not published. */
 export function publishAll(plan: PublishPlan): Published {

@@ -8,7 +8,7 @@ import { aDuckDb } from '../../support/exported-files.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const write = (rows: (string | bigint | number | Buffer | null)[][], settings = { excel: false }) =>
-  exported(csvFormat({ ids: 'text', ...settings }), rows)
+  exported(csvFormat(settings), rows)
 
 /** What readers of CSV take for something else, or for the form of the whole file. */
 const ODD = ['', ' ', 'NULL', '0049', '1e400', '"', ',', '#', '\\', '\\"', '\\.', 'a\ufeff', 'a\0b']
@@ -65,13 +65,13 @@ describe('for a spreadsheet', () => {
     ['+1 555', "'+1 555"],
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
-    ['\ttab', "'\ttab"],
-    ['\rreturn', "'\rreturn"],
-    ['  =1', "'  =1"],
-    ['\u00A0\u200B\uFEFF=1', "'\u00A0\u200B\uFEFF=1"],
-    ['\0=1', "'\0=1"],
+    ['\ttab', '\ttab'],
+    ['\t=1', "\t'=1"],
+    ['  =1', "  '=1"],
+    ['\u00A0\u200B\uFEFF=1', "\u00A0\u200B\uFEFF'=1"],
+    ['\0=1', "\0'=1"],
     ['\uFF1D1', "'\uFF1D1"],
-    ['\u3000\uFF0B1', "'\u3000\uFF0B1"],
+    ['\u3000\uFF0B1', "\u3000'\uFF0B1"],
     ['a;=1', "a;'=1"],
     ['a\n"=1"', `a\n"'=1"`],
     ['a\t@x|-y', "a\t'@x|'-y"],

@@ -7,7 +7,7 @@ type Kind = Partial<ExportColumn>
 
 async function lineOf(value: SqlValue, kind: Kind = {}): Promise<string> {
   const column: ExportColumn = { name: 'value', type: 'TEXT', ...kind }
-  return (await exported(jsonLinesFormat({}), [[value]], [column])).text
+  return (await exported(jsonLinesFormat, [[value]], [column])).text
 }
 
 const JSON_COLUMN: Kind = { isJson: true }
@@ -33,11 +33,4 @@ test.each<[string, SqlValue, Kind, string]>([
   ['infinity, which JSON does not know', Infinity, {}, 'null'],
 ])('%s', async (_, value, kind, json) => {
   expect(await lineOf(value, kind)).toBe(`{"value":${json}}\n`)
-})
-
-test('for a terminal, a value acts on nothing and every row stays one line', async () => {
-  const plainJson = (json: string) => json.replaceAll('\u009B', String.raw`\u009b`).replaceAll('\n', '!')
-  const { text } = await exported(jsonLinesFormat({ plainJson }), [['a\u009B'], ['b']])
-
-  expect(text).toBe('{"c1":"a\\u009b"}\n{"c1":"b"}\n')
 })

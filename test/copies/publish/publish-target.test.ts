@@ -30,8 +30,8 @@ describe('who may read a copy', () => {
     publishAll({ ...plan, file })
 
     for (const folder of [dirname(plan.file), dirname(file)]) expect(mode(folder)).toBe(0o750)
-    for (const path of [file, `${file}.sha256`]) expect(mode(path)).toBe(0o440)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['metadata.json', 'readers.db', 'readers.db.sha256'])
+    expect(mode(file)).toBe(0o440)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['metadata.json', 'readers.db'])
   })
 
   test('without personal data it is 0444, in a folder that all may enter', async () => {
@@ -140,11 +140,6 @@ describe('a target that is not a copy is refused, and left as it is', () => {
         /has readers.db-journal beside it/,
         (file) => writeFileSync(`${file}-journal`, 'x'),
       ],
-      [
-        'a file whose digest is something else',
-        /holds something else/,
-        (file) => writeFileSync(`${file}.sha256`, 'a text'),
-      ],
       ['a pipe', /is not a file/, (file) => void execFileSync('mkfifo', [file])],
     ]),
   )('%s', async (_, said, make) => {
@@ -202,15 +197,13 @@ describe('older copies', () => {
     const named = (at = '') => `readers-${at.replaceAll(/[-:.]/g, '').replace(' ', 'T')}Z.db`
 
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['metadata.json', 'readers.db', 'readers.db.sha256', named(times[2]), named(times[3]), ...foreign].toSorted(),
+      ['metadata.json', 'readers.db', named(times[2]), named(times[3]), ...foreign].toSorted(),
     )
     expect(valueOf(join(dirname(plan.file), named(times[3])), 'SELECT published_at FROM manifest')).toBe(times[3])
     expect(valueOf(plan.file, 'SELECT published_at FROM manifest')).toBe(times[4])
     expect(mode(join(dirname(plan.file), named(times[3])))).toBe(0o440)
 
     publishAll({ ...plan, keep: 0 })
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['metadata.json', 'readers.db', 'readers.db.sha256', ...foreign].toSorted(),
-    )
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(['metadata.json', 'readers.db', ...foreign].toSorted())
   })
 })

@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
-import { publishCopies } from '../../../src/copies/publish.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { night, organizationsOf } from '../../store/nights.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
-import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
 
@@ -53,22 +50,6 @@ test('neither a forgotten customer nor a forgotten organization is kept in an ol
 
   expect([afterCustomer, afterOrganization, olderCopies(plan.file).length]).toEqual([0, 0, 1])
   expect(valueOf(olderCopies(plan.file)[0] ?? '', 'SELECT count(*) FROM customers')).toBe(4)
-})
-
-test('a copy whose digest did not get its place is stale, and so is one whose digest is gone', async () => {
-  const mirror = await aMirrorOfTwo()
-  const plan = aPlan(mirror.file)
-  publishAll(plan)
-  const afterOne = staleCopies(plan)
-  const repair = failOnDisk('renameSync', (from) => String(from).endsWith('.sha256'))
-  publishCopies(plan)
-  repair()
-
-  expect([afterOne, staleCopies(plan)]).toEqual([[], [plan.file]])
-  publishAll(plan)
-  expect(staleCopies(plan)).toEqual([])
-  rmSync(`${plan.file}.sha256`)
-  expect(staleCopies(plan)).toEqual([plan.file])
 })
 
 async function aMirrorOfTwo() {
