@@ -92,11 +92,7 @@ export function namedFile(text: string, what: string): string {
   if (text.trim() === '') throw new UsageError(`The name of the ${what} is empty: name a file.`)
   if (isLikeAddress(text))
     throw new UsageError(`The ${what} must be on this machine, and what is named is an address. Name a path.`)
-  return absolutePath(text)
-}
-
-/** The absolute path. A slash at the end means a folder, and is not lost. */
-export function absolutePath(text: string): string {
+  // A slash at the end means a folder, and is not lost.
   return /[/\\]$/.test(text) ? `${resolve(text)}/` : resolve(text)
 }
 

@@ -1,9 +1,8 @@
-import { Command, Option } from '@commander-js/extra-typings'
+import { Command } from '@commander-js/extra-typings'
 import { stringify } from 'yaml'
 import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
-import { readText } from '../config/read-text.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { solveRecipe } from '../signing/solve-signing.ts'
@@ -93,25 +92,16 @@ function solveCommand(io: Io) {
     .requiredOption('--url <url>', 'the whole address as it was sent, with its query')
     .requiredOption('--timestamp <text>', 'the timestamp header as it was sent')
     .requiredOption('--signature <text>', 'the signature header as it was sent')
-    .addOption(new Option('--secret-env <name>', 'environment variable that holds the secret').conflicts('secretFile'))
-    .option('--secret-file <file>', 'file that holds the secret')
-    .addOption(
-      new Option('--api-key-env <name>', 'environment variable that holds the API key').conflicts('apiKeyFile'),
-    )
-    .option('--api-key-file <file>', 'file that holds the API key, for recipes that sign it too')
-    .option('--method <name>', 'the method of the request', 'GET')
-    .option('--body-file <file>', 'file that holds the body of the request')
+    .requiredOption('--secret-env <name>', 'environment variable that holds the secret')
+    .option('--api-key-env <name>', 'environment variable that holds the API key, for recipes that sign it too')
     .addHelpText('after', SOLVE_EXAMPLES)
-    .action(async (options) => {
-      const secret = await readSecret('--secret', { env: options.secretEnv, file: options.secretFile })
-      if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')
-      const apiKey = (await readSecret('--api-key', { env: options.apiKeyEnv, file: options.apiKeyFile })) ?? ''
-      const body = options.bodyFile === undefined ? '' : await readNamedFile(options.bodyFile)
-      const url = URL.parse(options.url)
+    .action(({ url: text, timestamp, signature, secretEnv, apiKeyEnv }) => {
+      const secret = valueOf('--secret-env', secretEnv)
+      const apiKey = apiKeyEnv === undefined ? '' : valueOf('--api-key-env', apiKeyEnv)
+      const url = URL.parse(text)
       if (url === null)
         throw new UsageError('--url must be a whole address, such as https://host/api/v1/customers?page=1')
-      const { method, timestamp, signature } = options
-      const solutions = solveRecipe({ request: { method, url, body }, timestamp, signature, secret, apiKey })
+      const solutions = solveRecipe({ request: { method: 'GET', url }, timestamp, signature, secret, apiKey })
       if (solutions.length === 0) io.exitWith(3)
       say(io.stderr, solutions.length === 0 ? NOTHING_FOUND : solutions.length === 1 ? FOUND : FOUND_SEVERAL)
       const settings = solutions.map(({ preset, recipe }) =>
@@ -135,29 +125,13 @@ Examples:
       --timestamp 1700000000 --signature 5d41402abc4b2a76b9719d911017c592 \\
       --secret-env ACME_SECRET
   $ customer-mirror signing solve --url "$URL" --timestamp "$TS" \\
-      --signature "$SIG" --secret-file acme.secret
+      --signature "$SIG" --secret-env ACME_SECRET --api-key-env ACME_API_KEY
 `
 
-type Place = { env?: string | undefined; file?: string | undefined }
-
 /** Secrets are named, never given: every user of the machine can read a command line. */
-async function readSecret(option: string, { env, file }: Place): Promise<string | undefined> {
-  if (file !== undefined) return (await readNamedFile(file)).replace(/\r?\n$/, '')
-  if (env === undefined) return undefined
-  const value = processEnvironment()[env]
-  if (value === undefined || value === '') {
-    // What was given instead of a name may be the secret itself, so it is not repeated.
-    throw new UsageError(
-      `${option}-env: there is no environment variable of this name, or it is empty. Export it first, or name a file with ${option}-file.`,
-    )
-  }
-  return value
+function valueOf(option: string, name: string): string {
+  const value = processEnvironment()[name]
+  if (value !== undefined && value !== '') return value
+  // What was given instead of a name may be the secret itself, so it is not repeated.
+  throw new UsageError(`${option}: there is no environment variable of this name, or it is empty. Export it first.`)
 }
-
-async function readNamedFile(file: string): Promise<string> {
-  const content = await readText(file, { maxBytes: MAX_BYTES })
-  if ('problem' in content) throw new UsageError(`${file}: ${content.problem}. Check the path and who may read it.`)
-  return content.text
-}
-
-const MAX_BYTES = 16 * 1024 * 1024

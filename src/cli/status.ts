@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import type { Organization } from '../config/organization.ts'
@@ -13,7 +12,7 @@ import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
+import { clocks, command, durationArgument, namedFile, withMirror } from './command.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { groupTitle, leftBehindText } from './output/advice.ts'
 import { configOption, duration, jsonDocument, moment, print, say } from './output/say.ts'
@@ -41,8 +40,9 @@ export function statusCommand(io: Io) {
       const limit = { maxAgeMs: maxAge, proven }
       const [lines, left] = await withMirror(config, async (mirror, known) => {
         const facts = { config: known, pauses: await readPauses(known), ...clocks() }
-        if (html !== undefined) await writeForm(html, 'html', io, mirror, facts)
-        if (format !== undefined) await writeForm(output ?? '-', format, io, mirror, facts)
+        if (html !== undefined) await writeForm(html, 0o600, pageOf, [mirror, facts], io)
+        // Another user may read it, since node_exporter is one.
+        if (format !== undefined) await writeForm(output ?? '-', 0o644, metricsOf, [mirror, facts], io)
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
         const all = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
         for (const { id } of known.organizations) freshness.delete(id)
@@ -88,36 +88,19 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
 /** What the configuration, the queue and the clocks say. */
 type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number; monotonicMs: number }
 
-/** The forms of the status that a file may hold: a name of one for messages, how each begins, its mode, and its text. */
-const FORMS = {
-  html: { example: 'status.html', beginning: '<!doctype html>', mode: 0o600, text: pageOf },
-  // Another user may read it, since node_exporter is one.
-  prometheus: { example: 'customer-mirror.prom', beginning: '# HELP customer_mirror_', mode: 0o644, text: metricsOf },
-}
-
-/**
- * Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and
- * CopyFailed for a bad target, such as a file that this program did not write, and then leaves it as it was.
- */
+/** Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
 async function writeForm(
   file: string,
-  form: keyof typeof FORMS,
+  mode: number,
+  textOf: (mirror: Mirror, facts: StatusFacts) => Promise<string>,
+  [mirror, facts]: [Mirror, StatusFacts],
   { stdout }: Io,
-  mirror: Mirror,
-  facts: StatusFacts,
 ): Promise<void> {
-  const { example, beginning, mode, text } = FORMS[form]
-  if (file === '-') return void stdout.write(await text(mirror, facts))
-  if (file.trim() === '') throw new UsageError(`The name of the file is empty: name a file, such as ${example}, or -.`)
-  const place = absolutePath(file)
-  atPlace(place, () => {
-    requireTextPlace(place, mirror.file)
-    const isThere = (statSync(place, { throwIfNoEntry: false })?.size ?? 0) > 0
-    if (isThere && !readFileSync(place, 'utf8').startsWith(beginning))
-      throw new UsageError(`${place}: is there already, and was not made by this command. Name another file.`)
-  })
-  const whole = await text(mirror, facts)
-  atPlace(place, () => writeTextFile(place, whole, { mode }))
+  if (file === '-') return void stdout.write(await textOf(mirror, facts))
+  const place = namedFile(file, 'file')
+  atPlace(place, () => requireTextPlace(place, mirror.file, facts.config.file))
+  const text = await textOf(mirror, facts)
+  atPlace(place, () => writeTextFile(place, text, { mode }))
 }
 
 async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {

@@ -37,8 +37,6 @@ export type ServiceOptions = {
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
   latencyMs?: number | undefined
-  /** Answers a 401 with the reason and the string that should have been signed. */
-  explain401?: boolean | undefined
   largePages?: LargePages | undefined
   /** Sees every request and every answer, without changing them. */
   observe?: MiddlewareHandler<ServiceEnv> | undefined
@@ -99,15 +97,11 @@ function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
 }
 
 /** Finds the organization by its API key. Only the signature proves the sender. */
-function identify({ organizations, recipe, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+function identify({ organizations, recipe }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const byKey = new Map(organizations.map((organization) => [organization.apiKey, organization]))
   return async (c, next) => {
-    const header = recipe.headers.key
-    const key = c.req.header(header)
-    const organization = key === undefined ? undefined : byKey.get(key)
-    if (organization === undefined) {
-      return refuse(c, { header, reason: key ? 'is the key of no organization' : 'is missing' }, explain401)
-    }
+    const organization = byKey.get(c.req.header(recipe.headers.key) ?? '')
+    if (organization === undefined) return fail(c, 401, UNAUTHENTICATED)
     c.set('organization', organization)
     return next()
   }
@@ -130,12 +124,12 @@ function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): Mid
   }
 }
 
-function authenticate({ recipe, now, explain401 }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
-  return async (c, next) => {
-    const refusal = findRefusal(c, { recipe, nowMs: now() })
-    return refusal === undefined ? next() : refuse(c, refusal, explain401)
-  }
+function authenticate({ recipe, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => (isSigned(c, recipe, now()) ? next() : fail(c, 401, UNAUTHENTICATED))
 }
+
+/** Nothing more, as real services do. */
+const UNAUTHENTICATED = 'The request is not authenticated.'
 
 /** The address exactly as sent: parsing rewrites `'` and `..`, and signatures over them would not match. */
 function urlAsSent(c: Context<ServiceEnv>): URL {
@@ -144,15 +138,6 @@ function urlAsSent(c: Context<ServiceEnv>): URL {
   if (target === undefined || !target.startsWith('/')) return url
   const [, pathname, search] = /^([^?]*)(.*)$/s.exec(target) ?? []
   return Object.defineProperties(url, { pathname: { value: pathname }, search: { value: search } })
-}
-
-/** Reports only that authentication failed, as real services do, unless `explain` is set. */
-function refuse(c: Context, { header, reason, signedText }: Refusal, explain = false): Response {
-  if (!explain) return fail(c, 401, 'The request is not authenticated.')
-  return fail(c, 401, `The request is not authenticated: ${header} ${reason}.`, {
-    [header]: [reason],
-    ...(signedText !== undefined && { string_to_sign: [signedText] }),
-  })
 }
 
 function fail(c: Context, status: ErrorStatus, message: string, details?: Details): Response {
@@ -198,66 +183,29 @@ export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateL
   }
 }
 
-/** Why a request is not authenticated. Safe to show: contains no key, no secret and no signature. */
-type Refusal = {
-  header: string
-  reason: string
-  /** If the signature is wrong, the string that should have been signed, with `{api_key}` in place of the key. */
-  signedText?: string
-}
-
 /** The allowed difference between a request's timestamp and the clock of the service. */
 const TOLERANCE_MS = 300_000
 
-/** Why a request was not signed by its organization just now; undefined when it was. */
-function findRefusal(
-  c: Context<ServiceEnv>,
-  { recipe, nowMs }: { recipe: Recipe; nowMs: number },
-): Refusal | undefined {
+/** Whether a request was signed by its organization just now. */
+function isSigned(c: Context<ServiceEnv>, recipe: Recipe, nowMs: number): boolean {
   const sent = (name: keyof HeaderNames) => c.req.header(recipe.headers[name])
   const [nonce, given, text = ''] = [sent('nonce'), sent('signature'), sent('timestamp')]
+  const { pattern, msOf } = TIMESTAMPS[recipe.timestamp]
+  const unixMs = pattern.test(text) ? msOf(text) : Number.NaN
+  // Also where it is no number.
+  if (!(Math.abs(unixMs - nowMs) <= TOLERANCE_MS)) return false
+  if (given === undefined || (usesNonce(recipe) && !nonce)) return false
   const { apiKey, secret } = c.get('organization')
   const request = { method: c.req.method, url: urlAsSent(c) }
-  const because = (name: keyof HeaderNames, reason: string): Refusal => ({ header: recipe.headers[name], reason })
-  const { pattern, msOf, words } = TIMESTAMPS[recipe.timestamp]
-  const unixMs = pattern.test(text) ? msOf(text) : Number.NaN
-  if (Number.isNaN(unixMs)) {
-    const problem = text === '' ? 'is missing' : 'cannot be read'
-    return because('timestamp', `${problem}; it must be the time as ${words}`)
-  }
-  const aheadMs = unixMs - nowMs
-  if (Math.abs(aheadMs) > TOLERANCE_MS) {
-    const distance = `${Math.round(Math.abs(aheadMs) / 1000)} seconds ${aheadMs > 0 ? 'ahead of' : 'behind'}`
-    const allowed = `at most ${TOLERANCE_MS / 1000} are allowed`
-    return because('timestamp', `is ${distance} the clock of this service; ${allowed}`)
-  }
-  if (usesNonce(recipe) && !nonce) return because('nonce', 'is missing')
-  if (!given) return because('signature', 'is missing')
-
   const moment = nonce === undefined ? { unixMs } : { unixMs, nonce }
-  const expected = signature(stringToSign(request, apiKey, moment, recipe), secret, recipe)
-  if (sameText(given, expected)) return undefined
-  return {
-    ...because('signature', `is not the HMAC-SHA256 of string_to_sign ${form(recipe)}`),
-    signedText: stringToSign(request, '{api_key}', moment, recipe),
-  }
+  return sameText(given, signature(stringToSign(request, apiKey, moment, recipe), secret, recipe))
 }
 
 /** Only one notation of a time is accepted, because the signature is checked over the moment in that notation. */
-const TIMESTAMPS: Record<TimestampForm, { pattern: RegExp; msOf: (text: string) => number; words: string }> = {
-  s: { pattern: /^(0|[1-9]\d{0,11})$/, msOf: (text) => Number(text) * 1000, words: 'Unix seconds' },
-  ms: { pattern: /^(0|[1-9]\d{0,14})$/, msOf: Number, words: 'Unix milliseconds' },
-  iso: {
-    pattern: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
-    msOf: Date.parse,
-    words: 'ISO 8601 in UTC with milliseconds, like 2024-01-02T03:04:05.000Z',
-  },
-}
-
-function form({ encoding, prefix, secretEncoding }: Recipe): string {
-  const start = prefix === '' ? '' : ` after "${prefix}"`
-  const key = secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${secretEncoding}`
-  return `in ${encoding}${start}, with the secret ${key}`
+const TIMESTAMPS: Record<TimestampForm, { pattern: RegExp; msOf: (text: string) => number }> = {
+  s: { pattern: /^(0|[1-9]\d{0,11})$/, msOf: (text) => Number(text) * 1000 },
+  ms: { pattern: /^(0|[1-9]\d{0,14})$/, msOf: Number },
+  iso: { pattern: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, msOf: Date.parse },
 }
 
 /** Compares two texts in constant time, for texts of the same length. */

@@ -7,8 +7,7 @@ export type Details = Record<string, string[]>
 export type ListQuery = { page: number; perPage: number; search: string; language: string }
 
 /** The answer to a `per_page` over the maximum, which the specification leaves open: 422, the maximum, or as requested. */
-export const LARGE_PAGES = ['refuse', 'cap', 'serve'] as const
-export type LargePages = (typeof LARGE_PAGES)[number]
+export type LargePages = 'refuse' | 'cap' | 'serve'
 
 export type ListEnvelope<Row = ServiceCustomer> = {
   success: true

@@ -19,10 +19,7 @@ import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../sign
 export type { Mark, Truth } from './scenarios/scenario.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<
-  ServiceOptions,
-  'latencyMs' | 'explain401' | 'largePages' | 'intercept' | 'sharedRateLimit'
-> & {
+export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'largePages' | 'intercept' | 'sharedRateLimit'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
@@ -42,7 +39,7 @@ export type SandboxOptions = Pick<
 }
 
 /** A limit for one organization, or for each if none is named. */
-export type RateLimitRule = ServiceLimit & { organization?: string | undefined }
+type RateLimitRule = ServiceLimit & { organization?: string | undefined }
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 

@@ -89,13 +89,13 @@ test.each<[line: string, said: RegExp | string]>([
   ['move --to postgres://db', /--to must name one database/],
   ['move --to ./other.db', /Both mirrors are files.*customer-mirror backup/],
   ['move --to=', /--to is empty/],
+  ['sandbox --customers many', 'It must be a whole number from 0 to 1000000.'],
+  ['sandbox --rate-limit 0', 'It must be a whole number, at least 1.'],
   ['signing explain acne', /did you mean "acme"/],
   ['signing explain', /missing required argument/],
-  [SOLVE, /^Name the secret with --secret-env NAME/],
-  [`${SOLVE} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first, or .* --secret-file/],
-  [`${SOLVE} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no .* --api-key-file/],
-  [`${SOLVE} --secret-file ./no-such-file`, /no-such-file/],
-  [`${SOLVE} --secret-env A --secret-file b`, /--secret-env.*--secret-file/],
+  [SOLVE, /required option '--secret-env <name>' not specified/],
+  [`${SOLVE} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first/],
+  [`${SOLVE} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no /],
   [`${SOLVE} --secret-env PATH --url x`, /--url must be a whole address/],
 ])('%s', async (line, said) => {
   const before = dump(here.mirror)

@@ -1,8 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { signingCommand } from '../../src/cli/signing.ts'
 import {
   type PresetName,
   PRESETS,
@@ -16,7 +14,6 @@ import {
 import { customersUrl } from '../../src/source/customers-page.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -73,23 +70,15 @@ async function aKnownRequest(recipe: Recipe) {
   const organization = sandbox.organizations[0]!
   const url = customersUrl(new URL(organization.baseUrl), { page: 1, size: 100 })
   const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
-  const folder = temporaryFolder()
-  const [keyFile, secretFile] = [join(folder, 'key'), join(folder, 'secret')]
-  writeFileSync(keyFile, `${organization.apiKey}\n`)
-  writeFileSync(secretFile, `${organization.secret}\n`)
   const request = [
     ...['--url', url.href, '--timestamp', headers[recipe.headers.timestamp] ?? ''],
     `--signature=${headers[recipe.headers.signature] ?? ''}`,
   ]
-  const solve = (...args: string[]) => runCommand(signingCommand, ['solve', ...request, ...args])
-  return {
-    sandbox,
-    request,
-    organization,
-    secretFile,
-    solve,
-    files: ['--secret-file', secretFile, '--api-key-file', keyFile],
-  }
+  const env = { THE_SECRET: organization.secret, THE_KEY: organization.apiKey }
+  const named = ['--secret-env', 'THE_SECRET', '--api-key-env', 'THE_KEY']
+  const solve = (args: readonly string[], also: Record<string, string> = {}) =>
+    runCli(['signing', 'solve', ...request, ...args], { cwd: '/', env: { ...env, ...also } })
+  return { sandbox, organization, solve, named }
 }
 
 test.each<[recipe: Recipe]>([
@@ -104,8 +93,8 @@ test.each<[recipe: Recipe]>([
     { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'ms' } as const,
   ].map((settings): [Recipe] => [{ ...recipeOf('ts-method-path-body-lf'), ...settings }]),
 ])('solve finds the recipe %j, and the configuration it prints mirrors the service', async (recipe) => {
-  const { sandbox, solve, files } = await aKnownRequest(recipe)
-  const { code, stdout } = await solve(...files)
+  const { sandbox, solve, named } = await aKnownRequest(recipe)
+  const { code, stdout } = await solve(named)
   const { folder } = aWorkplace(organizationsOf(sandbox, parse(stdout)))
 
   expect(code).toBe(0)
@@ -113,31 +102,26 @@ test.each<[recipe: Recipe]>([
   expect(onlyRun(synced)).toMatchObject({ status: 'complete', inserted: 3, error: null })
 })
 
-test('solve reads the secret from the environment, and prints nothing but the configuration', async () => {
-  const { request, organization } = await aKnownRequest({ ...recipeOf('laravel-path'), encoding: 'base64' })
-  const env = { THE_SECRET: organization.secret }
+test('solve prints nothing but the configuration', async () => {
+  const { solve } = await aKnownRequest({ ...recipeOf('laravel-path'), encoding: 'base64' })
 
-  expect(await runCli(['signing', 'solve', ...request, '--secret-env', 'THE_SECRET'], { cwd: '/', env })).toMatchObject(
-    {
-      code: 0,
-      stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n',
-      stderr: 'Found. In the configuration, under defaults or in the organization:\n',
-    },
-  )
+  expect(await solve(['--secret-env', 'THE_SECRET'])).toMatchObject({
+    code: 0,
+    stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n',
+    stderr: 'Found. In the configuration, under defaults or in the organization:\n',
+  })
 })
 
 test('solve with the wrong secret ends with 3 and explains what to check; with another timestamp it ends with 2', async () => {
-  const { organization, secretFile, solve, files } = await aKnownRequest(recipeOf('ts-body'))
-  writeFileSync(secretFile, `${organization.secret}-but-not-quite`)
-  const wrong = await solve(...files)
+  const { organization, solve, named } = await aKnownRequest(recipeOf('ts-body'))
 
-  expect(wrong).toMatchObject({
+  expect(await solve(named, { THE_SECRET: `${organization.secret}-but-not-quite` })).toMatchObject({
     code: 3,
     stdout: '',
     stderr: expect.stringMatching(/No preset makes this.*Check that/s),
   })
   for (const timestamp of ['soon', '2026-01-05T02:00:00Z'])
-    expect(await solve(...files, '--timestamp', timestamp)).toMatchObject({
+    expect(await solve([...named, '--timestamp', timestamp])).toMatchObject({
       ...{ code: 2, stdout: '' },
       stderr: expect.stringMatching(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s),
     })

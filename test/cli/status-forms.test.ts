@@ -82,12 +82,12 @@ test('the metrics are what the mirror knows, by the names and with the help of t
 test.each<[what: string, target: () => string, says: RegExp]>([
   ['a folder', () => place.folder, /is a folder; name a file in it/],
   ['the mirror', () => place.mirror, /is the mirror itself/],
-  ['the configuration', () => place.config, /was not made by this command/],
+  ['the configuration', () => place.config, /is the configuration/],
   ['a link', () => join(place.folder, 'link.html'), /is a symbolic link/],
   ['no name', () => '', /The name of the file is empty/],
 ])('%s is refused as the file of either form, and left as it was', async (_what, target, says) => {
   mkdirSync(join(place.folder, 'sub'))
-  symlinkSync(place.config, join(place.folder, 'link.html'))
+  symlinkSync(join(place.folder, 'sub', 'a.html'), join(place.folder, 'link.html'))
   const before = readFileSync(place.config, 'utf8')
 
   for (const [, , option] of FORMS)

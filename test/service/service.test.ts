@@ -112,15 +112,14 @@ test.each([
 })
 
 test.each([
-  ['nothing', '', 'is missing; it must be the time as Unix seconds'],
-  ['a word', 'now', 'cannot be read; it must be the time as Unix seconds'],
-  ['spelt otherwise', '01700000000', 'cannot be read; it must be the time as Unix seconds'],
-  ['300 seconds behind', '1699999700', undefined],
-  ['301 seconds behind', '1699999699', 'is 301 seconds behind the clock of this service; at most 300 are allowed'],
-])('with explanations, a timestamp that is %s', async (_, timestamp, said) => {
-  const { get } = await serve(acme, { explain401: true })
+  ['nothing: refused', '', 401],
+  ['a word: refused', 'now', 401],
+  ['301 seconds behind: refused', '1699999699', 401],
+  ['spelt otherwise than it was signed: refused', '01700000000', 401],
+])('a timestamp that is %s', async (_, timestamp, expected) => {
+  const { get } = await serve(acme)
   const change = (headers: Record<string, string>) => (headers['X-Timestamp'] = timestamp)
-  expect((await get('/customers', { change })).details['X-Timestamp']?.[0]).toBe(said)
+  expect((await get('/customers', { change })).status).toBe(expected)
 })
 
 const anyRecipe: fc.Arbitrary<Recipe> = fc.record({
@@ -132,19 +131,14 @@ const anyRecipe: fc.Arbitrary<Recipe> = fc.record({
   headers: fc.constant(recipe.headers),
 })
 
-test('a request signed by a recipe is accepted by it; a refusal names the string to sign, and no key, secret or signature', async () => {
+test('a request signed by a recipe is accepted by it, and one with another secret is not', async () => {
   await fc.assert(
     fc.asyncProperty(anyRecipe, async (chosen) => {
-      const { get, asked } = await serve(acme, { recipe: chosen, explain401: true })
+      const { get, asked } = await serve(acme, { recipe: chosen })
       expect((await get('/customers', { recipe: chosen })).status).toBe(200)
       const wrong = Buffer.from('another secret of nobody at all').toString('hex')
-      const { status, text, details } = await ask({ ...asked, secret: wrong }, '/customers', {
-        ...{ recipe: chosen, atMs: NOW_MS },
-      })
-      expect([status, Object.keys(details)]).toEqual([401, ['X-Signature', 'string_to_sign']])
-      const url = new URL(`${asked.baseUrl}/customers`)
-      const right = signedHeaders({ method: 'GET', url }, acme, { unixMs: NOW_MS, nonce: 'once' }, chosen)
-      for (const hidden of [acme.apiKey, secret, wrong, right['X-Signature']]) expect(text).not.toContain(hidden)
+      const { status } = await ask({ ...asked, secret: wrong }, '/customers', { recipe: chosen, atMs: NOW_MS })
+      expect(status).toBe(401)
     }),
     { numRuns: 30 },
   )
