@@ -17,7 +17,6 @@ test.each([
     '30 2 * * *',
     ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z'],
   ],
-  // The parser refuses a day that is named twice.
   ['on Sundays', '2026-01-10T12:00:00Z', '0 2 * * 0,7', ['2026-01-11T01:00:00Z', '2026-01-18T01:00:00Z']],
   ['on Sundays by name', '2026-01-10T12:00:00Z', '0,0 2 * * SUN,0', ['2026-01-11T01:00:00Z', '2026-01-18T01:00:00Z']],
 ])('the next runs %s', (_when, now, cron, expected) => {
