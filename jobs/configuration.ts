@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { isMapping } from '../src/config/document.ts'
 import { type Config, readConfig } from '../src/config/read-config.ts'
-import { describeError } from '../src/errors/errors.ts'
+import { ConfigError, describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
-import { oneAtATime, repeatedly } from './queue/deadline.ts'
+import { repeatedly } from './queue/deadline.ts'
 import { type SharedValues, listParsed } from './queue/port.ts'
 import { checkSchedules } from './schedule/due-times.ts'
 
@@ -16,11 +16,7 @@ export type LiveConfig = {
   hash: string
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   brokenSinceMs: number | undefined
-  /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
-  awaitingRestart: readonly ('mirror' | 'queue')[]
-  /** Reads the file at once, as a person asks for it. */
-  readNow: () => Promise<void>
-  /** Looks from now on whether the file has changed, until that is stopped. `onRead`: another content was read, or a person asked for it. */
+  /** Looks from now on whether the file has changed, until that is stopped. `onRead`: another content was read. */
   follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
 
@@ -33,12 +29,11 @@ type Opening = {
   now: () => number
 }
 
-/** Opens the file. Later mistakes in it are logged, and the configuration before stays. */
+/** Opens the file. Later mistakes in it are logged, and the configuration before stays; another mirror or queue is one, since those are open. */
 export async function openLiveConfig({ embedded = false, log, now, ...source }: Opening): Promise<LiveConfig> {
   const openSettings = embedded ? (['mirror'] as const) : (['mirror', 'queue'] as const)
   const seenAtMs = new Map<string, number>()
   let onRead = () => {}
-  let isAsked = false
   // A change between the first reading and this is seen at the next look.
   let [stateRead, stateSeen] = ['', '']
 
@@ -51,49 +46,45 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
     return { ...config, organizations }
   }
 
-  const look = oneAtATime(async () => {
+  const look = async () => {
     const { hash, brokenSinceMs, current } = live
-    const [before, wasAsked] = [stateSeen, isAsked]
+    const before = stateSeen
     stateSeen = await stateOf(current.file)
     // A program may write the file in several steps: what has changed since the look before is read at the next one.
-    if (!wasAsked && (stateSeen === stateRead || stateSeen !== before)) return
-    isAsked = false
+    if (stateSeen === stateRead || stateSeen !== before) return
     stateRead = stateSeen
     try {
       const written = await readFile(current.file)
-      live.awaitingRestart = openSettings.filter((setting) => written[setting] !== current[setting])
-      // The open mirror and queue stay in use.
-      live.current = { ...written, mirror: current.mirror, queue: current.queue }
+      const others = openSettings.filter((setting) => written[setting] !== current[setting])
+      if (others.length > 0) throw new ConfigError([{ file: current.file, message: otherWords(others) }])
+      live.current = written
       live.hash = configurationHash(written.content)
       live.brokenSinceMs = undefined
     } catch (error) {
       live.brokenSinceMs ??= now()
-      return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+      return log.warn({ error: describeError(error) }, 'configuration cannot be used, the one before stays')
     }
     const isNew = live.hash !== hash
-    if (!isNew && brokenSinceMs === undefined && !wasAsked) return
+    if (!isNew && brokenSinceMs === undefined) return
     log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
-    const settings = live.awaitingRestart
-    if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
     onRead()
-  })
+  }
 
   const first = await readFile()
   const live: LiveConfig = {
     current: first,
     hash: configurationHash(first.content),
     brokenSinceMs: undefined,
-    awaitingRestart: [],
-    readNow: () => {
-      isAsked = true
-      return look()
-    },
     follow(lookMs, listener) {
       onRead = listener
       return repeatedly(lookMs, look)
     },
   }
   return live
+}
+
+function otherWords(settings: readonly string[]): string {
+  return `it names another ${settings.join(' and another ')}: restart the worker to use it, or put the file back`
 }
 
 /** Not every file system reports changes. A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorkers } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
-import { watchMirrorFailures } from './monitoring/health.ts'
+import { answeringInTime, watchMirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
@@ -14,7 +14,6 @@ import { KINDS, ofEachKind } from './queue/kinds.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
 import { sharedTurnsIn } from './queue/shared-turns.ts'
-import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
 import { type Processing, startRunWorker } from './run/run-job.ts'
 import { type Occasion, requestMissedRuns, watchDueTimes } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -22,6 +21,7 @@ import { folderBeside } from '../src/address/mirror-address.ts'
 import { describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
+import { openMirror, replaced } from '../src/store/mirror.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
 
 export type WorkerOptions = {
@@ -37,29 +37,30 @@ export type WorkerOptions = {
 type Surroundings = {
   signal: AbortSignal
   stderr: NodeJS.WritableStream
-  /** From now on SIGHUP calls the listener. */
+  /** From now on SIGHUP calls the listener, and no longer ends the process. */
   onHangUp?: ((listener: () => void) => void) | undefined
 }
 
 /**
- * Mirrors every organization on its schedule until the signal is aborted, or a newer version has changed the mirror; then stops within
- * eight seconds, and throws MirrorUnusable in the second case.
+ * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does where nothing can go on
+ * in this process: the mirror was replaced, or changed by a newer version, or the embedded queue has ended. It throws the error that says so,
+ * and does its work when it is started again.
  */
 export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...asked }: Surroundings): Promise<void> {
   const { embedded, http } = options
-  const outdated = new AbortController()
-  const signal = AbortSignal.any([asked.signal, outdated.signal])
+  const ending = new AbortController()
+  const end = (error: unknown) => ending.abort(error)
+  const signal = AbortSignal.any([asked.signal, ending.signal])
   const startedAtMs = Date.now()
-  // From the beginning: a signal without a listener ends the process.
-  let readNow = async () => {}
-  onHangUp?.(() => void readNow())
+  // The file is read anyway when it changes: SIGHUP only must not end the process.
+  onHangUp?.(() => {})
   const log = createLog({ level: options.logLevel, stream: stderr })
   const timings = { ...TIMINGS, ...options.timings }
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
-  const common = { config, log, timings, signal }
+  const common = { config, log, timings, signal, end }
   const stores = await openStores(embedded, common)
   const { backend, queues } = stores
-  const { stop: stopParts, ...parts } = startParts(common, stores, (error) => outdated.abort(error))
+  const { stop: stopParts, ...parts } = startParts(common, stores)
   const { syncWorker, workers, publisher } = parts
   const catchUp = catchingUp(stores, common)
   const onBack = () => void catchUp('queue-back')
@@ -94,7 +95,6 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   })
   log.info({ http: server.origin }, 'worker starting')
   if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
-  readNow = config.readNow
   publisher.compareSoon()
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
@@ -107,14 +107,12 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     log.info({ queue: kind, place, http: server.origin }, 'worker started')
   }
   await stopped
-  const { reason } = outdated.signal
-  if (outdated.signal.aborted)
-    log.error({ error: describeError(reason) }, 'mirror changed by a newer version, worker ends')
+  if (ending.signal.aborted) log.error({ error: describeError(ending.signal.reason) }, 'worker cannot go on, and ends')
   log.info('worker stopping')
   const inOrder = await stop()
   await server.close()
   log.info({ inOrder }, 'worker stopped')
-  outdated.signal.throwIfAborted()
+  ending.signal.throwIfAborted()
 }
 
 /** How long what is left may take to close, once the queue had its time. */
@@ -144,23 +142,24 @@ type Common = {
   log: Logger
   timings: Timings
   signal: AbortSignal
+  /** Ends the worker with an error. */
+  end: (error: unknown) => void
 }
 
 type Stores = Awaited<ReturnType<typeof openStores>>
 
 /** Opens the mirror and the queue. While the server of the mirror is away, it waits as long as a run. */
-async function openStores(embedded: boolean, { config, log, signal }: Common) {
+async function openStores(embedded: boolean, { config, log, signal, end }: Common) {
   const { queue, mirror: place, organizations } = config.current
   const address = embedded ? 'embedded' : queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
-  const onReplaced = (found: string) => log.warn({ mirror: place }, found === 'none' ? GONE : REPLACED)
-  const mirror = await openAwaited(() => openLiveMirror(place, { signal, onReplaced }), {
+  const mirror = await openAwaited(() => openMirror(place, { signal, waitsOnceStopped: true }), {
     ...{ organizations, monotonicMs, random: Math.random, signal },
     onAway: (error, longestWaitMs) => log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited'),
   })
   let closeBackend = async () => {}
   try {
-    const backend = await openBackend(address, { folder: folderBeside(config.current) })
+    const backend = await openBackend(address, { folder: folderBeside(config.current), onEnded: end })
     closeBackend = backend.close
     // A queue that connects and then stalls must not keep the worker from stopping.
     await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
@@ -177,18 +176,12 @@ async function openStores(embedded: boolean, { config, log, signal }: Common) {
 const NO_QUEUE =
   'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
   '--embedded to keep it beside the mirror.'
-const GONE = 'mirror is gone from its place, a new one is made there'
-const REPLACED = 'mirror was replaced, the file at its place is used'
 
 /** How long the queue has to say at the start which mirror it has. */
 const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
-function startParts(
-  { config, log, timings }: Common,
-  { backend, mirror, queues }: Stores,
-  onOutdated: (error: unknown) => void,
-) {
+function startParts({ config, log, timings, end }: Common, { backend, mirror, queues }: Stores) {
   const { values } = backend
   const now = Date.now
   const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
@@ -196,6 +189,10 @@ function startParts(
   const isAlone = backend.kind === 'embedded'
   const others = isAlone ? ALONE : compareConfigurations(comparing)
   const mirrorFailures = watchMirrorFailures(now)
+  const standing = setInterval(() => {
+    const found = mirror.standing()
+    if (found !== 'same') end(replaced(mirror.file, found))
+  }, timings.lookMs)
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),
@@ -215,7 +212,7 @@ function startParts(
     rateLimits: new Map(),
     sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
     listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
-    onOutdated,
+    end,
     stop: stopping.signal,
     ...{ timings, now, monotonicMs, random: Math.random },
   }
@@ -235,6 +232,7 @@ function startParts(
     ...{ others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
     /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
+      clearInterval(standing)
       for (const part of [pauses, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all(workers.map((worker) => worker.close()))

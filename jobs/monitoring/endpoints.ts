@@ -156,20 +156,16 @@ export function watched({ backend, config, others, runners, looking, mirrorFailu
       const queueUp = within(succeeds(write()), ASK_MS, false)
       return (await metrics.text({ ready: (await examined).ready, queueUp: await queueUp })) + (await processText())
     },
-    pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems(organizations())]),
+    pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems()]),
   }
 }
 
-/** What is wrong with the configuration of a worker, in sentences. Commands use the mirror and the queue of the file at once. */
+/** What is wrong with the configuration of a worker, in sentences. */
 export function configurationProblems(
-  { current, brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'current' | 'brokenSinceMs' | 'awaitingRestart'>,
+  { current, brokenSinceMs }: Pick<LiveConfig, 'current' | 'brokenSinceMs'>,
   differing: string | undefined,
 ): string[] {
   return [
-    ...awaitingRestart.map(
-      (setting) =>
-        `the configuration file names another ${setting}, which commands use now and this worker after a restart`,
-    ),
     ...(brokenSinceMs === undefined
       ? []
       : [

@@ -1,6 +1,5 @@
-import { describeError, factsOf } from '../../src/errors/errors.ts'
+import { describeError, factsOf, MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
-import { listedNames } from '../../src/text/wording.ts'
 import { pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
@@ -46,7 +45,7 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...(mirrorFailures?.problems(expected, (id) => known.get(id)?.readAsOfMs) ?? []),
+    ...(mirrorFailures?.problems((id) => known.get(id)?.readAsOfMs) ?? []),
     ...late,
   ]
   const ids = organizations.map(({ id }) => id)
@@ -76,33 +75,68 @@ async function queueProblems(write: () => Promise<void>): Promise<string[]> {
 }
 
 /**
- * The organizations whose last full run in this worker failed by the mirror: it was locked for long, its disk was full or read-only. Such a
- * run may have left nothing in the mirror by which it could be found there. A failure is over with the next full run that can use the mirror.
+ * The last full run of this worker, where it failed by the mirror: that was locked for long, its disk was full or read-only, so that it may hold
+ * nothing of the run.
  */
 export function watchMirrorFailures(now: () => number) {
-  const failures = new Map<string, { atMs: number; code: string }>()
+  let failed: { organization: string; code: string; atMs: number } | undefined
   return {
     /** To be called at the end of each full run. */
     note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
-      if (error === undefined || factsOf(error).from !== 'mirror') failures.delete(organization)
-      else failures.set(organization, { atMs: now(), code: describeError(error).code })
+      const isByMirror = error !== undefined && factsOf(error).from === 'mirror'
+      failed = isByMirror ? { organization, code: describeError(error).code, atMs: now() } : undefined
     },
-    /** The failures of these organizations in sentences, one for each error code. One that was read since, as by another worker, has none. */
-    problems(
-      organizations: readonly { id: string }[],
-      readAsOfMs: (id: string) => number | undefined = () => 0,
-    ): string[] {
-      const open = organizations.flatMap(({ id }) => {
-        const failure = failures.get(id)
-        return failure === undefined || (readAsOfMs(id) ?? 0) > failure.atMs ? [] : [{ id, ...failure }]
-      })
-      return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {
-        const last = isoTime(Math.max(...failed.map(({ atMs }) => atMs)))
-        const names = listedNames(failed.map(({ id }) => id))
-        return `the mirror could not be used (${code}), last at ${last}, by runs of ${names}: see the log of the worker`
-      })
+    /** The failure in a sentence; none where the organization was read since, as by another worker. */
+    problems(readAsOfMs: (organization: string) => number | undefined = () => undefined): string[] {
+      if (failed === undefined || (readAsOfMs(failed.organization) ?? 0) > failed.atMs) return []
+      const { organization, code, atMs } = failed
+      return [
+        `the mirror could not be used (${code}), at ${isoTime(atMs)} by a run of ${organization}: see the log of the worker`,
+      ]
     },
   }
 }
 
 export type MirrorFailures = ReturnType<typeof watchMirrorFailures>
+
+type Limits = {
+  /** A scrape looks twice, and Prometheus gives it ten seconds. */
+  lookMs: number
+  /** Counting the customers of a large mirror takes its time. */
+  countMs: number
+}
+
+const IN_TIME: Limits = { lookMs: 3000, countMs: 60_000 }
+
+/** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
+const MOST_LATE = 2
+
+/** The mirror for the endpoints, which answer even while its server is frozen: a look-up without an answer is refused as `gone`. */
+export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN_TIME): Mirror {
+  let late = 0
+  const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
+
+  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
+    if (late >= MOST_LATE) throw unanswered()
+    const asked = ask()
+    const found = await within(
+      asked.then((answer) => ({ answer })),
+      ms,
+      undefined,
+    )
+    if (found !== undefined) return found.answer
+    const ended = () => (late -= 1)
+    late += 1
+    asked.then(ended, ended)
+    throw unanswered()
+  }
+
+  return new Proxy(mirror, {
+    get(target, verb) {
+      const asked: unknown = Reflect.get(target, verb)
+      if (typeof asked !== 'function') return asked
+      const ms = verb === 'listFreshness' ? countMs : lookMs
+      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
+    },
+  })
+}

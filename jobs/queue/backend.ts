@@ -33,11 +33,11 @@ const PROBE_MS = 2000
 
 /**
  * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within three seconds
- * if it cannot be reached, and within five if it refuses the write.
+ * if it cannot be reached, and within five if it refuses the write. `onEnded`: an embedded one has ended, and cannot be used any more.
  */
 export async function openBackend(
   address: string,
-  { folder, commandMs }: { folder: string; commandMs?: number },
+  { folder, commandMs, onEnded }: { folder: string; commandMs?: number; onEnded?: (error: unknown) => void },
 ): Promise<Backend> {
   const isEmbedded = address === 'embedded'
   const place = isEmbedded ? join(folder, 'queue') : placeOf(new URL(address))
@@ -45,7 +45,7 @@ export async function openBackend(
   let close = async () => {}
   try {
     const store = isEmbedded
-      ? await (await import('./embedded.ts')).openEmbedded(place, prefix)
+      ? await (await import('./embedded.ts')).openEmbedded(place, prefix, onEnded)
       : await openServer(address, { connectMs: CONNECT_MS, answerMs: ANSWER_MS, commandMs })
     close = store.close
     const factory = await store.loadFactory()

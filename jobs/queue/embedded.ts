@@ -12,11 +12,26 @@ import { lockPlace } from '../../src/copies/written-file.ts'
 import type { Store } from './port.ts'
 import { factoryIn, postgresValues, SCHEMA } from './postgres.ts'
 
-/** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
-export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
+/**
+ * The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. `onEnded`: its database has
+ * ended, as on a full disk, and answers nothing more until this program is started again.
+ */
+export async function openEmbedded(
+  folder: string,
+  prefix: string,
+  onEnded: (error: QueueUnavailable) => void = () => {},
+): Promise<Store> {
   const taken = await takeFolder(folder)
+  const unusable = (error: unknown) =>
+    new QueueUnavailable(
+      `The embedded queue in ${folder} cannot be used. Check that its disk has room and works, and that a process may have enough ` +
+        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only waiting jobs ' +
+        'and pauses.',
+      { cause: error },
+    )
   try {
-    const pool = new EmbeddedPool(() => openDatabase(join(folder, 'postgres')))
+    const database = await openDatabase(join(folder, 'postgres'))
+    const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
     await runMigrations(pool.session())
     let closed: Promise<void> | undefined
     const close = async () => {
@@ -28,12 +43,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     return { values, loadFactory, close: () => (closed ??= close()) }
   } catch (error) {
     taken.release()
-    throw new QueueUnavailable(
-      `The embedded queue in ${folder} cannot be opened. Check that its disk has room and works, and that a process may have enough ` +
-        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only waiting jobs ' +
-        'and pauses.',
-      { cause: error },
-    )
+    throw unusable(error)
   }
 }
 
@@ -82,33 +92,30 @@ type Client = Awaited<ReturnType<Pool['connect']>> & EventEmitter
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
 
-/**
- * How long a database that ended is left alone: twice as long each time, since files and memory of what ended stay with this process.
- */
-const REST_MS = { first: 100, most: 600_000 }
-
 /** Queries in one turn of the event loop; each takes half a millisecond. With a thousand organizations a thousand come together. */
 const IN_TURN = 50
 
 /**
  * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
- * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew once it has ended, as
- * on a full disk: in this process it would neither answer nor return then. For a while, queries are refused.
+ * must not stay open between queries: migrations run before anything else. Once it has ended, every query is refused: in this process it
+ * would neither answer nor return then.
  */
 export class EmbeddedPool extends EventEmitter implements Pool {
-  readonly #open: () => Promise<PGlite>
+  readonly #database: PGlite
+  readonly #onEnded: (error: unknown) => void
   readonly #oneAfterAnother = pLimit(1)
   readonly #clients = new Set<Client>()
+  readonly #stopForwarding: () => void
   #asked = 0
-  #database: PGlite | undefined
-  #stopForwarding = () => {}
-  /** The error with which it ended, as long as it is left alone. */
   #ended: { error: unknown } | undefined
-  #restMs = REST_MS.first
 
-  constructor(open: () => Promise<PGlite>) {
+  constructor(database: PGlite, onEnded: (error: unknown) => void) {
     super()
-    this.#open = open
+    this.#database = database
+    this.#onEnded = onEnded
+    this.#stopForwarding = database.onNotification((channel, payload) => {
+      for (const client of this.#clients) client.emit('notification', { channel, payload })
+    })
   }
 
   session(): Client {
@@ -120,7 +127,16 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     this.#oneAfterAnother(async () => {
       this.#asked += 1
       if (this.#asked % IN_TURN === 0) await nextTurn()
-      return this.#answer(text, parameters)
+      if (this.#ended !== undefined) throw this.#ended.error
+      try {
+        return await answer(this.#database, text, parameters)
+      } catch (error) {
+        if (isOver(error)) {
+          this.#ended = { error }
+          this.#onEnded(error)
+        }
+        throw error
+      }
     })
 
   connect(): Promise<Client> {
@@ -137,43 +153,13 @@ export class EmbeddedPool extends EventEmitter implements Pool {
 
   async close(): Promise<void> {
     await this.end()
-    await this.#database?.close()
+    if (this.#ended === undefined) await this.#database.close()
   }
 
   /** A client of the pool. It has no network connection that could break. */
   #client(release: () => void): Client {
     const connection = { stream: { setKeepAlive: () => {} } }
     return Object.assign(new EventEmitter(), { connection, release, query: this.query })
-  }
-
-  async #answer<Row>(text: string, parameters: readonly unknown[] | undefined): Promise<Result<Row>> {
-    if (this.#ended !== undefined) throw this.#ended.error
-    try {
-      return await answer((this.#database ??= await this.#begin()), text, parameters)
-    } catch (error) {
-      if (this.#database === undefined || isOver(error)) this.#rest(error)
-      throw error
-    }
-  }
-
-  async #begin(): Promise<PGlite> {
-    const database = await this.#open()
-    this.#stopForwarding = database.onNotification((channel, payload) => {
-      for (const client of this.#clients) client.emit('notification', { channel, payload })
-    })
-    return database
-  }
-
-  /** Not even closed: it would not return. Who waits for notifications asks for them anew. */
-  #rest(error: unknown): void {
-    const wasOpen = this.#database !== undefined
-    this.#stopForwarding()
-    this.#database = undefined
-    this.#ended = { error }
-    setTimeout(() => (this.#ended = undefined), this.#restMs).unref()
-    this.#restMs = Math.min(2 * this.#restMs, REST_MS.most)
-    if (wasOpen)
-      for (const client of [...this.#clients]) if (client.listenerCount('error') > 0) client.emit('error', error)
   }
 }
 

@@ -55,7 +55,7 @@ export type Processing = {
   sharedTurns: OpenSharedTurns | undefined
   listener: Listener
   /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
-  onOutdated: (error: unknown) => void
+  end: (error: unknown) => void
   /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
@@ -189,10 +189,10 @@ async function endJob(
   processing: Processing,
 ): Promise<Counts> {
   const { report, error } = outcome
-  const { now, onOutdated, stop } = processing
+  const { now, end, stop } = processing
   const { from } = factsOf(error)
   if (error !== undefined && from === 'other-version') {
-    onOutdated(error)
+    end(error)
     // A worker that takes jobs would take the one that it puts back.
     if (!stop.aborted) await once(stop, 'abort')
   }

@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/postgres-server.ts'
 import { createPages } from '../../jobs/monitoring/endpoints.ts'
-import { answeringInTime } from '../../jobs/run/live-mirror.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
@@ -221,7 +220,7 @@ async function seen(at: string): Promise<string[]> {
   const { config, folder } = aWorkplace(ORGANIZATIONS.slice(0, 2))
   const { organizations } = await readConfig({ file: config, cwd: folder })
   const clocks = { moment: async () => ({ nowMs: Date.UTC(2026, 11, 24), monotonicMs: 0 }) }
-  const shown = { mirror: answeringInTime(opened), organizations: () => organizations, ...clocks }
+  const shown = { mirror: opened, organizations: () => organizations, ...clocks }
   const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
   return [...(await Promise.all(answers)), (await metricsOf(shown).lines()).join('\n')]
 }

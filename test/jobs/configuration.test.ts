@@ -5,15 +5,14 @@ import { parse, stringify } from 'yaml'
 import { compareConfigurations, configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
 import { eventually } from '../support/eventually.ts'
 import { isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { startCli } from '../support/run-cli.ts'
 import { aPlaceOf, message, readiness, startWorker } from '../support/worker-log.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
-test('a changed file is read again, however an editor writes it', async () => {
-  const { config, warned, written, knows } = await aFollowed()
+test('a changed file is read again, however an editor writes it, unless it has mistakes or names another mirror', async () => {
+  const { config, live, warned, written, knows } = await aFollowed()
   writeFileSync(config, written('globex'))
   await knows('globex')
   writeFileSync(`${config}~`, written('initech'))
@@ -23,8 +22,13 @@ test('a changed file is read again, however an editor writes it', async () => {
   await knows('mistakes')
   writeFileSync(config, written('acme'))
   await knows('acme')
+  writeFileSync(config, written('hooli').replace('customers.db', 'elsewhere.db'))
+  await knows('mistakes')
+  expect(live.current.organizations.map(({ id }) => id)).toEqual(['acme'])
+  writeFileSync(config, written('hooli'))
+  await knows('hooli')
 
-  expect(warned).toContain('configuration has mistakes, the one before stays')
+  expect(warned).toContain('configuration cannot be used, the one before stays')
 })
 
 test('a file is followed into the folder that Kubernetes mounts in the place of another', async () => {
@@ -51,22 +55,6 @@ test('a folder that vanishes and comes back is followed, and the configuration s
   await knows('globex')
 
   expect(meanwhile).toEqual(['acme'])
-})
-
-test.each([
-  ['of the configuration', false, ['mirror', 'queue']],
-  ['of the command line', true, ['mirror']],
-])('a changed mirror and queue wait for a restart, in a worker with the queue %s', async (_, embedded, awaited) => {
-  const { folder, config } = aWorkplace([organizationAt(AT)], { queue: 'redis://127.0.0.1:6379' })
-  const before = readFileSync(config, 'utf8')
-  const live = await openLiveConfig({ file: config, cwd: folder, embedded, log: SILENT, now: Date.now })
-  writeFileSync(config, before.replace('customers.db', 'elsewhere.db').replace('6379', '6380'))
-  await live.readNow()
-
-  expect(live.awaitingRestart).toEqual(awaited)
-  writeFileSync(config, before)
-  await live.readNow()
-  expect(live.awaitingRestart).toEqual([])
 })
 
 test('two files have the same hash where they differ only in the order of keys, in a secret or in the address of the queue', () => {
@@ -128,22 +116,6 @@ test('a worker that has ended is forgotten, and so is what it wrote', async () =
   expect(meanwhile).toContain('give all workers the same file')
   expect(one?.problem()).toBeUndefined()
   expect([...kept.keys()]).toEqual(['configuration:a#7#1'])
-})
-
-test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
-  const { place, write } = await aWrittenPlace()
-  write('acme')
-  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
-  await worker.lineOnStderr(/"worker started"/)
-  await worker.lineOnStderr(/"run complete"/)
-  worker.send('SIGHUP')
-  await worker.lineOnStderr(/"changed":false.*"configuration read again"/)
-  write('acme', 'globex')
-  await worker.lineOnStderr(/"changed":true.*"configuration read again"/)
-  await worker.lineOnStderr(/"organization":"globex".*"run complete"/)
-  worker.send('SIGTERM')
-
-  expect(await worker.ended).toMatchObject({ code: 143, stdout: '' })
 })
 
 // Other processes cannot add to the embedded queue, and it has one worker.

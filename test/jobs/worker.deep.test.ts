@@ -41,18 +41,18 @@ test('waits between pages that were saved do not add up to maxWait', async () =>
   expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
 })
 
-test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
+test('a mirror that is deleted ends the worker, and the next one makes a new mirror', async () => {
   const gate = aGate({ fromPage: 4 })
-  const { place, worker } = await aWorkerOf(500, gate, startWorker)
+  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
   await gate.reached
   for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
   gate.open()
 
-  expect((await worker.ran('acme', 'retry')).report).toMatchObject({
-    status: 'failed',
+  expect(await worker.said(message('worker cannot go on, and ends'))).toMatchObject({
     error: { code: 'replaced', message: expect.stringContaining('was deleted or moved away') },
   })
-  await worker.ran('acme')
+  expect(await worker.ended).toMatchObject({ code: 1 })
+  await startWorker(place).ran('acme')
   expectWhole(place.mirror, 500)
 })
 
@@ -63,7 +63,7 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
   tamper(place.mirror, `PRAGMA user_version = ${VERSION + 1}`)
   gate.open()
 
-  await worker.said(message('mirror changed by a newer version, worker ends'))
+  await worker.said(message('worker cannot go on, and ends'))
   expect(await worker.ended).toMatchObject({ code: 1, signal: null })
   const { queues } = await someQueues(place.queue, place.mirror)
   expect(

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openLiveMirror } from '../../jobs/run/live-mirror.ts'
-import type { Mirror, Standing } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirror, rehearseMirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../support/alike-nights.ts'
@@ -130,102 +129,12 @@ test('a rehearsal needs no file, and is not disturbed when the mirror goes', asy
   expect(report).toMatchObject({ status: 'complete', unchanged: 60 })
 })
 
-describe('a mirror that is opened for long', () => {
-  test('is created again by the next run after it was deleted, and until then cannot be read', async () => {
-    const found: Standing[] = []
-    const mirror = await aLiveMirror((standing) => found.push(standing))
-    await aRun(mirror, 0)
-    const { error } = await aRun(mirror, 1, (answered) => answered === 2 && deleteAll(mirror.file))
-
-    expect(error).toMatchObject({ code: 'replaced' })
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'replaced' })
-    expect(existsSync(mirror.file)).toBe(false)
-    expect(found).toEqual([])
-    expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
-    expect(found).toEqual(['none'])
-    expect(await mirror.listRuns({ limit: 5 })).toHaveLength(1)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(60)
-  })
-
-  test('is the file that was put in its place, for the next run and for readers', async () => {
-    const mirror = await aLiveMirror()
-    await aRun(mirror, 0)
-    const backup = join(temporaryFolder(), 'backup.db')
-    tamper(mirror.file, 'VACUUM INTO ?', backup)
-    await aRun(mirror, 1, undefined, customers(1, 90))
-
-    renameSync(backup, mirror.file)
-
-    expect(await mirror.listFreshness()).toMatchObject([{ organization: 'acme', active: 60 }])
-    expect((await aRun(mirror, 2, undefined, customers(1, 90))).report).toMatchObject({
-      status: 'complete',
-      inserted: 30,
-    })
-    expect(await mirror.findDamage()).toEqual([])
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(90)
-  })
-
-  test('ends every run that began in the file before, while others begin in the new one', async () => {
-    const mirror = await aLiveMirror()
-    await aRun(mirror, 0)
-    const globex = { organization: 'globex', list: customers(1001, 1040) }
-    const inner: Outcome[] = []
-    const { report } = await aRun(mirror, 1, async (answered) => {
-      if (answered !== 2) return
-      deleteAll(mirror.file)
-      inner.push(await aRun(mirror, 1, undefined, globex.list, globex.organization))
-    })
-
-    expect(inner[0]?.report).toMatchObject({ status: 'complete', inserted: 40 })
-    expect(report).toMatchObject({ status: 'failed', error: { code: 'replaced' } })
-    expect(rowsOf(mirror.file, 'SELECT DISTINCT organization FROM customers')).toEqual([{ organization: 'globex' }])
-    expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
-    expect(await mirror.findDamage()).toEqual([])
-  })
-
-  test('tries to open again a file that could not be opened', async () => {
-    const mirror = await aLiveMirror()
-    await aRun(mirror, 0)
-    const backup = aBackup()
-    deleteAll(mirror.file)
-    symlinkSync(dirname(backup), mirror.file)
-
-    expect((await aRun(mirror, 1)).error).toMatchObject({ code: 'foreign' })
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'foreign' })
-    unlinkSync(mirror.file)
-    expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
-  })
-
-  test('that could not be opened again and is then deleted is not created by readers, and reported before a run creates it', async () => {
-    const found: Standing[] = []
-    const mirror = await aLiveMirror((standing) => found.push(standing))
-    await aRun(mirror, 0)
-    deleteAll(mirror.file)
-    symlinkSync(temporaryFolder(), mirror.file)
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'foreign' })
-    unlinkSync(mirror.file)
-
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'replaced' })
-    expect(existsSync(mirror.file)).toBe(false)
-    expect(found).toEqual(['another'])
-    expect((await aRun(mirror, 1)).report).toMatchObject({ status: 'complete', inserted: 60 })
-    expect(found).toEqual(['another', 'none'])
-  })
-})
-
-async function aLiveMirror(onReplaced?: (found: Standing) => void): Promise<Mirror> {
-  const mirror = await openLiveMirror(aMirrorFile(), { onReplaced })
-  onTestFinished(() => mirror.close())
-  return mirror
-}
-
 /** A run over a list; `meddle` is called with the number of pages answered before each is handed over. */
 async function aRun(
   mirror: Mirror,
   night: number,
   meddle: (answered: number) => unknown = () => {},
   listed: readonly unknown[] = list,
-  organization = 'acme',
 ): Promise<Outcome> {
   const whole = listedSource(listed)
   let answered = 0
@@ -242,7 +151,7 @@ async function aRun(
     },
   }
   const now = () => START_MS + night * DAY_MS
-  return mirrorOrganization(mirroring(mirror, source, { organization, concurrency: 1, now }))
+  return mirrorOrganization(mirroring(mirror, source, { concurrency: 1, now }))
 }
 
 /** A mirror with nothing in it, that no program has open. */

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { configurationProblems, createPages, serveHttp } from '../../../jobs/monitoring/endpoints.ts'
-import { answeringInTime } from '../../../jobs/run/live-mirror.ts'
+import { answeringInTime } from '../../../jobs/monitoring/health.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { night } from '../../store/nights.ts'
@@ -126,16 +125,13 @@ test('when the mirror cannot be read, the page says so', async () => {
 })
 
 test('the page says what is wrong with the configuration of its worker', async () => {
-  const config = { current: Object({ organizations: [] }), brokenSinceMs: NOW_MS, awaitingRestart: ['queue'] } as const
+  const config = { current: Object({ organizations: [] }), brokenSinceMs: NOW_MS } as const
   const { ask } = await aServer({ notices: configurationProblems(config, 'another worker has another configuration') })
 
   const { body } = await ask('/')
 
   expect(body).toContain('The configuration file cannot be used since 2026-01-06T12:00:00.000Z')
   expect(body).toContain('Another worker has another configuration')
-  expect(body).toContain(
-    'The configuration file names another queue, which commands use now and this worker after a restart.',
-  )
   expect(body).toContain('The configuration schedules nothing, so this worker starts no run by itself')
   expect((await (await aServer()).ask('/')).body).not.toContain('configuration')
 })
@@ -157,10 +153,8 @@ async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>
     },
     () => notices,
   )
-  const board = new Hono()
-  board.get('/', (context) => context.text('board'))
   const examine = async () => ({ ready: true, problems: [] })
-  const watched = { examine, metrics: async () => '', board, pages }
+  const watched = { examine, metrics: async () => '', pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: ['worker.internal'] })
   onTestFinished(() => server.close())
   return { ask: (path: string, options: Asking = {}) => askAt(server.origin, path, options) }

@@ -88,7 +88,7 @@ async function mirrored(options: SandboxOptions = {}) {
           onRun: ({ verdict }: RunOfJob) => void ends.push(verdict.kind),
           onNoRun: ({ why }: NoRunOfJob) => void ends.push(why),
         },
-        onOutdated: () => {},
+        end: () => {},
         pauses: { latest: async () => new Map() },
         stop: new AbortController().signal,
         ...{ timings: TIMINGS, now: Date.now, monotonicMs: Date.now, random: Math.random },

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openLiveMirror } from '../../../jobs/run/live-mirror.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { privacyPolicy } from '../../../src/privacy/privacy-policy.ts'
@@ -229,7 +228,7 @@ test('a mirror that another program locks for a moment is opened, and its verbs 
 
 test('while another program writes, the runs of a worker wait and say so, and its event loop goes on', async () => {
   const { file } = await aMirror()
-  const mirror = await openLiveMirror(file)
+  const mirror = await openMirror(file, { waitsOnceStopped: true })
   const program = new Database(file)
   onTestFinished(() => {
     program.close()
@@ -258,7 +257,7 @@ test('while another program writes, the runs of a worker wait and say so, and it
 test('a worker that is stopped still waits for another program, to record how its runs ended', async () => {
   const { file } = await aMirror()
   const stop = new AbortController()
-  const mirror = await openLiveMirror(file, { signal: stop.signal })
+  const mirror = await openMirror(file, { signal: stop.signal, waitsOnceStopped: true })
   const program = new Database(file)
   onTestFinished(() => {
     program.close()
