@@ -186,11 +186,17 @@ export function layoutOf(
   if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
   if (jsonl) return { format: 'jsonl' }
   if (json) {
-    const [before = '', after = ''] = jsonDocument({ [list]: [] }).split(']')
-    return { format: 'json', before, after: `]${after}` }
+    return listLayout({ [list]: [] })
   }
   const screen = screenOf(stdout)
   return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
+}
+
+/** A document whose first list, which is empty, is filled with rows as they come. */
+export function listLayout(document: Record<string, unknown>, { onOneLine = false } = {}): Layout {
+  const json = jsonDocument(document, { onOneLine })
+  const at = json.indexOf('[]') + 1
+  return { format: 'json', before: json.slice(0, at), after: json.slice(at), onOneLine }
 }
 
 /**

@@ -63,8 +63,7 @@ function mainHelp(): string {
   return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n\n${MORE}\n`
 }
 
-const MORE =
-  "'customer-mirror COMMAND --help' shows its options with examples, 'customer-mirror sync --help' the exit codes, and --version the version."
+const MORE = 'Each has --help with its options and examples; sync --help has the exit codes.'
 
 function sayWhatHappened(error: unknown, io: Io): ExitCode {
   // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
@@ -101,6 +100,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   Read: {
     query: 'list customers of the mirror',
+    diff: 'print who came, left or returned, and which fields changed',
     sql: 'run one SQL statement that only reads, or list the tables',
     export: 'write customers, or what changed, as a file for other programs',
     publish: 'make a copy for readers: FILE, s3://bucket/prefix, or configured',
@@ -138,6 +138,7 @@ const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>>
   organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
   forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
   query: async (io) => (await import('./query.ts')).queryCommand(io),
+  diff: async (io) => (await import('./diff.ts')).diffCommand(io),
   sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
   export: async (io) => (await import('./export.ts')).exportCommand(io),
   publish: async (io) => (await import('./publish.ts')).publishCommand(io),

@@ -13,7 +13,7 @@ import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { describeError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { Mirror } from '../model/mirror.ts'
-import { hasChangedCustomers, toJson } from '../model/report.ts'
+import { hasChangedCustomers, type Report, toJson } from '../model/report.ts'
 import { openMirror, rehearseMirror } from '../store/mirror.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import { runOrganization } from '../sync/run-organization.ts'
@@ -23,7 +23,7 @@ export function syncCommand(io: Io) {
   return command('sync', EXAMPLES + exitCodesText())
     .argument('[organization...]', 'ids of organizations')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
-    .option('--dry-run', 'read everything and report what would change, but write nothing')
+    .option('--dry-run', 'read everything and print what would change, and write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', wholeNumber({ least: 1 }))
     .addOption(
       new Option('--quick', 'only look for who came and who left, in a few requests; removes no customer').conflicts(
@@ -44,14 +44,16 @@ Examples:
 `
 
 async function sync(ids: readonly string[], options: SyncOptions & { json?: true | undefined }, io: Io): Promise<void> {
-  const { outcomes, held, mirrorFile, published } = await syncOrganizations(ids, options, io)
+  const rehearsed =
+    options.dryRun &&
+    (async (mirror: Mirror, reports: readonly Report[]) =>
+      (await import('./diff.ts')).printRehearsed(mirror, reports, options, io))
+  const { outcomes, held, mirrorFile, published } = await syncOrganizations(ids, options, io, rehearsed)
   const reports = outcomes.map(({ report }) => report)
-  if (options.json) {
-    // A dry run is not stored: its number belongs to another run of the mirror.
-    const runs = reports.map((report) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
-    const document = { runs, ...(published !== undefined && { published }) }
+  if (options.json && !options.dryRun) {
+    const document = { runs: reports.map(toJson), ...(published !== undefined && { published }) }
     io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
-  } else {
+  } else if (!options.json) {
     const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
     print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${foundText(reports)}${where}\n`)
     if (published !== undefined) print(io.stdout, publishedText(published))
@@ -73,12 +75,14 @@ const AT_ONCE = 8
 
 /**
  * Mirrors the named organizations, or all, in parallel, and publishes what is configured. Returns their outcomes in order, and the removals that
- * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others.
+ * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others. `rehearsed` is called with the mirror of a
+ * dry run, which is gone afterwards.
  */
 export async function syncOrganizations(
   ids: readonly string[],
   options: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
+  rehearsed?: (mirror: Mirror, reports: readonly Report[]) => Promise<void>,
 ) {
   const { config: file, dryRun, limitPages: pageLimit, isPartial } = options
   const config = await namedConfig(file)
@@ -106,6 +110,10 @@ export async function syncOrganizations(
     await Promise.allSettled(runs)
     lines?.close()
     const outcomes = await Promise.all(runs)
+    await rehearsed?.(
+      mirror,
+      outcomes.map(({ report }) => report),
+    )
     const held = dryRun ? heldBefore : await listHeld()
     const plans = configuredPlans(config)
     // A copy after each partial run that found nothing would be in vain.

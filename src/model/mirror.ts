@@ -93,6 +93,8 @@ export type Mirror = {
   eraseForgotten(id: string): Promise<Erased>
   /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
   readmitCustomer(asked: Forgetting): Promise<void>
+  /** Changes of an organization's customers, in order: a page of them. Throws UsageError where some since then are no longer kept. */
+  listChanges(asked: ChangesAsked): Promise<FoundChange[]>
   /** Open rejects: records that are not valid customers and are still received. Newest first. */
   listRejects(filter: { organization?: string | undefined; limit: number }): Promise<StoredReject[]>
   /** How current each organization's rows are. */
@@ -201,6 +203,27 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 
 /** A customer whose removal waits for a decision, and since when the list does not hold them. */
 export type HeldCustomer = Listed & { absentSinceMs: number }
+
+/** Which changes to list: of runs after one, or written after a time; at most `limit` after the one numbered `afterSeq`. */
+export type ChangesAsked = {
+  organization: string
+  since: { run: number } | { ms: number }
+  afterSeq: number
+  limit: number
+}
+
+/** A change, with the customer's names of now; `fields` is JSON: changed field → [before, after]. */
+export type FoundChange = {
+  seq: number
+  runId: number
+  changedAtMs: number
+  change: 'added' | 'changed' | 'removed' | 'returned'
+  id: string
+  name: string | undefined
+  username: string | undefined
+  email: string | undefined
+  fields: string | undefined
+}
 
 /** How a mirror is opened to write. */
 export type Opening = {

@@ -1,4 +1,6 @@
 import type {
+  ChangesAsked,
+  FoundChange,
   Freshness,
   KnownElsewhere,
   LastPartialRun,
@@ -8,12 +10,16 @@ import type {
   UncountedFreshness,
 } from '../model/mirror.ts'
 import type { LatestRun, LeasedRun, Report } from '../model/report.ts'
+import { UsageError } from '../errors/errors.ts'
 import {
+  asText,
   either,
   givenAs,
   isIn,
   joined,
+  moment,
   sql,
+  sqlTime,
   type Sql,
   text,
   timeIn,
@@ -190,6 +196,35 @@ export async function listRejects(
     WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`,
   )
   return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
+}
+
+/** Changes of an organization's customers, in order. */
+export async function listChanges(
+  session: Session,
+  { organization, since, afterSeq, limit }: ChangesAsked,
+): Promise<FoundChange[]> {
+  const [begins, isSince] =
+    'run' in since
+      ? [
+          sql`(SELECT started_at FROM runs WHERE organization = ${organization} AND id > ${since.run} ORDER BY id LIMIT 1)`,
+          sql`run_id > ${since.run}`,
+        ]
+      : [moment(sqlTime(since.ms)), sql`changes.changed_at > ${moment(sqlTime(since.ms))}`]
+  const deleted = await session.first<{ history_from: string }>(
+    sql`SELECT history_from FROM horizons WHERE organization = ${organization} AND history_from > ${begins}`,
+  )
+  if (deleted !== undefined)
+    throw new UsageError(
+      `${organization}: the changes before ${deleted.history_from} UTC were deleted, as retention is set. Name a later time or run with --since.`,
+    )
+  return records(
+    session,
+    sql`
+    SELECT seq, run_id, changes.changed_at, change, changes.id, name, username, email, ${asText('fields')} AS fields
+    FROM changes LEFT JOIN customers ON customers.organization = changes.organization AND customers.id = changes.id
+    WHERE seq > ${afterSeq} AND ${either('+', '')}changes.organization = ${organization} AND ${isSince}
+    ORDER BY seq LIMIT ${limit}`,
+  )
 }
 
 /**

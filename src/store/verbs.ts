@@ -10,6 +10,7 @@ import { privacyVerbs } from './privacy.ts'
 import {
   findKnownElsewhere,
   findRun,
+  listChanges,
   listFreshness,
   listLastRuns,
   listLatestRuns,
@@ -86,6 +87,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     discardRemovals: (runId) => write((session) => discardRemovals(session, runId)),
     ...forgetting(store),
     ...privacyVerbs(store),
+    listChanges: (asked) => read((session) => listChanges(session, asked)),
     listRejects: (filter) => read((session) => listRejects(session, filter)),
     listFreshness: () => read(listFreshness),
     listUncountedFreshness: () => read(listUncountedFreshness),

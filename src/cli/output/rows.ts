@@ -8,7 +8,7 @@ import { plainJson, plainText } from '../../text/plain-text.ts'
 export type Layout =
   | { format: 'table'; screen?: { columns: number } | undefined; nothing: string; none?: string | undefined }
   | { format: 'csv'; isForTerminal: boolean }
-  | { format: 'json'; before: string; after: string }
+  | { format: 'json'; before: string; after: string; onOneLine?: boolean }
   | { format: 'jsonl' }
 
 /** What is kept before it is printed, in characters. */
@@ -121,14 +121,15 @@ function objectFormat(layout: Extract<Layout, { format: 'json' | 'jsonl' }>, nam
   const objectOf = (values: readonly SqlValue[]) =>
     `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
   if (layout.format === 'jsonl') return { open: '', row: (values) => `${objectOf(values)}\n`, close: () => '' }
-  let separator = '\n    '
+  const between = layout.onOneLine === true ? '' : '\n    '
+  let separator = between
   let end = ''
   return {
     open: layout.before,
     row(values) {
       const line = separator + objectOf(values)
-      separator = ',\n    '
-      end = '\n  '
+      separator = `,${between}`
+      end = between.slice(0, -2)
       return line
     },
     close: () => end + layout.after,

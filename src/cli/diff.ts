@@ -1,0 +1,165 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { writeToStream } from '../copies/export-mirror.ts'
+import type { SomeRows, SqlValue } from '../copies/read-rows.ts'
+import { UsageError } from '../errors/errors.ts'
+import type { ChangesAsked, FoundChange, Mirror } from '../model/mirror.ts'
+import { type Report, toJson } from '../model/report.ts'
+import { parsedJson } from '../text/parsed-json.ts'
+import { isoOf, isoTime, utcMoment } from '../time/moments.ts'
+import { command, layoutOf, listLayout, requireKnown, runNumberIn, withMirror } from './command.ts'
+import { type Io, isTerminal } from './io.ts'
+import { textOf } from './output/rows.ts'
+import { countsOf, moment, say } from './output/say.ts'
+
+/** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
+export function diffCommand(io: Io) {
+  return command('diff', EXAMPLES)
+    .argument('<organization>', 'id of the organization')
+    .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
+    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
+    .option('--csv', 'print CSV (RFC 4180), values as they are')
+    .action((organization, { config: file, since: asked, json, csv }) =>
+      withMirror(file, async (mirror, config) => {
+        await requireKnown(organization, mirror, config)
+        const { since, words } = await startOf(mirror, organization, asked)
+        const none = `${organization}: no customer came, left, returned or changed since ${words}.\n`
+        const named = { ...(csv && { csv }), list: 'changes', nothing: '–', none, stdout: io.stdout }
+        const document = {
+          organization,
+          sinceRun: 'run' in since ? since.run : null,
+          since: 'ms' in since ? isoTime(since.ms) : null,
+          changes: [],
+        }
+        const layout = json ? listLayout(document) : layoutOf(named, named)
+        const columns = layout.format === 'table' ? TABLE : COLUMNS
+        const seen = { added: 0, removed: 0, returned: 0, changed: 0 }
+        const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
+        const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
+        await writeToStream(io.stdout, textOf(rows, layout), io.signal)
+        const { added, removed, returned, changed } = seen
+        const counts = countsOf([
+          [added, 'came'],
+          [removed, 'left'],
+          [returned, 'returned'],
+          [changed, 'changed'],
+        ])
+        if (layout.format === 'table' && counts.length > 0)
+          say(io.stdout, `\n${organization}: ${counts.join(', ')} since ${words}.\n`)
+      }),
+    )
+}
+
+/** Prints what a dry run would have written: a table, or the whole document with its reports. */
+export async function printRehearsed(
+  mirror: Mirror,
+  reports: readonly Report[],
+  { json }: { json?: true | undefined },
+  io: Io,
+) {
+  const asked = reports.map(({ organization }) => ({ organization, since: { run: 0 } }))
+  // A dry run is not stored: its number belongs to another run of the mirror.
+  const runs = reports.map((report) => ({ ...toJson(report), runId: null }))
+  const layout = json
+    ? listLayout({ changes: [], runs }, { onOneLine: !isTerminal(io.stdout) })
+    : layoutOf({}, { list: 'changes', nothing: '–', none: '', stdout: io.stdout })
+  const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
+  // A run that was stopped is reported, too.
+  let isFound = false
+  const rows = rowsOf(mirror, asked, { columns, onChange: () => (isFound = true) })
+  await writeToStream(io.stdout, textOf(rows, layout), new AbortController().signal)
+  if (isFound && !json) io.stdout.write('\n')
+}
+
+const CUSTOMER = ['change', 'id', 'name', 'username', 'email', 'field', 'before', 'after']
+const TABLE = CUSTOMER.filter((column) => column !== 'username')
+const COLUMNS = ['seq', 'run', 'changed_at', ...CUSTOMER]
+
+/** A row for each changed field of a change, or one for a change of none; some at a time. */
+async function* rowsOf(
+  mirror: Pick<Mirror, 'listChanges'>,
+  asked: readonly Pick<ChangesAsked, 'organization' | 'since'>[],
+  { columns, onChange }: { columns: string[]; onChange?: (change: FoundChange) => void },
+): AsyncGenerator<SomeRows, void> {
+  yield { columns, rows: [] }
+  for (const { organization, since } of asked)
+    for (let afterSeq = 0; ;) {
+      const found = await mirror.listChanges({ organization, since, afterSeq, limit: AT_ONCE })
+      const rows = found.flatMap((change) => {
+        onChange?.(change)
+        const { seq, runId, changedAtMs, change: what, id, name, username, email, fields } = change
+        const about = {
+          organization,
+          seq,
+          run: runId,
+          changed_at: isoTime(changedAtMs),
+          change: what,
+          id,
+          name,
+          username,
+          email,
+        }
+        return changedFields(fields).map((field) => columns.map((column) => valueOf({ ...about, ...field }[column])))
+      })
+      yield { columns, rows }
+      const last = found.at(-1)
+      if (last === undefined || found.length < AT_ONCE) break
+      afterSeq = last.seq
+    }
+}
+
+const AT_ONCE = 500
+
+type ChangedField = { field?: string; before?: string | null; after?: string | null }
+
+function changedFields(json: string | undefined): ChangedField[] {
+  const fields = Object.entries(Object(parsedJson(json ?? '{}')))
+  // A mirror that was edited by hand may hold anything.
+  const values = fields.map(([field, value]) => ({ field, before: textIn(value, 0), after: textIn(value, 1) }))
+  return values.length === 0 ? [{}] : values
+}
+
+function textIn(values: unknown, at: number): string | null {
+  const value: unknown = Array.isArray(values) ? values[at] : null
+  return typeof value === 'string' ? value : null
+}
+
+function valueOf(value: string | number | null | undefined): SqlValue {
+  return typeof value === 'number' ? BigInt(value) : (value ?? null)
+}
+
+type Since = ChangesAsked['since']
+
+function sinceArgument(text: string): Since {
+  const run = runNumberIn(text)
+  if (run !== undefined) return { run }
+  const time = utcMoment(text)
+  if (time !== null) return { ms: Date.parse(isoOf(time)) }
+  throw new InvalidArgumentError(
+    'It must be the number of a run, such as 12, or a time: 2026-03-01, "2026-03-01 14:30".',
+  )
+}
+
+/** Where the changes begin, unless it is named after the run before the newest one, and how that is said. */
+async function startOf(
+  mirror: Mirror,
+  organization: string,
+  asked: Since | undefined,
+): Promise<{ since: Since; words: string }> {
+  if (asked !== undefined && 'ms' in asked) return { since: asked, words: moment(asked.ms) }
+  const latest = await mirror.listRuns({ organization, limit: 2 })
+  const run = asked === undefined ? latest.at(-1) : await mirror.findRun(asked.run)
+  if (asked !== undefined && run?.organization !== organization)
+    throw new UsageError(`${organization} has no run ${asked.run}: 'customer-mirror runs ${organization}' lists them.`)
+  if (run?.runId === undefined) return { since: { run: 0 }, words: 'it was configured: it was never mirrored' }
+  return { since: { run: run.runId }, words: `run ${run.runId} of ${moment(run.startedAtMs)}` }
+}
+
+const EXAMPLES = `
+Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.
+
+Examples:
+  $ customer-mirror diff acme
+      who came, left or returned, and which fields changed, from which value to which
+  $ customer-mirror diff acme --since 2026-03-01 --csv > changes.csv
+      every change since then: a line for each changed field
+`
