@@ -3,7 +3,6 @@ import { MANIFEST } from './copy-manifest.ts'
 import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from './open-to-read.ts'
 import { isRead, type Recorded, recordedIn } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
-import { GIVEN_BY_SERVER } from './selection.ts'
 import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
@@ -144,7 +143,7 @@ function copyTables(db: Connection, settings: Settings): CopiedTable[] {
   // the dictionary describes the columns that are in the copy.
   db.exec(`DELETE FROM main.sqlite_sequence;
     INSERT INTO main.sqlite_sequence (name, seq)
-      SELECT name, seq FROM mirror.sqlite_sequence WHERE name IN ('changes', '${GIVEN_BY_SERVER}');
+      SELECT name, seq FROM mirror.sqlite_sequence WHERE name = 'changes';
     DELETE FROM main.${SHARED} WHERE NOT EXISTS
       (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
   return copied

@@ -2,17 +2,14 @@ import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { shownMirror } from '../address/mirror-address.ts'
-import { Interrupted, UsageError } from '../errors/errors.ts'
+import { Interrupted } from '../errors/errors.ts'
 import { codeOf, isOfSqlite } from '../errors/faults.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import type { Connection } from '../store/sqlite/connect.ts'
 import { plainLines } from '../text/plain-text.ts'
-import { listedNames } from '../text/wording.ts'
 import { atPlace, copyError, resultsError } from './copy-error.ts'
-import { type Chunk, type ExportRow, type Format, type FormatName, type FormatSettings, loadFormat } from './format.ts'
-import { nowIn, numberIn, openToRead, withFileToRead } from './open-to-read.ts'
-import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
-import { lastGiven, lastSeq, type Selection, selectRows, tableOf } from './selection.ts'
+import { type Chunk, type FormatName, type FormatSettings, loadFormat } from './format.ts'
+import { openToRead, withFileToRead } from './open-to-read.ts'
+import { beginExport, type Exported, type Selection } from './selection.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
 import { writeFor } from './written-file.ts'
 
@@ -30,9 +27,6 @@ export type ExportPlan = {
   /** On a terminal, what it would act on is written out. */
   isForTerminal?: boolean
 }
-
-/** `leftOut`: organizations whose list was never read to its end. */
-export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
 
 /**
  * Exports one state of a mirror or a copy. A file is in its place as a whole or not at all. Undefined where the reader of the stream closed it
@@ -137,89 +131,3 @@ function written(stream: NodeJS.WritableStream, chunk: Chunk, signal: AbortSigna
 }
 
 const UNFINISHED = 'Stopped: what was written is not all of it.'
-
-/*
- * What is exported, from one state of a file.
- */
-
-type Exporting = Pick<ExportPlan, 'selection' | 'configured'> & {
-  recorded?: Recorded
-  format: Format
-  /** The rows are of one organization, and do not name it. */
-  isPartition?: boolean
-}
-
-/**
- * Begins to export the selected rows of one state of the file, whose transaction the caller holds. They are read as the chunks are taken, and
- * counted when `done` is called. Throws UsageError before anything is read.
- */
-export function beginExport(
-  db: Connection,
-  { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
-): { chunks: Iterable<Chunk>; done: () => Exported } {
-  const { read, leftOut } = selectOrganizations(recorded, selection.organizations, configured)
-  const organizations = read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
-  const seq = lastSeq(db)
-  requireChanges(db, selection, { seq, organizations: idsOf(read) })
-  const { columns, sql, parameters } = selectRows(db, selection, idsOf(read), { isPartition })
-  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
-  let rows = 0
-  const counted = function* (): Generator<ExportRow, void> {
-    for (const row of statement.iterate(...parameters)) {
-      rows += 1
-      yield row
-    }
-  }
-  const { changesSince } = selection
-  const about = { columns, exportedAt: nowIn(db), changesSince, lastSeq: seq, organizations }
-  return {
-    chunks: format(counted(), { table: tableOf(selection), ...about }),
-    done: () => ({ rows, lastSeq: seq, leftOut }),
-  }
-}
-
-function idsOf(organizations: readonly { organization: string }[]): string[] {
-  return organizations.map(({ organization }) => organization)
-}
-
-/** Those that are active, by two counts that an index answers. */
-function countActive(db: Connection, organization: string): number {
-  const all = 'SELECT COUNT(*) FROM customers WHERE organization = ?'
-  return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
-}
-
-/** Throws UsageError where the file does not hold the changes from there on, or no longer. */
-function requireChanges(
-  db: Connection,
-  { changesSince }: Selection,
-  { seq, organizations }: { seq: number; organizations: readonly string[] },
-): void {
-  if (changesSince === undefined) return
-  if (changesSince > lastGiven(db))
-    throw new UsageError(
-      `There is no change ${changesSince} yet: the last one is ${seq}. Use the last seq of what you have.`,
-    )
-  const ofThese = 'FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
-  const deleted = numberIn(db, `SELECT coalesce(MAX(feed_seq), 0) ${ofThese}`, JSON.stringify(organizations))
-  if (changesSince < deleted)
-    throw new UsageError(
-      `The changes before ${deleted + 1} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
-    )
-}
-
-/** Those named, or all of the mirror, as far as they were read to their end. Throws UsageError where none of them was. */
-function selectOrganizations(
-  recorded: Recorded,
-  named: readonly string[],
-  configured: readonly string[],
-): { read: ReadOrganization[]; leftOut: string[] } {
-  const known = idsOf(recorded)
-  requireKnown(named, { known, configured })
-  const wanted = new Set(named.length === 0 ? known : named)
-  const read = recorded.filter(isRead).filter(({ organization }) => wanted.has(organization))
-  if (read.length > 0) return { read, leftOut: [...wanted.difference(new Set(idsOf(read)))] }
-  const which = wanted.size === 0 ? 'No list was ever' : `The list of ${listedNames([...wanted])} was never`
-  throw new UsageError(
-    `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
-  )
-}

@@ -13,7 +13,6 @@ import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { writeWithoutWaiting } from './open-to-read.ts'
-import { GIVEN_BY_SERVER } from './selection.ts'
 import { beginFile, type Unfinished } from './written-file.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
@@ -84,8 +83,10 @@ async function noteNumbers(session: Session, db: Database.Database): Promise<voi
       CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
         THEN pg_sequence_last_value(name::regclass) END AS seq
     FROM pg_get_serial_sequence('changes', 'seq') AS name`)
-  if (typeof asked?.seq === 'number')
-    db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, asked.seq)
+  if (typeof asked?.seq === 'number') {
+    db.exec(`DELETE FROM sqlite_sequence WHERE name = 'changes'`)
+    db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', CAST(? AS INTEGER))`).run(asked.seq)
+  }
   if (asked?.mayRead !== true) return
   const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
   const last = sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`

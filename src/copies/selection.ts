@@ -1,8 +1,15 @@
+import { UsageError } from '../errors/errors.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import type { ExportColumn, ExportFacts } from './format.ts'
-import { numberIn } from './open-to-read.ts'
+import { listedNames } from '../text/wording.ts'
+import type { Chunk, ExportColumn, ExportFacts, ExportRow, Format } from './format.ts'
+import { nowIn, numberIn } from './open-to-read.ts'
+import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
+
+/*
+ * What is exported, from one state of a file.
+ */
 
 export type Selection = {
   /** Only the rows of these organizations; empty for those of all. */
@@ -14,72 +21,126 @@ export type Selection = {
   withoutPersonalData?: boolean | undefined
 }
 
-export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
+type Exporting = {
+  selection: Selection
+  /** Organizations that may be named although the file does not know them yet. */
+  configured: readonly string[]
+  recorded?: Recorded
+  format: Format
+  /** The rows are of one organization, and do not name it. */
+  isPartition?: boolean
+}
 
-export function tableOf({ includeRemoved, changesSince }: Selection): ExportFacts['table'] {
-  if (changesSince !== undefined) return 'changes'
-  return includeRemoved === true ? 'customers' : 'active_customers'
+/** `leftOut`: organizations whose list was never read to its end. */
+export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
+
+/**
+ * Begins to export the selected rows of one state of the file, whose transaction the caller holds. They are read as the chunks are taken, and
+ * counted when `done` is called. Throws UsageError before anything is read.
+ */
+export function beginExport(
+  db: Connection,
+  { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
+): { chunks: Iterable<Chunk>; done: () => Exported } {
+  const { changesSince } = selection
+  const { read, leftOut } = selectOrganizations(recorded, selection.organizations, configured)
+  const organizations = read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
+  const ids = JSON.stringify(idsOf(read))
+  const known =
+    'SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))'
+  const lastSeq = numberIn(db, known)
+  if (changesSince !== undefined) requireChanges(db, changesSince, { lastSeq, ids })
+  const { table, columns, sql, parameters } = selectRows(db, selection, { ids, isPartition })
+  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
+  let rows = 0
+  const counted = function* (): Generator<ExportRow, void> {
+    for (const row of statement.iterate(...parameters)) {
+      rows += 1
+      yield row
+    }
+  }
+  const about = { table, columns, exportedAt: nowIn(db), changesSince, lastSeq, organizations }
+  return { chunks: format(counted(), about), done: () => ({ rows, lastSeq, leftOut }) }
+}
+
+function idsOf(organizations: readonly { organization: string }[]): string[] {
+  return organizations.map(({ organization }) => organization)
+}
+
+/** Those that are active, by two counts that an index answers. */
+function countActive(db: Connection, organization: string): number {
+  const all = 'SELECT COUNT(*) FROM customers WHERE organization = ?'
+  return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
+}
+
+/** Those named, or all of the mirror, as far as they were read to their end. Throws UsageError where none of them was. */
+function selectOrganizations(
+  recorded: Recorded,
+  named: readonly string[],
+  configured: readonly string[],
+): { read: ReadOrganization[]; leftOut: string[] } {
+  const known = idsOf(recorded)
+  requireKnown(named, { known, configured })
+  const wanted = new Set(named.length === 0 ? known : named)
+  const read = recorded.filter(isRead).filter(({ organization }) => wanted.has(organization))
+  if (read.length > 0) return { read, leftOut: [...wanted.difference(new Set(idsOf(read)))] }
+  const which = wanted.size === 0 ? 'No list was ever' : `The list of ${listedNames([...wanted])} was never`
+  throw new UsageError(
+    `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
+  )
+}
+
+/**
+ * Throws UsageError where the file does not hold the changes from there on, or no longer. A reader may have read changes that were deleted with
+ * their organization since: the last number that was given is known.
+ */
+function requireChanges(db: Connection, since: number, { lastSeq, ids }: { lastSeq: number; ids: string }): void {
+  if (since > Math.max(lastSeq, lastNumber(db, 'changes')))
+    throw new UsageError(
+      `There is no change ${since} yet: the last one is ${lastSeq}. Use the last seq of what you have.`,
+    )
+  const ofThese = 'FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
+  const deleted = numberIn(db, `SELECT coalesce(MAX(feed_seq), 0) ${ofThese}`, ids)
+  if (since < deleted)
+    throw new UsageError(
+      `The changes before ${deleted + 1} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
+    )
+}
+
+/** The last number that was given to a row of a table, also where that row was deleted; 0 where there was none. */
+export function lastNumber(db: Connection, table: string): number {
+  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
+}
+
+type Selected = Pick<ExportFacts, 'table'> & {
+  columns: ExportColumn[]
+  sql: string
+  parameters: (string | number | bigint)[]
 }
 
 /**
  * The selected rows of these organizations, with every public column that the file has. A partition is of one organization, which is not in its
  * rows, and they are found by an index; otherwise a plus keeps rows in the order in which they lie in the file, and no index is used.
  */
-export function selectRows(
+function selectRows(
   db: Connection,
-  selection: Selection,
-  organizations: readonly string[],
-  { isPartition }: { isPartition: boolean },
-): SelectedRows {
-  const { changesSince, withoutPersonalData = false } = selection
-  const table = tableOf(selection)
-  const columnsOf = (name: string) => columnsIn(db, name, { isPartition, withoutPersonalData })
-  if (changesSince !== undefined) return selectFeed(db, changesSince, { organizations, columnsOf })
-  const columns = columnsOf(table)
-  const isSelected = `${isPartition ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
-  const select = `SELECT ${columns.map(({ name }) => `selected."${name}"`).join(', ')} FROM`
-  const isActive = table === 'active_customers' ? 'AND removed_at IS NULL' : ''
-  return {
-    columns,
-    sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`,
-    parameters: [JSON.stringify(organizations)],
+  { changesSince, includeRemoved = false, withoutPersonalData = false }: Selection,
+  { ids, isPartition }: { ids: string; isPartition: boolean },
+): Selected {
+  const columnsOf = (table: string): ExportColumn[] => {
+    const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
+    return publicColumns(table)
+      .filter(({ name }) => there.includes(name) && name !== 'row_id' && !(isPartition && name === 'organization'))
+      .filter(({ personal }) => !(withoutPersonalData && personal))
+      .map(({ name, type, meaning }) => ({ name, type, isJson: /^JSON\b/.test(meaning) }))
   }
-}
-
-/** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
-function columnsIn(
-  db: Connection,
-  table: string,
-  { isPartition, withoutPersonalData }: { isPartition: boolean; withoutPersonalData: boolean },
-): ExportColumn[] {
-  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
-  return publicColumns(table)
-    .filter(({ name }) => there.includes(name) && name !== 'row_id' && !(isPartition && name === 'organization'))
-    .filter(({ personal }) => !(withoutPersonalData && personal))
-    .map(({ name, type, meaning }) => ({ name, type, isJson: /^JSON\b/.test(meaning) }))
-}
-
-/*
- * The feed of changes: where it begins and ends, and what of it a reader lacks.
- */
-
-/** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
-export const GIVEN_BY_SERVER = 'changes of the server'
-
-/** The last number that SQLite gave to a row of a table, also where that row was deleted; 0 where there was none. */
-export function lastNumber(db: Connection, table: string): number {
-  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
-}
-
-/** The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone. */
-export function lastSeq(db: Connection): number {
-  const known = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`
-  return Math.max(lastNumber(db, 'changes'), numberIn(db, known))
-}
-
-/** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
-export function lastGiven(db: Connection): number {
-  return Math.max(lastSeq(db), lastNumber(db, GIVEN_BY_SERVER))
+  if (changesSince !== undefined) return selectFeed(db, changesSince, { ids, columnsOf })
+  const table = includeRemoved ? 'customers' : 'active_customers'
+  const columns = columnsOf(table)
+  const isSelected = `${isPartition ? '' : '+'}organization IN (SELECT value FROM json_each(?))`
+  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const sql = `SELECT ${names} FROM customers WHERE ${isSelected} ${includeRemoved ? '' : 'AND removed_at IS NULL'}`
+  return { table, columns, sql, parameters: [ids] }
 }
 
 /**
@@ -90,8 +151,8 @@ export function lastGiven(db: Connection): number {
 function selectFeed(
   db: Connection,
   since: number,
-  { organizations, columnsOf }: { organizations: readonly string[]; columnsOf: (table: string) => ExportColumn[] },
-): SelectedRows {
+  { ids, columnsOf }: { ids: string; columnsOf: (table: string) => ExportColumn[] },
+): Selected {
   const own = columnsOf('changes')
   const values = columnsOf('customers').flatMap((column) => {
     const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]
@@ -101,22 +162,22 @@ function selectFeed(
     const changed = own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`)
     return [...changed, ...values.map(({ value }) => value)].join(', ')
   }
-  const { at, late } = lastKnown(db, since, organizations)
-  // Where all rows are read, they are read as they lie in the file.
-  const isLater =
-    at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
-  const ids = JSON.stringify(organizations)
+  const read = db.prepare<[number], { at: string; run: bigint }>(
+    'SELECT changed_at AS at, run_id AS run FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
+  )
+  const { at, run } = read.get(since) ?? { at: '', run: 0n }
   return {
+    table: 'changes',
     columns: [...own, ...values],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
-        WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
+        WHERE (+now.updated_at > ? OR now.organization IN (${LATE})) AND +now.organization IN (SELECT value FROM json_each(?))
           AND NOT EXISTS (SELECT 1 FROM changes AS later
             WHERE later.organization = now.organization AND later.id = now.id AND later.seq > ?)
       UNION ALL
       SELECT ${select(CHANGED, 'selected')} FROM changes AS selected
         LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
         WHERE selected.seq > ? AND +selected.organization IN (SELECT value FROM json_each(?))`,
-    parameters: [at, JSON.stringify(late), ids, since, since, ids],
+    parameters: [at, run, at, ids, since, since, ids],
   }
 }
 
@@ -135,24 +196,9 @@ const CURRENT = {
 const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
 
 /**
- * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none, because their
- * lists were first read to their end later: an export leaves those out. Never too little; a day more than was missed, since clocks differ.
+ * The organizations of which a reader of all changes up to one, of this run and this time, may know no row, because their lists were first read
+ * to their end later: an export leaves those out. Never too little; a day more than was missed, since clocks differ.
  */
-function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
-  const known = db
-    .prepare<[number], { changed_at: string; run_id: bigint }>(
-      'SELECT changed_at, run_id FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
-    )
-    .get(since)
-  if (known === undefined) return { at: '', late: [] }
-  const late = db
-    .prepare<[bigint, string, string], string>(
-      `SELECT organization FROM
-         (SELECT MIN(id) AS id, organization, finished_at FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
-       WHERE (id > ? OR finished_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day'))
-         AND organization IN (SELECT value FROM json_each(?))`,
-    )
-    .pluck()
-    .all(known.run_id, known.changed_at, JSON.stringify(organizations))
-  return { at: known.changed_at, late }
-}
+const LATE = `SELECT organization FROM
+    (SELECT MIN(id) AS id, organization, finished_at FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
+  WHERE id > ? OR finished_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day')`

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3'
-import { beginExport } from '../../../src/copies/export-mirror.ts'
 import type { ExportColumn, ExportFacts, ExportRow, Format } from '../../../src/copies/format.ts'
-import type { Selection } from '../../../src/copies/selection.ts'
+import { beginExport, type Selection } from '../../../src/copies/selection.ts'
 
 /** Writes rows in a format, and returns what it wrote: the text, and how long each write was. */
 export async function exported(format: Format, rows: readonly ExportRow[], columns = columnsFor(rows)) {

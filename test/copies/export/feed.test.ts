@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { GIVEN_BY_SERVER } from '../../../src/copies/selection.ts'
 import { exportedFrom } from './exported.ts'
 import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { aCustomer, customerId, customers } from '../../support/builders.ts'
@@ -42,15 +41,6 @@ test('a change comes with what it changed, and with the customer as it is now', 
   expect(removed).toMatchObject({ seq: 2n, change: 'removed', id: customerId(2), fields: null, is_active: 0n })
 })
 
-test('a reader of a mirror on a server may have read changes that were deleted with their organization, and no others', async () => {
-  const file = await aPrunedMirror()
-  tamper(file, `INSERT INTO sqlite_sequence (name, seq) VALUES ('${GIVEN_BY_SERVER}', 9)`)
-
-  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
-  expect(await seqs(file, 9)).toEqual([])
-  await expect(seqs(file, 10)).rejects.toThrow('There is no change 10 yet: the last one is 4.')
-})
-
 test('a reader of a copy goes on although the newest changes were forgotten since', async () => {
   const file = await aPrunedMirror()
   tamper(file, 'DELETE FROM changes WHERE seq = 4')
@@ -58,8 +48,8 @@ test('a reader of a copy goes on although the newest changes were forgotten sinc
     const [copy] = publishAll(plan).copies
 
     expect(await seqs(copy?.file ?? '', 4)).toEqual([])
-    expect((await exportedFrom(copy?.file ?? '')).done).toMatchObject({ lastSeq: 4 })
-    await expect(seqs(copy?.file ?? '', 5)).rejects.toThrow('There is no change 5 yet: the last one is 4.')
+    expect((await exportedFrom(copy?.file ?? '')).done).toMatchObject({ lastSeq: 3 })
+    await expect(seqs(copy?.file ?? '', 5)).rejects.toThrow('There is no change 5 yet: the last one is 3.')
   }
 })
 
