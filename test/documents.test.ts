@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Io } from '../src/cli/io.ts'
 import { loadCommands } from '../src/cli/program.ts'
+import { queryCommand } from '../src/cli/query.ts'
 import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
@@ -94,6 +95,16 @@ test('every query runs against a mirror, and those about the present find someth
   const found = fenced('sql').map((sql) => [/FROM (\w+)/.exec(sql)?.[1], rowsOf(mirror, sql.trim()).length > 0])
 
   expect(Object.fromEntries(found)).toMatchObject({ active_customers: true, freshness: true })
+})
+
+test('the search of the README finds customers of the demo', async () => {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [300] })))
+  await runCommand(syncCommand, ['--config', config])
+  const [, search = ''] = /query --search (\w+)/.exec(README) ?? []
+
+  expect((await runCommand(queryCommand, ['--config', config, '--search', search])).stdout).toMatch(
+    /^acme +[\w-]{36} /m,
+  )
 })
 
 test('every environment variable of ours that the configuration is read from is on a page', () => {

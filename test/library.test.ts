@@ -54,6 +54,38 @@ test('a program reads customers, one customer, changes and rows, by the names of
   ])
 })
 
+const NAMES = [
+  'Zoé Composed',
+  'Zoe\u0301 Decomposed',
+  'Zoe Plain',
+  'İpek Işık',
+  'Şule',
+  'Weiß & Søn',
+  'ΟΔΥΣΣΕΥΣ',
+  '花子',
+] as const
+
+test.each([
+  ['zoé', [0, 1, 2]],
+  ['ZOE\u0301', [0, 1, 2]],
+  ['zoe', [0, 1, 2]],
+  ['ipek ISIK', [3]],
+  ['ışık', [3]],
+  ['sule', [4]],
+  ['şU', [4]],
+  ['weiss & son', [5]],
+  ['οδυσσεύς', [6]],
+  ['花', [7]],
+  ['o%_', []],
+])('a search for %s finds a name in any case, composed or not, with or without accents', async (search, found) => {
+  const open = await aMirror()
+  const list = NAMES.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
+  await night(open, 0, list)
+  const customersFound = await Array.fromAsync((await openMirror(open.file)).customers({ search }))
+
+  expect(customersFound.map(({ name }) => name)).toEqual(found.map((at) => NAMES[at]))
+})
+
 test('a program that has not read changes which are no longer kept is told so, and what it misspells', async () => {
   const open = await threeNights()
   const mirror = await openMirror(open.file)

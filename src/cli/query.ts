@@ -8,7 +8,7 @@ import { say } from './output/say.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50
-const SHOWN = ['organization', 'name', 'username', 'email', 'language']
+const SHOWN = ['organization', 'id', 'name', 'username', 'email', 'language']
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
@@ -17,7 +17,7 @@ export function queryCommand(io: Io) {
     .option('--org <organization>', 'customers of one organization')
     .option(
       '--search <text>',
-      'customers with this text in their name, username or e-mail address; upper and lower case are the same',
+      'customers with this text in their name, username or e-mail address, in any case, with or without accents',
     )
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
@@ -54,12 +54,12 @@ function wanted(text: string | undefined): string | undefined {
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror query --search ada
-      active customers with "ada" in their name, username or e-mail address
+  $ customer-mirror query --search zoe
+      active customers with "zoe", Zoë too, in their name, username or e-mail address
   $ customer-mirror query --org acme --language fr --json
       every column of the active customers of acme who speak French
   $ customer-mirror query --include-removed --mirror copies/customers.db
       customers in a published copy; this needs no configuration
 
-A table shows a few columns, with control characters written out; the document has all of them, the id too. 'customer-mirror export' writes files for other programs.
+A table shows a few columns, with control characters written out; the document has all of them. 'customer-mirror export' writes files for other programs.
 `

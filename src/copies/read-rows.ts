@@ -145,7 +145,7 @@ export type CustomersFilter = {
   columns: readonly string[]
   organization?: string | undefined
   id?: string | undefined
-  /** A part of the name, the username or the e-mail address, in any case. */
+  /** A part of the name, the username or the e-mail address, in any case and with or without accents. */
   search?: string | undefined
   language?: string | undefined
   includeRemoved: boolean
@@ -181,9 +181,9 @@ async function* customersBy(
   const columns = hasOf(filter.columns)
   const searched = search === undefined ? [] : requireColumns(['name', 'username', 'email'])
   if (language !== undefined) requireColumns(['language'])
-  const wanted = search?.toLowerCase() ?? ''
+  const wanted = folded(search ?? '')
   const isFound = (values: readonly SqlValue[]) =>
-    search === undefined || values.some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted))
+    search === undefined || values.some((value) => typeof value === 'string' && folded(value).includes(wanted))
   let left = limit
   for await (const some of rowsOf(customersStatement({ ...filter, columns }, searched))) {
     const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
@@ -211,15 +211,32 @@ function customersStatement(filter: CustomersFilter, searched: readonly string[]
     ...(organization === undefined ? [] : [sql`organization = ${organization}`]),
     ...(id === undefined ? [] : [sql`id = ${id}`]),
     ...(language === undefined ? [] : [sql`language = ${language}`]),
-    ...(search === undefined ? [] : [mayMention(searched, search.toLowerCase())]),
+    ...(search === undefined ? [] : [mayMention(searched, folded(search))]),
     ...(includeRemoved ? [] : [sql`removed_at IS NULL`]),
   ]
   const where = conditions.length === 0 ? sql`` : sql`WHERE ${joined(conditions, ' AND ')}`
   return sql`SELECT ${text([...columns, ...searched].join(', '))} FROM customers ${where} ORDER BY organization, id`
 }
 
+/** A text for comparing as people type it: composed or not, in any case, without accents. */
+function folded(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  const bare = text.normalize('NFKD').replaceAll(ACCENTS, '').normalize('NFC')
+  // The capitals of ı and ß are I and SS.
+  return bare
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll(APART, (letter) => PLAIN[letter] ?? letter)
+}
+
+const ASCII = /^[\x20-\x7e]*$/
+const ACCENTS = /[\u0300-\u036f]/g
+/** Letters that are not composed of another one and an accent, and the form of sigma at the end of a word. */
+const PLAIN: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe', þ: 'th', ð: 'd', ς: 'σ' }
+const APART = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g')
+
 /**
- * Whether a customer may be one that the service would find. The database lowers the letters of ASCII alone: PostgreSQL as "C" has them, since
+ * Whether a customer may be one that is searched for. The database lowers the letters of ASCII alone: PostgreSQL as "C" has them, since
  * in Turkish, the small form of I is another one than ours. Values that are longer in bytes than in characters are decided here.
  */
 function mayMention(searched: readonly string[], wanted: string): Sql {

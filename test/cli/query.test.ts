@@ -23,9 +23,9 @@ test('lists the active customers of every organization, and no line is wider tha
   const { code, stdout, stderr } = await query()
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^organization +name +username +email +language\n/)
-  expect(stdout).toMatch(/^acme +Ada Example +ada +customer-1@example\.com +en$/m)
-  expect(stdout).toMatch(/^globex +Other Tenant /m)
+  expect(stdout).toMatch(/^organization +id +name +username +email +language\n/)
+  expect(stdout).toMatch(/^acme +00000001-0000-4000-8000-000000000001 +Ada Example +ada +customer-1@example\.com +en$/m)
+  expect(stdout).toMatch(/^globex .* Other Tenant /m)
   expect(stdout).not.toContain('Gone Away')
   const { text, broken } = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
   expect({ text, broken }).toEqual({ text: expect.stringContaining('ÅSA ÉXAMPLE'), broken: [] })
@@ -36,9 +36,9 @@ test('finds customers by organization and language, removed ones if asked for', 
   const [, ...lines] = stdout.trimEnd().split('\n')
 
   expect(lines).toEqual([
-    expect.stringMatching(/^acme +Ada Example .* –$/),
-    expect.stringMatching(/^acme +Under Score .* –$/),
-    expect.stringMatching(/^acme +Gone Away .* 2026-01-06 02:00:00\.000$/),
+    expect.stringMatching(/^acme +00000001-.* Ada Example .* –$/),
+    expect.stringMatching(/^acme +00000004-.* Under Score .* –$/),
+    expect.stringMatching(/^acme +00000005-.* Gone Away .* 2026-01-06 02:00:00\.000$/),
   ])
 })
 
@@ -86,7 +86,7 @@ test('a copy without personal data can be read, and says why it cannot be search
   publishAll(plan)
   const ask = (...args: string[]) => runCommand(queryCommand, ['--mirror', plan.file, ...args])
 
-  expect((await ask()).stdout).toMatch(/^organization +language\nacme +en\n/)
+  expect((await ask()).stdout).toMatch(/^organization +id +language\nacme +[\w-]{36} +en\n/)
   expect(await ask('--search', 'ada')).toMatchObject({
     code: 2,
     stderr: 'This copy has no column name, username, email: it was published without personal data.\n',
