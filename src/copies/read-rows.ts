@@ -219,9 +219,9 @@ function customersStatement(filter: CustomersFilter, searched: readonly string[]
 }
 
 /** A text for comparing as people type it: composed or not, in any case, without accents. */
-function folded(text: string): string {
-  if (ASCII.test(text)) return text.toLowerCase()
-  const bare = text.normalize('NFKD').replaceAll(ACCENTS, '').normalize('NFC')
+function folded(typed: string): string {
+  if (ASCII.test(typed)) return typed.toLowerCase()
+  const bare = typed.normalize('NFKD').replaceAll(ACCENTS, '').normalize('NFC')
   // The capitals of ı and ß are I and SS.
   return bare
     .toUpperCase()
