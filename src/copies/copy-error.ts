@@ -6,25 +6,15 @@ import { isOfSqlite, messageOf, type Seen, seenIn, type Where } from '../errors/
  * Faults where a copy for readers, an export or a backup is written.
  */
 
-/** A file is in its place, but something that had to follow failed. What is `seen` follows the name of the file. */
-export class LeftUndone extends Error {
-  override name = 'LeftUndone' as const
-  readonly seen: Seen
-
-  constructor(seen: Seen, cause: unknown) {
-    super(seen.said, { cause })
-    this.seen = seen
-  }
-}
-
-/** Does what follows once a file is in its place. A failure of the system there is a LeftUndone; `what` says what it left. */
-export function afterPlacing<Result>(what: string, work: () => Result): Result {
+/** Does what follows once a file is in its place. A failure of the system there is an error of ours; `what` says what it left. */
+export function afterPlacing<Result>(place: string, what: string, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
     const seen = isOfSqlite(error) ? undefined : seenIn(error)
     if (seen === undefined) throw error
-    throw new LeftUndone({ fault: seen.fault, said: `is in its place, but ${what}: ${seen.said}` }, error)
+    const said = `is in its place, but ${what}: ${seen.said}`
+    throw copyFault(place, { fault: seen.fault, said }, { kept: '', cause: error })
   }
 }
 
@@ -35,7 +25,6 @@ const UNCHANGED = 'What was there before is unchanged.'
  * error unchanged. `kept` says what stays there.
  */
 export function copyError(error: unknown, place: string, kept = UNCHANGED): unknown {
-  if (error instanceof LeftUndone) return copyFault(place, error.seen, { kept: '', cause: error })
   const seen = seenIn(error)
   return seen === undefined ? error : copyFault(inTheWay(error, place) ?? place, seen, { kept, cause: error })
 }

@@ -2,7 +2,6 @@ import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
-import { mirrorFault } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { type Copied, type Copying, copyRows, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
@@ -13,7 +12,6 @@ import { openDatabase as openServer, requireAllRows } from '../store/postgres/op
 import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { type Clocks, requireNoLease } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
-import { LeftUndone } from './copy-error.ts'
 import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
 import { refused } from './target-place.ts'
 import { writeFor } from './written-file.ts'
@@ -66,7 +64,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
       return moved
     })
   } catch (error) {
-    throw error instanceof LeftUndone ? mirrorFault(file, error.seen, { cause: error }) : fileError(error, file)
+    throw fileError(error, file)
   } finally {
     await server.close()
   }

@@ -1,11 +1,12 @@
 import { existsSync, linkSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
+import { isOurs } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { isMissing } from '../machine/folders.ts'
 import { fromSqlTime, sqlTime } from '../store/port/sql.ts'
 import { LARGEST_STEP_MS } from '../time/moments.ts'
-import { afterPlacing, LeftUndone } from './copy-error.ts'
+import { afterPlacing } from './copy-error.ts'
 import { lookBeside } from './open-to-read.ts'
 import { isSame } from './target-place.ts'
 import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
@@ -52,7 +53,8 @@ export function replaceKeeping(file: string, kept: string | undefined, place: ()
   try {
     place()
   } catch (error) {
-    if (!(error instanceof LeftUndone)) takeBack()
+    // An error of ours says that it is there, and not all of what follows.
+    if (!isOurs(error)) takeBack()
     throw error
   }
 }
@@ -74,11 +76,10 @@ type Newest = { file: string; at: string; replaced: string | undefined; most: nu
 /**
  * Removes the oldest files beside `file`, which is in its place and of the moment `at`, so that `most` of those that are ours are left: first
  * those with a later time, which a clock that was ahead has named, and last the one that `file` has just replaced. Returns what was removed.
- * Throws LeftUndone.
  */
-export function removeTooMany({ file, at, replaced, most }: Newest, isOurs: (path: string) => boolean): string[] {
-  return afterPlacing('an older one could not be removed', () => {
-    const older = listOlder(file).filter(isOurs)
+export function removeTooMany({ file, at, replaced, most }: Newest, mayGo: (path: string) => boolean): string[] {
+  return afterPlacing(file, 'an older one could not be removed', () => {
+    const older = listOlder(file).filter(mayGo)
     const latest = olderName(file, sqlTime(fromSqlTime(at) + LARGEST_STEP_MS))
     const rank = (path: string) => (path === replaced ? 2 : path > latest ? 0 : 1)
     const sorted = older.toSorted((one, other) => rank(one) - rank(other))

@@ -14,7 +14,6 @@ import { requireNoLease } from '../store/runs/lease.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
 import { copyChecked, isDamage, markIn } from './backup.ts'
-import { LeftUndone } from './copy-error.ts'
 import { nameOfReplaced, replaceKeeping } from './older-files.ts'
 import { isMirror, lookBeside, numberIn, openToRead } from './open-to-read.ts'
 import { mirroredIn } from './organizations.ts'
@@ -70,9 +69,9 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
       return { mirror: plan.mirror, file, takenAt: markIn(source), kept, ...carried }
     })
   } catch (error) {
-    const seen = error instanceof LeftUndone ? error.seen : seenIn(error)
+    const seen = seenIn(error)
     if (seen === undefined) throw fileError(error, mirror)
-    throw mirrorFault(mirror, seen, { kept: error instanceof LeftUndone ? '' : AS_IT_WAS, cause: error })
+    throw mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
   } finally {
     locked?.close()
     source.close()

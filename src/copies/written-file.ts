@@ -30,7 +30,7 @@ import { afterPlacing, copyError, copyFault } from './copy-error.ts'
 export type Unfinished = {
   /** Its private name. It is empty at first, and of this user alone. */
   path: string
-  /** Waits until all of it is on the disk, and gives it its place. Throws LeftUndone. */
+  /** Waits until all of it is on the disk, and gives it its place. */
   place: () => void
   /** Removes it where it was not given its place, and lets other processes write there. */
   end: () => void
@@ -57,7 +57,7 @@ export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfi
   const place = () => {
     flushFile(path)
     renameSync(path, file)
-    afterPlacing(UNCONFIRMED, () => flushFolder(dirname(file)))
+    afterPlacing(file, UNCONFIRMED, () => flushFolder(dirname(file)))
   }
   return { path, place, end }
 }
@@ -69,9 +69,8 @@ const UNCONFIRMED =
 export async function writeFor<Result>(
   file: string,
   work: (unfinished: Unfinished) => Promise<Result>,
-  writing?: Writing,
 ): Promise<Result> {
-  const unfinished = beginFile(file, writing)
+  const unfinished = beginFile(file)
   try {
     return await work(unfinished)
   } catch (error) {

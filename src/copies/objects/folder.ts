@@ -70,14 +70,18 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
           return atPlace(folder, () => {
             // It names both sets meanwhile, so that the next one knows what is ours if this one is killed.
             writeManifest({ ...content, replaced: written })
-            return afterPlacing('not all of it: each partition is of this publish or of the one from before', () => {
-              for (const { path, object } of made) renameSync(path, join(folder, object))
-              for (const { path } of made) flushFolder(dirname(path))
-              const named = new Set(content.organizations.map(({ object }) => object))
-              for (const object of there.keys()) if (!named.has(object)) removeFile(join(folder, object))
-              writeManifest({ ...content, replaced: [] })
-              return done
-            })
+            return afterPlacing(
+              folder,
+              'not all of it: each partition is of this publish or of the one from before',
+              () => {
+                for (const { path, object } of made) renameSync(path, join(folder, object))
+                for (const { path } of made) flushFolder(dirname(path))
+                const named = new Set(content.organizations.map(({ object }) => object))
+                for (const object of there.keys()) if (!named.has(object)) removeFile(join(folder, object))
+                writeManifest({ ...content, replaced: [] })
+                return done
+              },
+            )
           })
         },
         close() {
