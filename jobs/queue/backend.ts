@@ -157,7 +157,9 @@ export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'fil
   for (;;) {
     const found = await values.read(NAME)
     const text = JSON.stringify(await knownAs(mirror, found, (stored, own) => stored.place !== own.place))
-    if (found === text || (await values.replace(NAME, found, text))) return
+    if (found === text) return
+    if (found !== undefined) return values.write(NAME, text)
+    if (await values.add(NAME, text)) return
   }
 }
 

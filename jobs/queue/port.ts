@@ -48,11 +48,18 @@ export type SharedValues = {
   list(beginning: string): Promise<Map<string, string>>
   write(name: string, value: string): Promise<void>
   delete(name: string): Promise<void>
-  /** Writes `value` only where the value is still `before` (undefined: where there is none), and returns whether it did. */
-  replace(name: string, before: string | undefined, value: string): Promise<boolean>
-  /** The clock of that database, in Unix milliseconds: one for all workers. */
-  nowMs(): Promise<number>
+  /** Writes a value where there is none of this name, and returns whether it did. */
+  add(name: string, value: string): Promise<boolean>
+  /**
+   * Takes the next turn of a rate limit, `spacingMs` after the one before, whichever worker had that, by the clock of the database. During a
+   * pause none is taken, and with a spacing of 0 there are only pauses. A positive `pauseMs` begins a pause, or lengthens one. Returns JSON
+   * with `turnInMs` and `pausedMs`, from now on.
+   */
+  takeTurn(limit: string, spacingMs: number, pauseMs: number): Promise<string>
 }
+
+/** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
+export const FARTHEST = { ms: 600_000, turns: 100 }
 
 /** The beginning of the names of our queues, where the address says none. */
 export const DEFAULT_PREFIX = 'customer-mirror'

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openBackend } from '../../../jobs/queue/backend.ts'
 import type { Backend } from '../../../jobs/queue/port.ts'
-import { takeTurn } from '../../../jobs/queue/shared-turns.ts'
 import { aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
 
 const HOUR_MS = 3_600_000
@@ -53,34 +52,31 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
     expect([...(await values.list('pause')).keys()].toSorted()).toEqual(['pause:beta', 'pause_:gamma%'])
   })
 
-  test('are replaced only where they are as expected, by one of several writers', async () => {
+  test('are added only where there is none, by one of several writers', async () => {
     const { values } = backend
-    const race = (before: string | undefined) =>
-      Promise.all(['one', 'two', 'three'].map((value) => values.replace('accepted', before, value)))
+    const race = () => Promise.all(['one', 'two', 'three'].map((value) => values.add('accepted', value)))
 
-    expect((await race(undefined)).filter(Boolean)).toHaveLength(1)
-    expect((await race(undefined)).filter(Boolean)).toHaveLength(0)
-    await values.write('accepted', 'four')
-    expect((await race('four')).filter(Boolean)).toHaveLength(1)
-    expect(await values.replace('accepted', 'four', 'five')).toBe(false)
-    expect(await values.replace('other', 'four', 'five')).toBe(false)
-    expect(await values.read('other')).toBeUndefined()
+    expect((await race()).filter(Boolean)).toHaveLength(1)
+    expect((await race()).filter(Boolean)).toHaveLength(0)
   })
+
+  const take = async (limit: string, spacingMs: number, pauseMs = 0): Promise<{ turnInMs: number; pausedMs: number }> =>
+    JSON.parse(await backend.values.takeTurn(limit, spacingMs, pauseMs))
+
   test('turns under a shared limit follow each other, whichever worker asks, and each limit has its own', async () => {
-    const asked = { spacingMs: 60_000, pauseMs: 0 }
-    const asking = Array.from({ length: 9 }, () => takeTurn(backend.values, 'vendor', asked))
+    const asking = Array.from({ length: 9 }, () => take('vendor', 60_000))
     const turns = (await Promise.all(asking)).map(({ turnInMs }) => Math.round(turnInMs / 60_000))
 
     expect(new Set(turns)).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7, 8]))
-    expect((await takeTurn(backend.values, 'another', asked)).turnInMs).toBe(0)
+    expect((await take('another', 60_000)).turnInMs).toBe(0)
     // Turns further ahead than workers take them are not believed.
-    await takeTurn(backend.values, 'vendor', { spacingMs: 5 * HOUR_MS, pauseMs: 0 })
-    expect((await takeTurn(backend.values, 'vendor', { spacingMs: 1000, pauseMs: 0 })).turnInMs).toBe(0)
+    await take('vendor', 5 * HOUR_MS)
+    expect((await take('vendor', 1000)).turnInMs).toBe(0)
   })
 
   test('a pause of a shared limit holds for all, takes no turn, and is only lengthened', async () => {
-    for (const pauseMs of [HOUR_MS, 1000]) await takeTurn(backend.values, 'paused', { spacingMs: 1000, pauseMs })
-    const { pausedMs, turnInMs } = await takeTurn(backend.values, 'paused', { spacingMs: 1000, pauseMs: 0 })
+    for (const pauseMs of [HOUR_MS, 1000]) await take('paused', 1000, pauseMs)
+    const { pausedMs, turnInMs } = await take('paused', 1000)
 
     expect(Math.round(pausedMs / HOUR_MS)).toBe(1)
     expect(turnInMs).toBe(0)
