@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { type QueueConfig, releaseQueue, withQueues } from '../queue/backend.ts'
 import { type Kind, KINDS, RUN_KINDS, type RunKind } from '../queue/kinds.ts'
-import { type Counts, payload, type Payload, waitOf } from '../queue/queues.ts'
+import { payload, type Payload, waitOf } from '../queue/queues.ts'
 import { ALL, type Pauses } from '../../src/model/pause.ts'
 import type { Wait } from '../../src/status/standing.ts'
 
@@ -49,7 +49,7 @@ const STATES = [
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(job: Job<Payload, Counts>, kind: RunKind, state: ListedJob['state']): ListedJob {
+function listed(job: Job<Payload, void>, kind: RunKind, state: ListedJob['state']): ListedJob {
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
     ...{ kind: KINDS[kind].name, state, trigger: job.name, wait: waitOf(job, state) },

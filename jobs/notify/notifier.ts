@@ -10,7 +10,7 @@ import { isoTime } from '../../src/time/moments.ts'
 import { version } from '../../src/machine/version.ts'
 import { repeatedly } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
-import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
+import { createQueueWorker, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { nightText } from './night-text.ts'
@@ -80,7 +80,7 @@ export function createNotifier(settings: Settings) {
 
 type Delivering = Settings & { signal: AbortSignal }
 
-async function deliver(job: Job<unknown, Counts>, token: string | undefined, settings: Delivering): Promise<Counts> {
+async function deliver(job: Job<unknown, void>, token: string | undefined, settings: Delivering): Promise<void> {
   const { config, mirror, now, log, timings, signal } = settings
   const delay = async (waitMs: number): Promise<never> => {
     await job.moveToDelayed(now() + waitMs, token)
@@ -92,12 +92,12 @@ async function deliver(job: Job<unknown, Counts>, token: string | undefined, set
   const rota = rotasOf(config.current.organizations).find((each) => each.name === name)
   // Another worker may have another configuration.
   if (rota === undefined || config.current[kind] === undefined)
-    return now() - dueMs > DAY_MS ? {} : delay(timings.leftWaitMs)
+    return now() - dueMs > DAY_MS ? undefined : delay(timings.leftWaitMs)
   const night = nightAt(rota, dueMs, job.timestamp)
   const standings = await standingsOf(night, settings)
   if (now() < night.lastMs && standings.some(({ ended }) => ended === 'pending')) return delay(timings.notifyLookMs)
   const organizations = await lookUpRuns(standings, settings)
-  if (!(await isWanted(kind, wentWell(organizations), settings))) return {}
+  if (!(await isWanted(kind, wentWell(organizations), settings))) return
   const id = createHash('sha256')
     .update(`${await mirror.identity()} ${job.id}`)
     .digest('hex')
@@ -115,7 +115,7 @@ async function deliver(job: Job<unknown, Counts>, token: string | undefined, set
   const facts = { kind, dueAt: isoTime(dueMs), attempts, answer }
   if (isTaken) {
     log.info(facts, 'night reported')
-    return {}
+    return
   }
   if (attempts >= ATTEMPTS) log.error(facts, 'night not reported, given up')
   else log.warn(facts, 'night not reported, another attempt follows')

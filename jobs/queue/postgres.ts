@@ -46,7 +46,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
       return factoryIn(connection)
     },
     ask: async () => {
-      await inSession(settings, connectMs, requireUsable)
+      await inSession(settings, connectMs, async () => {})
       return { dropsKeysBy: undefined }
     },
     close: () => (closed ??= pool.end()),
@@ -180,24 +180,6 @@ async function processOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
   return rows[0]?.process ?? 0
 }
-
-/** Throws where the database takes no writes, cannot hold every text, or gives this user no right to the schema of the queue. */
-async function requireUsable(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ is_read_only: boolean; encoding: string; may_use: boolean }>(USE)
-  const [found] = rows
-  if (found?.is_read_only === true) throw new Error('transactions are read-only there')
-  // The second one holds any bytes.
-  if (found !== undefined && !['UTF8', 'SQL_ASCII'].includes(found.encoding))
-    throw new Error(
-      `its database stores text as ${found.encoding}, which cannot hold every text: name one with ENCODING 'UTF8'`,
-    )
-  if (found?.may_use === false) throw new Error(`permission denied to make or to use the schema ${SCHEMA}`)
-}
-
-const USE = `
-  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only, current_setting('server_encoding') AS encoding,
-    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = '${SCHEMA}'),
-      has_database_privilege(current_database(), 'CREATE')) AS may_use`
 
 /** Shared values as rows of ours in the queue's table of settings. */
 export function postgresValues(pool: Queryable, prefix: string): SharedValues {

@@ -17,9 +17,6 @@ export const payload = z.strictObject({
 })
 export type Payload = z.output<typeof payload>
 
-/** The result of a job: only numbers. */
-export type Counts = Record<string, number>
-
 /** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
 export type Requested = { added: boolean; state: string; id: string | undefined }
 
@@ -29,8 +26,8 @@ export type Queues = ReturnType<typeof openQueues>
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
   const options = { connection: {} }
-  const runs = ofEachKind((kind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options))
-  const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
+  const runs = ofEachKind((kind) => new backed.Queue<Payload, void, Trigger>(nameInDatabase(backend, kind), options))
+  const notify = new backed.Queue<unknown, void>(nameInDatabase(backend, 'notify'), options)
   const all = [...Object.values(runs), notify] as const
 
   /** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
@@ -142,11 +139,11 @@ export async function jobStateOf(
 export function createQueueWorker<Data, Name extends string = string>(
   backend: Backend,
   queue: QueueName,
-  processor: Processor<Data, Counts, Name>,
+  processor: Processor<Data, void, Name>,
   { timings: { lockMs, stalledMs }, ...options }: QueueWorkerOptions,
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker<Data, Counts, Name>(nameInDatabase(backend, queue), processor, {
+  const worker = new Worker<Data, void, Name>(nameInDatabase(backend, queue), processor, {
     ...{ connection: {}, autorun: false, name: nameOfProcess(), lockDuration: lockMs, stalledInterval: stalledMs },
     ...options,
   })

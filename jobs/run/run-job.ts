@@ -5,29 +5,21 @@ import type { PauseWatch } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
 import { KINDS, type RunKind } from '../queue/kinds.ts'
 import type { Backend, SharedValues } from '../queue/port.ts'
-import {
-  type Counts,
-  createQueueWorker,
-  type JobProgress,
-  payload,
-  type Payload,
-  progressOf,
-  type Queues,
-} from '../queue/queues.ts'
+import { createQueueWorker, type JobProgress, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
 import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
 import { isNewer, whyNoFullRun, type WhyNone, whyNoPartialRun, whyPaused } from './why-no-run.ts'
 import type { Timings } from '../timings.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { emptyReport, type Report, type Trigger } from '../../src/model/report.ts'
+import { emptyReport, type Trigger } from '../../src/model/report.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type OpenSharedTurns, type RateLimits, runOrganization } from '../../src/sync/run-organization.ts'
 import { backoffMs } from '../../src/time/durations.ts'
 
-export type RunJob = Job<Payload, Counts, Trigger>
+export type RunJob = Job<Payload, void, Trigger>
 
 /** The end of a run of a job, the verdict on it, and whether the job ends with it. */
 export type RunOfJob = { organization: string; kind: RunKind; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
@@ -130,7 +122,7 @@ export async function runForJob(
   token: string | undefined,
   { lost, cancelled }: JobSignals,
   processing: Processing,
-): Promise<Counts> {
+): Promise<void> {
   const { listener, stop, timings, now } = processing
   const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
@@ -154,10 +146,7 @@ export async function runForJob(
     throw new DelayedError()
   }
   const why = await (isFull ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
-  if (why !== undefined) {
-    none(why)
-    return {}
-  }
+  if (why !== undefined) return none(why)
   const decide = (error: unknown, pages: number): JobVerdict =>
     verdictOf(error, {
       ...{ kind, waitedMs: waitedBefore(job, pages), maxWaitMs: organization?.maxWaitMs ?? 0 },
@@ -187,7 +176,7 @@ async function endJob(
   token: string | undefined,
   { outcome, verdict }: { outcome: Outcome; verdict: JobVerdict },
   processing: Processing,
-): Promise<Counts> {
+): Promise<void> {
   const { report, error } = outcome
   const { now, end, stop } = processing
   const { from } = factsOf(error)
@@ -198,10 +187,10 @@ async function endJob(
   }
   if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
   if (verdict.kind === 'hand-back') return handBack(job, token)
-  if (verdict.kind === 'complete') return countsOf(report)
+  if (verdict.kind === 'complete') return
   // The job of a cancelled run says so, although its run is no failure.
   if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(outcome))
-  if (verdict.kind === 'drop') return report.runId === undefined ? {} : countsOf(report)
+  if (verdict.kind === 'drop') return
   const wait = waitAfter(error)
   if (verdict.kind === 'retry') {
     const attempts = job.attemptsMade + 1
@@ -310,14 +299,6 @@ async function delayUntil(
 function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
   const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
   return { report: { ...report, error: describeError(error) }, error }
-}
-
-/** The numbers of a run, its own among them, for the queue. */
-function countsOf(report: Report): Counts {
-  const numbers = Object.entries(report).flatMap(([name, value]): [string, number][] =>
-    typeof value === 'number' ? [[name, value]] : [],
-  )
-  return Object.fromEntries(numbers)
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */

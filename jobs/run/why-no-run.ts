@@ -7,7 +7,7 @@ import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import type { PauseWatch } from '../pauses.ts'
-import { jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { jobStateOf, type Payload, type Queues } from '../queue/queues.ts'
 import { isDue, wasReadSince } from '../schedule/due-runs.ts'
 import { betweenNights } from '../schedule/due-times.ts'
 
@@ -69,7 +69,7 @@ export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
 
 /** Looks up why the full run of a job is not needed. A mirror that cannot be read decides nothing: the run reports that. */
 export async function whyNoFullRun(
-  { name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, Counts, Trigger>,
+  { name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, void, Trigger>,
   { mirror, now }: Pick<Looking, 'mirror' | 'now'>,
 ): Promise<WhyNone | undefined> {
   const { organization, dueMs } = data

@@ -55,35 +55,6 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     expect(requested.every(({ added }) => added)).toBe(true)
   })
 
-  test('is not taken for one that answers where its database cannot hold every text, or its user may not make the schema', async () => {
-    await oneStatement(server.url, `CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'`)
-    await oneStatement(server.url, 'CREATE DATABASE strangers')
-    await oneStatement(server.url, 'CREATE ROLE stranger LOGIN')
-    const at = (parts: Partial<URL>) => Object.assign(new URL(server.url), parts).href
-
-    await expect(probeQueue(at({ pathname: '/latin' }))).rejects.toMatchObject({
-      code: 'queue',
-      message: expect.stringMatching(/stores text as LATIN1.*ENCODING 'UTF8'/),
-    })
-    await expect(probeQueue(at({ pathname: '/strangers', username: 'stranger' }))).rejects.toMatchObject({
-      code: 'queue',
-      message: expect.stringMatching(
-        /permission denied to make or to use the schema bullmq.*its user needs all rights/,
-      ),
-    })
-  })
-
-  test('is not taken for one that answers where it takes no writes', async () => {
-    await oneStatement(server.url, 'CREATE ROLE reader LOGIN')
-    await oneStatement(server.url, 'ALTER ROLE reader SET default_transaction_read_only = on')
-    const address = Object.assign(new URL(server.url), { username: 'reader' }).href
-
-    await expect(probeQueue(address)).rejects.toMatchObject({
-      code: 'queue',
-      message: expect.stringMatching(/read-only.* Start that server, or repair there/),
-    })
-  })
-
   test('is opened without the right to make its schema once that is there', async () => {
     await oneStatement(server.url, 'CREATE ROLE maker LOGIN')
     const address = Object.assign(new URL(server.url), { username: 'maker', pathname: '/of_maker' }).href

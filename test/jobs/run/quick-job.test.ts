@@ -17,20 +17,23 @@ test('a quick run saves who came and marks who left as missing, and the list was
   sandbox.organization('acme').delete(first?.id ?? '')
   for (const customer of generateCustomers({ seed: 'came', count: 2 })) sandbox.organization('acme').insert(customer)
 
-  const counts = await quick()
+  await quick()
 
   expect(ends).toEqual(['complete'])
-  expect(counts).toMatchObject({ inserted: 2, missing: 1, removed: 0 })
+  expect(rowsOf(mirror.file, 'SELECT inserted, missing, removed FROM runs ORDER BY id DESC LIMIT 1')).toEqual([
+    { inserted: 2, missing: 1, removed: 0 },
+  ])
   expect(rowsOf(mirror.file, 'SELECT active, missing, read_as_of FROM freshness')).toEqual([
     { active: 402, missing: 1, read_as_of: readAsOf },
   ])
 })
 
-test('a quick run of an organization that another run has is dropped: no run, no error, no numbers', async () => {
+test('a quick run of an organization that another run has is dropped: no run, no error', async () => {
   const { mirror, quick, ends } = await mirrored()
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
 
-  expect(await quick()).toEqual({})
+  await quick()
+
   expect(ends).toEqual(['drop'])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(2)
 })
