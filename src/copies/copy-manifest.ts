@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
 import { listOlder, nameToKeep } from './older-files.ts'
-import { hasColumns, kindOfFile } from './open-to-read.ts'
+import { numberIn, kindOfFile } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
@@ -40,6 +40,8 @@ export const MANIFEST = publicTable(
 /** What a copy holds of the organizations that were read to their end, as the mirror recorded it then. */
 type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ReadOrganization[] }
 
+const HAS_EMAIL = `SELECT COUNT(*) FROM pragma_table_info('customers') WHERE name = 'email'`
+
 /** Undefined where it cannot be read. */
 function readCopy(file: string): Copy | undefined {
   let db: Database.Database | undefined
@@ -47,7 +49,7 @@ function readCopy(file: string): Copy | undefined {
     db = connect(file, { readonly: true, fileMustExist: true })
     return {
       publishedAt: db.prepare<[], string>('SELECT published_at FROM manifest').pluck().get(),
-      withoutPersonalData: hasColumns(db, ['email']).length === 0,
+      withoutPersonalData: numberIn(db, HAS_EMAIL) === 0,
       recorded: recordedIn(db).filter(isRead),
     }
   } catch {

@@ -84,12 +84,6 @@ export function hasTable(db: Connection, name: string): boolean {
   return db.prepare('SELECT 1 FROM main.sqlite_schema WHERE name = ?').get(name) !== undefined
 }
 
-/** Those of these columns that a table of the open file has. */
-export function hasColumns(db: Connection, columns: readonly string[], table = 'customers'): string[] {
-  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
-  return columns.filter((column) => there.includes(column))
-}
-
 export function numberIn(db: Connection, statement: string, ...values: unknown[]): number {
   return Number(
     db

@@ -1,42 +1,38 @@
 import { UsageError } from '../errors/errors.ts'
-import { type Sql, sql, text } from '../store/port/sql.ts'
-import { type Reader, readIn, requireMirrored, type SomeRows, type SqlValue } from './read-rows.ts'
+import { sql, text } from '../store/port/sql.ts'
+import { columnsThere, readRows, requireMirrored, type SomeRows, type SqlValue } from './read-rows.ts'
 
 /** The columns of a change, in order; a copy without personal data has no `fields`. */
 const CHANGE_COLUMNS = [
   ...['seq', 'run_id', 'organization', 'id', 'change', 'fields', 'changed_at', 'missing_since'],
 ] as const
 
-/** A statement about changes takes no longer on a server. */
-const CHANGES_MS = 600_000
-
 /**
  * The changes after a seq, in its order, of one organization or of all. Throws UsageError where changes after it were deleted, so that a reader
  * who has read up to there would miss some.
  */
-export function readChanges(
+export async function* readChanges(
   place: string,
   { organization, since }: { organization?: string | undefined; since: number },
 ): AsyncGenerator<SomeRows, void> {
+  if (!(since >= 0))
+    throw new UsageError('Changes are read after a seq: since is 0, or the seq of the last change that was read.')
+  await requireMirrored(place, organization, [])
+  const columns = await columnsThere(place, CHANGE_COLUMNS, 'changes')
   const of = (table: string) =>
     organization === undefined ? sql`TRUE` : sql`${text(table)}.organization = ${organization}`
   const deleted = sql`(SELECT coalesce(max(feed_seq), 0) FROM horizons WHERE ${of('horizons')})`
-  return readIn(place, { asMade: true, limitMs: CHANGES_MS }, async function* ({ rowsOf, hasOf }: Reader) {
-    if (!(since >= 0))
-      throw new UsageError('Changes are read after a seq: since is 0, or the seq of the last change that was read.')
-    await requireMirrored({ rowsOf }, organization, [])
-    const columns = hasOf(CHANGE_COLUMNS, 'changes')
-    // In one statement with the changes, since retention may delete some of them meanwhile.
-    const select = (from: Sql) => sql`SELECT ${text(columns.join(', '))}, ${deleted} AS deleted FROM ${from}`
-    let isFound = false
-    for await (const some of rowsOf(select(sql`changes WHERE seq > ${since} AND ${of('changes')} ORDER BY seq`))) {
-      for (const row of some.rows) requireKept(since, row.at(-1))
-      isFound ||= some.rows.length > 0
-      yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
-    }
-    if (isFound) return
-    for await (const { rows } of rowsOf(sql`SELECT ${deleted}`)) for (const [seq] of rows) requireKept(since, seq)
-  })
+  // In one statement with the changes, since retention may delete some of them meanwhile.
+  const changes = sql`SELECT ${text(columns.join(', '))}, ${deleted} AS deleted FROM changes WHERE seq > ${since} AND ${of('changes')} ORDER BY seq`
+  let isFound = false
+  for await (const some of readRows(place, changes, { asMade: true })) {
+    for (const row of some.rows) requireKept(since, row.at(-1))
+    isFound ||= some.rows.length > 0
+    yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
+  }
+  if (isFound) return
+  for await (const { rows } of readRows(place, sql`SELECT ${deleted}`))
+    for (const [seq] of rows) requireKept(since, seq)
 }
 
 function requireKept(since: number, deleted: SqlValue | undefined): void {

@@ -5,7 +5,7 @@ import { isOfSqlite } from '../errors/faults.ts'
 import { either, joined, secondOf, type Sql, sql, text, type Written, written } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasColumns, openToRead } from './open-to-read.ts'
+import { openToRead } from './open-to-read.ts'
 import { requireKnown } from './organizations.ts'
 
 /*
@@ -24,37 +24,50 @@ export function readStatement(
   statement: string,
   { limitMs }: { limitMs?: number | undefined } = {},
 ): AsyncGenerator<SomeRows, void> {
-  const limit = { limitMs: limitMs === undefined ? 0 : limitMs + 1000 }
-  return readIn(place, limit, ({ rowsOf }) => rowsOf(text(statement)))
+  return readRows(place, text(statement), { limitMs: limitMs === undefined ? 0 : limitMs + 1000 })
 }
 
-/** How a mirror or a copy is read: the rows of a statement, and which of some columns a table has, customers unless another is named. */
-export type Reader = {
-  rowsOf: (statement: Sql) => Iterable<SomeRows> | AsyncIterable<SomeRows>
-  hasOf: (columns: readonly string[], table?: string) => readonly string[]
-}
+/** A statement of ours takes no longer on any mirror. */
+const READING_MS = 600_000
 
-/** `asMade`: a file of which a table has another shape is refused. `limitMs` and `signal` end a statement on a server. */
-export async function* readIn(
+/**
+ * The rows of one statement, from one state. `asMade`: a file of which a table has another shape is refused. `limitMs` and `signal` end it on a
+ * server.
+ */
+export async function* readRows(
   place: string,
-  { asMade = false, ...ending }: { asMade?: boolean; limitMs: number; signal?: AbortSignal | undefined },
-  read: (reader: Reader) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
+  statement: Sql,
+  {
+    asMade = false,
+    limitMs = READING_MS,
+    signal,
+  }: { asMade?: boolean; limitMs?: number; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<SomeRows, void> {
   if (isPostgres(place)) {
     const { readOnServer } = await import('./postgres-statement.ts')
-    const rowsOf = (statement: Sql) => readOnServer(place, written(statement, 'postgres'), ending)
-    yield* read({ rowsOf, hasOf: (columns) => columns })
+    yield* readOnServer(place, written(statement, 'postgres'), { limitMs, signal })
     return
   }
   const db = openToRead(place, { asMade })
   try {
-    const rowsOf = (statement: Sql) => rowsIn(db, written(statement, 'sqlite'))
-    yield* read({ rowsOf, hasOf: (columns, table) => hasColumns(db, columns, table) })
+    yield* rowsIn(db, written(statement, 'sqlite'))
   } catch (error) {
     throw statementError(error, place)
   } finally {
     db.close()
   }
+}
+
+/** Those of these columns that a table has: a copy may lack some. */
+export async function columnsThere(
+  place: string,
+  columns: readonly string[],
+  table = 'customers',
+): Promise<readonly string[]> {
+  if (isPostgres(place)) return columns
+  const found = await Array.fromAsync(readRows(place, sql`SELECT name FROM pragma_table_info(${table})`))
+  const there = new Set(found.flatMap(({ rows }) => rows.flat()))
+  return columns.filter((column) => there.has(column))
 }
 
 /** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
@@ -153,39 +166,29 @@ export type CustomersFilter = {
   limit?: number | undefined
 }
 
-/** A search for these customers takes no longer on any mirror. */
-const SEARCH_MS = 600_000
+const SEARCHED: readonly string[] = ['name', 'username', 'email']
 
 /** The customers in the order of organization and id; of an organization that the mirror or the configuration knows. */
-export function readCustomers(
+export async function* readCustomers(
   place: string,
   filter: CustomersFilter,
   { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
 ): AsyncGenerator<SomeRows, void> {
-  const limits = { asMade: true, limitMs: SEARCH_MS, signal }
-  return readIn(place, limits, (reader) => customersBy(reader, filter, configured))
-}
-
-async function* customersBy(
-  { rowsOf, hasOf }: Reader,
-  filter: CustomersFilter,
-  configured: readonly string[],
-): AsyncGenerator<SomeRows, void> {
-  const { organization, search, language, limit = Infinity } = filter
-  await requireMirrored({ rowsOf }, organization, configured)
-  const requireColumns = (names: readonly string[]) => {
-    const found = hasOf(names)
-    if (found.length > 0) return found
-    throw new UsageError(`This copy has no column ${names.join(', ')}: it was published without personal data.`)
-  }
-  const columns = hasOf(filter.columns)
-  const searched = search === undefined ? [] : requireColumns(['name', 'username', 'email'])
-  if (language !== undefined) requireColumns(['language'])
+  const { organization, search, limit = Infinity } = filter
+  await requireMirrored(place, organization, configured)
+  const there = await columnsThere(place, [...filter.columns, ...SEARCHED])
+  const columns = filter.columns.filter((name) => there.includes(name))
+  const searched = search === undefined ? [] : SEARCHED.filter((name) => there.includes(name))
+  if (search !== undefined && searched.length === 0)
+    throw new UsageError(`This copy has no column ${SEARCHED.join(', ')}: it was published without personal data.`)
   const wanted = folded(search ?? '')
   const isFound = (values: readonly SqlValue[]) =>
     search === undefined || values.some((value) => typeof value === 'string' && folded(value).includes(wanted))
   let left = limit
-  for await (const some of rowsOf(customersStatement({ ...filter, columns }, searched))) {
+  for await (const some of readRows(place, customersStatement({ ...filter, columns }, searched), {
+    asMade: true,
+    signal,
+  })) {
     const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
     const rows = found.slice(0, left).map((row) => columns.map((name, at) => shownValue(name, row[at] ?? null)))
     left -= rows.length
@@ -196,12 +199,12 @@ async function* customersBy(
 
 /** Throws UsageError for an organization that neither the mirror nor the configuration knows. */
 export async function requireMirrored(
-  { rowsOf }: Pick<Reader, 'rowsOf'>,
+  place: string,
   organization: string | undefined,
   configured: readonly string[],
 ): Promise<void> {
   if (organization === undefined) return
-  const runs = await Array.fromAsync(rowsOf(sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+  const runs = await Array.fromAsync(readRows(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
   requireKnown([organization], { known: runs.flatMap(({ rows }) => rows.map(([id]) => String(id))), configured })
 }
 
