@@ -154,11 +154,16 @@ test.each<[string, Night]>([
   expect(fateOf(mirror, 21)).toBe('listed')
 })
 
-test('a held customer that a search finds is released', async () => {
+test.each([false, true])('a held customer that a search finds is released, also in a sample: %s', async (isSample) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0 } = await night(mirror, 2, customers(31, 100))
-  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>(), found: new Set([customerId(1)]) }
+  const removals = {
+    rule: { after: 2, maxShare: 0.1 },
+    confirmed: new Set<string>(),
+    found: new Set([customerId(1)]),
+    isSample,
+  }
 
   expect(await night(mirror, 3, customers(31, 100), { ending: { removals } })).toMatchObject({
     proof: 'unproven',

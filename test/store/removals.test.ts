@@ -212,6 +212,28 @@ test('if exactly the newest customers are absent, no customer is marked, and the
   }
 
   expect(fates(mirror)).toEqual({ listed: 50, missing: 0, removed: 0 })
+  expect(valueOf(mirror.file, 'SELECT count(certificate) FROM runs')).toBe(0)
+})
+
+test('a run whose list may be an older one says nothing about rejects that it did not receive', async () => {
+  const mirror = await aMirror()
+  const broken = { ...aCustomer(99), name: ['Two', 'Names'] }
+  await night(mirror, 1, [...LIST, broken])
+
+  expect(await night(mirror, 2, LIST.slice(10))).toMatchObject({ reasons: ['older-list'] })
+  expect(await mirror.listRejects({ limit: 9 })).toHaveLength(1)
+  await night(mirror, 3, LIST)
+  expect(await mirror.listRejects({ limit: 9 })).toEqual([])
+})
+
+test('a customer who was absent often enough is not removed while only the newest are absent, and one older customer', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, [NEWER, ...LIST])
+  expect(await night(mirror, 2, [NEWER, ...LIST.slice(1)])).toMatchObject({ missing: 1, reasons: [] })
+
+  const list = LIST.slice(1).filter(({ id }) => id !== customerId(40))
+  expect(await night(mirror, 3, list)).toMatchObject({ missing: 3, removed: 0, reasons: ['older-list'] })
+  expect(await night(mirror, 4, [NEWER, ...list])).toMatchObject({ removed: 2, reasons: [] })
 })
 
 test('absences count after the list shows a newer customer', async () => {
@@ -237,6 +259,14 @@ test('if older customers are absent too, they are removed, and the newest are mi
   expect(fates(mirror)).toEqual({ listed: 46, missing: 3, removed: 1 })
   expect(await night(mirror, 5, [NEWER, ...list])).toMatchObject({ proof: 'proven', reasons: [], missing: 3 })
   expect(await night(mirror, 6, [NEWER, ...list])).toMatchObject({ removed: 3 })
+})
+
+test('one customer is enough to be the newest', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, LIST)
+
+  const list = LIST.slice(1).filter(({ id }) => id !== customerId(40))
+  expect(await night(mirror, 2, list)).toMatchObject({ proof: 'proven', reasons: ['older-list'], missing: 2 })
 })
 
 test.each<[string, (sent: SentRecord) => SentRecord]>([

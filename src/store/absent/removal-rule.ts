@@ -57,8 +57,9 @@ export function decideAbsences(evidence: AbsenceEvidence): Decision {
 
 /** Whether this absence may lead to the removal of the customer; without a proof, one more is needed. */
 export function isCandidate(row: Absent, rule: RemovalRule, proof: RemovingProof): boolean {
+  // Scans that are proven count among these too.
   const scans = row.missingScans + Number(proof !== 'whole')
-  return isProvenGone(row, rule, proof) || scans >= rule.after || row.missingWhole + 1 > rule.after
+  return scans >= rule.after || row.missingWhole + 1 > rule.after
 }
 
 function isProvenGone({ missingProven }: Absent, { after }: RemovalRule, proof: RemovingProof): boolean {
@@ -108,11 +109,9 @@ export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decis
 
 /** The ending, with the reasons of the absences against the scan. */
 export function endingWith(ending: Ending, absences: Absences): Ending {
-  if (absences.reasons.length === 0) return ending
   const reasons = [...ending.reasons, ...absences.reasons]
   if (absences.isBelieved) return { ...ending, reasons }
   const { certificate, ...same } = ending
-  const found = absences.found.length > 0 ? { found: absences.found } : {}
-  const amended = certificate === undefined ? undefined : { ...certificate, proof: 'unproven', reasons, ...found }
+  const amended = certificate && { ...certificate, proof: 'unproven', reasons, found: absences.found }
   return { ...same, proof: 'unproven', reasons, readToEnd: false, certificate: amended }
 }

@@ -1,0 +1,65 @@
+import { UsageError } from '../errors/errors.ts'
+import { type Figures, readFigures } from '../status/report-figures.ts'
+import { listedNames } from '../text/wording.ts'
+import { command, fileToRead, JSON_OPTION, mirrorOption, show } from './command.ts'
+import { type Io, screenOf } from './io.ts'
+import { renderTable } from './output/table.ts'
+import { writeWhole } from './status.ts'
+
+/** `customer-mirror report`: what there is to say of all customers together, and of none of them alone. */
+export function reportCommand(io: Io) {
+  return command('report', EXAMPLES)
+    .addOption(mirrorOption())
+    .option('--org <organization>', 'the figures of one organization')
+    .option('--html <file>', 'write a page to look at, as one file that replaces the one before; - prints it')
+    .option(...JSON_OPTION)
+    .action(async ({ org, html, json, ...named }) => {
+      const { file: mirror } = await fileToRead(named)
+      const all = await readFigures(mirror)
+      const figures = org === undefined ? all : all.filter(({ organization }) => organization === org)
+      if (org !== undefined && figures.length === 0)
+        throw new UsageError(
+          `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
+        )
+      if (html === undefined)
+        return show(io, json, { document: { organizations: figures }, table: tableOf(figures, io) })
+      const file = { example: 'report.html', beginning: '<!doctype html>', mode: 0o600, mirror }
+      await writeWhole(html, file, io.stdout, async () => {
+        const { reportPage } = await import('../status/report-page.ts')
+        return reportPage(figures, Date.now())
+      })
+    })
+}
+
+const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']
+
+/** New, changed and removed are those of the latest month of each. */
+function tableOf(figures: readonly Figures[], { stdout }: Io): string {
+  const rows = figures.map(({ organization, active, days, months, languages, companies }) => {
+    const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
+    const before = days.at(-31)?.active
+    const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
+    const counts = [active, before ?? '–', added, changed, removed]
+    return [organization, ...counts, languageWords(languages, active), sizes ?? '–']
+  })
+  return renderTable(HEAD, rows, screenOf(stdout))
+}
+
+function languageWords(languages: Figures['languages'], active: number): string {
+  const most = languages.slice(0, 3)
+  return most
+    .map(({ name, count }) => `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`)
+    .join(', ')
+}
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror report
+      a line for each organization; new, changed and removed are those of its latest month
+  $ customer-mirror report --html report.html
+      a page to look at in a browser: growth, changes and removals a month, languages, companies
+  $ customer-mirror report --mirror copies/customers.db --html -
+      the page of a published copy; this needs no configuration
+
+No output holds personal data: of companies it has their numbers, and no names.
+`

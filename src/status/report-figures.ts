@@ -1,0 +1,116 @@
+import { readStatement } from '../copies/read-rows.ts'
+
+/** An organization in figures, none of which says anything of a single customer. */
+export type Figures = {
+  organization: string
+  /** The start of the last scan that read the list to its end, `YYYY-MM-DD HH:MM:SS` in UTC; undefined where none did. */
+  readAsOf: string | undefined
+  active: number
+  missing: number
+  removed: number
+  /** The latest days, in order: at most DAYS. */
+  days: readonly Day[]
+  /** The latest months, in order: at most MONTHS. */
+  months: readonly Month[]
+  /** Active customers by language, most first; the text is as sent, and empty for those without one. */
+  languages: readonly Share[]
+  /** Companies by how many active customers they have; undefined where the names of companies are not known. */
+  companies: readonly Share[] | undefined
+}
+
+/** `day` is YYYY-MM-DD; `active` are those at its end. */
+export type Day = { day: string; active: number }
+
+/** `month` is YYYY-MM. */
+export type Month = { month: string; added: number; removed: number; changed: number }
+
+export type Share = { name: string; count: number }
+
+export const DAYS = 400
+export const MONTHS = 24
+
+/**
+ * The figures of each organization of a mirror or a copy, by id, from one state of it. Throws UsageError for a mirror that cannot be read so, and
+ * MirrorUnusable.
+ */
+export async function readFigures(place: string): Promise<Figures[]> {
+  const known = await valuesOf(place, HAS_COMPANIES)
+  const hasCompanies = Number(known[0]?.[0]) > 0
+  const found = new Map<string, Gathered>()
+  for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES))
+    for (const [kind, id, label, ...counts] of rows) {
+      const organization = String(id)
+      const gathered = found.get(organization) ?? nothing(organization, hasCompanies)
+      found.set(organization, gathered)
+      GATHER[String(kind)]?.(gathered, String(label), counts.map(Number))
+    }
+  return [...found.values()].map(inOrder).toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+}
+
+async function valuesOf(place: string, statement: string) {
+  const some = await Array.fromAsync(readStatement(place, statement))
+  return some.flatMap(({ rows }) => rows)
+}
+
+/** A copy without personal data has no names of companies. */
+const HAS_COMPANIES =
+  "SELECT COUNT(*) FROM dictionary WHERE table_name = 'active_customers' AND column_name = 'company_name'"
+
+/** One statement for all of it, so that the figures are of one state. */
+const FIGURES = `
+  SELECT 'list' AS kind, organization, coalesce(CAST(read_as_of AS TEXT), '') AS label, active AS one, missing AS two, removed AS three
+  FROM freshness
+  UNION ALL SELECT 'day', organization, CAST(day AS TEXT), active, 0, 0 FROM customers_daily
+  UNION ALL SELECT 'month', organization, substr(CAST(day AS TEXT), 1, 7), CAST(SUM(added) AS BIGINT), CAST(SUM(removed) AS BIGINT),
+    CAST(SUM(changed) AS BIGINT) FROM customers_daily GROUP BY 1, 2, 3
+  UNION ALL SELECT 'language', organization, coalesce(trim(language), ''), COUNT(*), 0, 0 FROM active_customers GROUP BY 1, 2, 3`
+
+const OF_COMPANIES = `
+  UNION ALL SELECT 'company', organization, CASE WHEN customers = 1 THEN '1' WHEN customers < 5 THEN '2' WHEN customers < 20 THEN '3' ELSE '4' END,
+    COUNT(*), 0, 0
+  FROM (SELECT organization, lower(trim(company_name)) AS company, COUNT(*) AS customers FROM active_customers
+    WHERE trim(coalesce(company_name, '')) <> '' GROUP BY 1, 2) AS companies
+  GROUP BY 1, 2, 3`
+
+const SIZES: Readonly<Record<string, string>> = {
+  1: 'one customer',
+  2: '2 to 4 customers',
+  3: '5 to 19 customers',
+  4: '20 or more',
+}
+
+type Gathered = Omit<Figures, 'days' | 'months' | 'languages' | 'companies'> & {
+  days: Day[]
+  months: Month[]
+  languages: Share[]
+  companies: Share[] | undefined
+}
+
+function nothing(organization: string, hasCompanies: boolean): Gathered {
+  const lists = { days: [], months: [], languages: [], companies: hasCompanies ? [] : undefined }
+  return { organization, readAsOf: undefined, active: 0, missing: 0, removed: 0, ...lists }
+}
+
+/** What each kind of row adds. */
+const GATHER: Readonly<Record<string, (into: Gathered, label: string, counts: readonly number[]) => void>> = {
+  list(into, label, [active = 0, missing = 0, removed = 0]) {
+    Object.assign(into, { readAsOf: label === '' ? undefined : label.slice(0, 19), active, missing, removed })
+  },
+  day: ({ days }, day, [active = 0]) => void days.push({ day, active }),
+  month: ({ months }, month, [added = 0, removed = 0, changed = 0]) =>
+    void months.push({ month, added, removed, changed }),
+  language: ({ languages }, name, [count = 0]) => void languages.push({ name, count }),
+  company: ({ companies }, name, [count = 0]) => void companies?.push({ name, count }),
+}
+
+function inOrder({ days, months, languages, companies, ...facts }: Gathered): Figures {
+  return {
+    ...facts,
+    days: days.toSorted((one, other) => (one.day < other.day ? -1 : 1)).slice(-DAYS),
+    months: months.toSorted((one, other) => (one.month < other.month ? -1 : 1)).slice(-MONTHS),
+    languages: languages.toSorted((one, other) => other.count - one.count),
+    companies: companies
+      ?.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      .map(({ name, count }) => ({ name: SIZES[name] ?? name, count })),
+  }
+}

@@ -1,0 +1,184 @@
+import { html } from 'hono/html'
+import { exactVersion } from '../machine/version.ts'
+import { count, grouped, moment } from '../text/wording.ts'
+import { framed, type Html } from './frame.ts'
+import type { Day, Figures, Month, Share } from './report-figures.ts'
+
+/** So many organizations are drawn, the largest first. */
+const MOST_DRAWN = 100
+
+/** So many languages have a row of their own. */
+const MOST_LANGUAGES = 8
+
+/** The figures as one page without personal data: nothing has to be loaded for it, and no script runs. */
+export function reportPage(figures: readonly Figures[], nowMs: number): Promise<string> {
+  const drawn = figures.toSorted((one, other) => other.active - one.active).slice(0, MOST_DRAWN)
+  const active = figures.reduce((sum, each) => sum + each.active, 0)
+  const more = figures.length - drawn.length
+  const content = html`<header class="top">
+      <h1>Customers</h1>
+      <p class="soft">as of ${moment(nowMs)}</p>
+    </header>
+    <main>
+      <p class="lead">${count(active, 'active customer')} of ${count(figures.length, 'organization')}.</p>
+      ${drawn.map(card)}
+      ${more === 0 ? '' : html`<p class="soft">${count(more, 'smaller organization')} not shown: name one with --org.</p>`}
+    </main>
+    <footer class="foot">
+      <p>
+        Days and months are those of UTC. Customers count as new on the day of the first complete run, and as removed
+        when their absence is proven, or confirmed by searches.
+      </p>
+      <p>This page holds no personal data. It was made at ${moment(nowMs)} by Customer Mirror ${exactVersion()}.</p>
+    </footer>`
+  return framed({ title: 'Customers', policy: true }, content)
+}
+
+function card({ organization, readAsOf, active, missing, removed, days, months, languages, companies }: Figures): Html {
+  const state = readAsOf === undefined ? 'Its list was never read to its end.' : `Its list was read at ${readAsOf} UTC.`
+  const facts: [name: string, value: number][] = [
+    ['Active', active],
+    ['Missing', missing],
+    ['Removed', removed],
+  ]
+  return html`<article class="card">
+    <h2>${organization}</h2>
+    <p class="soft">${state}</p>
+    <dl class="facts">
+      ${facts.map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${grouped(value)}</dd>
+          </div>`,
+      )}
+    </dl>
+    <div class="figures">
+      <div>
+        ${growth(days)} ${turnover(months)}
+        ${companies === undefined ? '' : shares('Companies by size', 'Active customers', companies)}
+      </div>
+      ${shares('Languages', 'Language', withOthers(languages))}
+    </div>
+  </article>`
+}
+
+const WIDTH = 240
+const HEIGHT = 60
+
+/** The active customers at the end of each day, as a line between the lowest and the highest. */
+function growth(days: readonly Day[]): Html | '' {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  const counts = days.map(({ active }) => active)
+  const [least, most] = [Math.min(...counts), Math.max(...counts)]
+  const x = (place: number) => rounded((place * WIDTH) / Math.max(1, days.length - 1))
+  const y = (active: number) => rounded(HEIGHT - 2 - ((active - least) / Math.max(1, most - least)) * (HEIGHT - 4))
+  const line = counts.map((active, place) => `${place === 0 ? 'M' : 'L'}${x(place)} ${y(active)}`).join('')
+  const path = days.length === 1 ? `M0 ${y(first.active)}h${WIDTH}` : line
+  const words =
+    days.length === 1
+      ? `${grouped(last.active)} active customers on ${last.day}, the only day so far.`
+      : `From ${grouped(first.active)} active customers on ${first.day} to ${grouped(last.active)} on ${last.day}; at least ${grouped(least)}, at most ${grouped(most)}.`
+  return chart('Growth', words, html`<path class="trend" d="${path}" />`)
+}
+
+/** Changes of each month above the line, removals below it, each on its own scale. */
+function turnover(months: readonly Month[]): Html | '' {
+  const [first, last] = [months[0], months.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  const slot = WIDTH / Math.max(12, months.length)
+  const middle = HEIGHT / 2
+  const [changed, removed] = [months.map((each) => each.changed), months.map((each) => each.removed)]
+  const bar = (place: number, height: number) =>
+    `M${rounded(place * slot + 1)} ${middle}v${height}h${rounded(slot - 2)}v${-height}z`
+  const bars = (counts: readonly number[], sign: 1 | -1) => {
+    const most = Math.max(...counts)
+    return counts
+      .map((each, place) => (each === 0 ? '' : bar(place, sign * Math.max(2, rounded((each / most) * (middle - 2))))))
+      .join('')
+  }
+  const sum = (counts: readonly number[]) => counts.reduce((all, each) => all + each, 0)
+  const when = first.month === last.month ? `In ${last.month}` : `From ${first.month} to ${last.month}`
+  const words = `${when}: ${count(sum(changed), 'change')} above the line, ${count(sum(removed), 'removal')} below it.`
+  const drawing = html`<path class="changes" d="${bars(changed, -1)}" />
+    <path class="bad" d="${bars(removed, 1)}" />
+    <path class="line" d="M0 ${middle}h${WIDTH}" />`
+  return html`<div>
+    ${chart('Changes and removals', words, drawing)}
+    <details>
+      <summary>Each month</summary>
+      <table class="counts">
+        <tr>
+          <th scope="col">Month</th>
+          <th scope="col">New</th>
+          <th scope="col">Changes</th>
+          <th scope="col">Removed</th>
+        </tr>
+        ${months.toReversed().map(
+          (each) =>
+            html`<tr>
+              <th scope="row">${each.month}</th>
+              <td>${grouped(each.added)}</td>
+              <td>${grouped(each.changed)}</td>
+              <td>${grouped(each.removed)}</td>
+            </tr>`,
+        )}
+      </table>
+    </details>
+  </div>`
+}
+
+function chart(title: string, words: string, drawing: Html): Html {
+  return html`<figure>
+    <h3>${title}</h3>
+    <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${words}" preserveAspectRatio="none">
+      ${drawing}
+    </svg>
+    <figcaption>${words}</figcaption>
+  </figure>`
+}
+
+/** A table with a bar for each count, as a share of all. */
+function shares(title: string, of: string, counts: readonly Share[]): Html | '' {
+  const all = counts.reduce((sum, each) => sum + each.count, 0)
+  if (all === 0) return ''
+  return html`<section>
+    <h3>${title}</h3>
+    <table class="counts">
+      <tr>
+        <th scope="col">${of}</th>
+        <th scope="col">Number</th>
+        <th scope="col">Share</th>
+      </tr>
+      ${counts.map(({ name, count: number }) => {
+        const share = Math.round((1000 * number) / all) / 10
+        return html`<tr>
+          <th scope="row">${name}</th>
+          <td>${grouped(number)}</td>
+          <td>
+            ${share.toFixed(1)} %
+            <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+              <path d="M0 0h${share}v4h${-share}z" />
+            </svg>
+          </td>
+        </tr>`
+      })}
+    </table>
+  </section>`
+}
+
+/** The largest by name, and the others together. A service may send anything as a language: it is cut where it is long. */
+function withOthers(languages: readonly Share[]): Share[] {
+  const named = languages.slice(0, MOST_LANGUAGES).map(({ name, count: number }) => ({
+    name: name === '' ? 'none given' : name.slice(0, 30),
+    count: number,
+  }))
+  const others = languages.slice(MOST_LANGUAGES)
+  const rest = others.reduce((sum, each) => sum + each.count, 0)
+  return others.length === 0 ? named : [...named, { name: count(others.length, 'other'), count: rest }]
+}
+
+function rounded(number: number): number {
+  return Math.round(number * 10) / 10
+}
