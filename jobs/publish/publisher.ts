@@ -5,6 +5,7 @@ import { configuredPlans, logPublished, publishAfterRuns, type TargetPlan } from
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { withReports } from '../../src/report/beside-copies.ts'
 import { isOfService } from '../../src/status/standing.ts'
 import type { Moment } from '../monitoring/metrics.ts'
 import { repeatedly } from '../queue/deadline.ts'
@@ -35,8 +36,10 @@ export function startPublisher({ config, mirror, moment, log, timings, monotonic
     changedAtMs = undefined
     try {
       const stale = await listStale(configuredPlans(config.current))
-      const published = stale.length > 0 && (await publishAfterRuns(stale, stopping))
-      if (published !== false && !stopping.signal.aborted) logPublished(log, published)
+      if (stale.length > 0) {
+        const published = await withReports(config.current, await publishAfterRuns(stale, stopping), stopping)
+        if (!stopping.signal.aborted) logPublished(log, published)
+      }
     } catch (error) {
       log.error({ failure: describeError(error) }, 'copy not published')
     }

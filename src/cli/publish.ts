@@ -1,5 +1,6 @@
 import { configuredPlans, publishApart } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
+import { withReports } from '../report/beside-copies.ts'
 import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
 import type { Io } from './io.ts'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
@@ -16,7 +17,7 @@ export function publishCommand(io: Io) {
       const named = file === undefined || /^s3:/i.test(file) ? file : namedFile(file, 'copy')
       const plans = configuredPlans(config, named)
       if (plans.length === 0) throw new UsageError(NO_FILE)
-      const published = await publishApart(plans, io)
+      const published = await withReports(config, await publishApart(plans, io), io)
       print(io.stdout, json ? jsonDocument(published) : publishedText(published))
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))

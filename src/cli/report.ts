@@ -1,6 +1,7 @@
 import { UsageError } from '../errors/errors.ts'
-import { type Figures, readFigures } from '../status/report-figures.ts'
+import { type Figures, readFigures } from '../report/figures.ts'
 import { listedNames } from '../text/wording.ts'
+import { isoOf } from '../time/moments.ts'
 import { command, fileToRead, JSON_OPTION, mirrorOption, show } from './command.ts'
 import { type Io, screenOf } from './io.ts'
 import { renderTable } from './output/table.ts'
@@ -14,7 +15,7 @@ export function reportCommand(io: Io) {
     .option('--html <file>', 'write a page to look at, as one file that replaces the one before; - prints it')
     .option(...JSON_OPTION)
     .action(async ({ org, html, json, ...named }) => {
-      const { file: mirror } = await fileToRead(named)
+      const { file: mirror, configuration } = await fileToRead(named)
       const all = await readFigures(mirror)
       const figures = org === undefined ? all : all.filter(({ organization }) => organization === org)
       if (org !== undefined && figures.length === 0)
@@ -22,13 +23,16 @@ export function reportCommand(io: Io) {
           `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
         )
       if (html === undefined)
-        return show(io, json, { document: { organizations: figures }, table: tableOf(figures, io) })
-      const file = { example: 'report.html', beginning: '<!doctype html>', mode: 0o600, mirror }
-      await writeWhole(html, file, io.stdout, async () => {
-        const { reportPage } = await import('../status/report-page.ts')
+        return show(io, json, { document: { organizations: figures.map(asJson) }, table: tableOf(figures, io) })
+      await writeWhole(html, { mode: 0o600, mirror, configuration }, io, async () => {
+        const { reportPage } = await import('../report/page.ts')
         return reportPage(figures, Date.now())
       })
     })
+}
+
+function asJson({ readAsOf, companies, ...figures }: Figures) {
+  return { ...figures, readAsOf: readAsOf === undefined ? null : isoOf(readAsOf), companies: companies ?? null }
 }
 
 const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']

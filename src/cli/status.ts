@@ -88,18 +88,28 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
 /** What the configuration, the queue and the clocks say. */
 type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number; monotonicMs: number }
 
-/** Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
+/** Writes a form of the status, like `writeWhole`. */
 async function writeForm(
   file: string,
   mode: number,
   textOf: (mirror: Mirror, facts: StatusFacts) => Promise<string>,
   [mirror, facts]: [Mirror, StatusFacts],
-  { stdout }: Io,
+  io: Io,
 ): Promise<void> {
-  if (file === '-') return void stdout.write(await textOf(mirror, facts))
+  await writeWhole(file, { mode, mirror: mirror.file, configuration: facts.config.file }, io, () => textOf(mirror, facts))
+}
+
+/** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
+export async function writeWhole(
+  file: string,
+  { mode, mirror, configuration }: { mode: number; mirror: string; configuration?: string | undefined },
+  { stdout }: Pick<Io, 'stdout'>,
+  textOf: () => Promise<string>,
+): Promise<void> {
+  if (file === '-') return void stdout.write(await textOf())
   const place = namedFile(file, 'file')
-  atPlace(place, () => requireTextPlace(place, mirror.file, facts.config.file))
-  const text = await textOf(mirror, facts)
+  atPlace(place, () => requireTextPlace(place, mirror, configuration))
+  const text = await textOf()
   atPlace(place, () => writeTextFile(place, text, { mode }))
 }
 

@@ -10,6 +10,7 @@ import { runsTable } from './output/run-words.ts'
 import { duration, jsonDocument, print, say } from './output/say.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
+import { withReports } from '../report/beside-copies.ts'
 import { describeError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { Mirror } from '../model/mirror.ts'
@@ -119,7 +120,9 @@ export async function syncOrganizations(
     // A copy after each partial run that found nothing would be in vain.
     const isNew = !isPartial || outcomes.some(({ report }) => hasChangedCustomers(report))
     const isPublished = plans.length > 0 && !dryRun && !signal.aborted && isNew
-    const published = isPublished ? await publishAfterRuns(plans, { signal }) : undefined
+    const published = isPublished
+      ? await withReports(config, await publishAfterRuns(plans, { signal }), { signal })
+      : undefined
     return { outcomes, held, mirrorFile: shownMirror(config.mirror), published }
   })
 }

@@ -13,6 +13,8 @@ export type PublishSettings = {
   group: string | number | undefined
   keep: number | undefined
   withoutPersonalData: boolean
+  /** A page of figures beside each copy in a file. */
+  report: boolean
 }
 
 /** What is replaced by the id of an organization in a file or a group. */
@@ -75,19 +77,33 @@ export const publish = z
       'Leaves personal data out, and lets every user of the machine read the copy.',
       { default: false },
     ),
+    report: setting(
+      z.boolean('must be true or false'),
+      'Writes a page of figures beside each copy in a file, as customers.html beside customers.db: growth, changes, languages and companies, ' +
+        'without personal data.',
+      { default: false },
+    ),
   })
   .superRefine((written, context) => {
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
 
-type Written = Partial<Record<'file' | 'parquet' | 'to' | 'group' | 'keep', unknown>>
+type Written = Partial<Record<'file' | 'parquet' | 'to' | 'group' | 'keep' | 'report', unknown>>
 
 /** Settings that make no sense together, each with its mistake. */
-function contradictions({ file: copy, parquet: folder, to, group: readers, keep }: Written): [string, string][] {
+function contradictions({
+  file: copy,
+  parquet: folder,
+  to,
+  group: readers,
+  keep,
+  report,
+}: Written): [string, string][] {
   if (copy === undefined && folder === undefined && to === undefined) return [['file', NOWHERE]]
   const isIn = (text: unknown) => typeof text === 'string' && text.includes(ORGANIZATION)
   const found: [isWrong: boolean, name: string, message: string][] = [
     [copy === undefined && keep !== undefined, 'keep', OF_FILES],
+    [copy === undefined && report === true, 'report', OF_FILES],
     [copy === undefined && folder === undefined && readers !== undefined, 'group', OF_FILES],
     [
       copy !== undefined && isIn(readers) && !isIn(copy),
@@ -111,9 +127,9 @@ export function publishSettings(
 ): PublishSettings | undefined {
   if (written === undefined) return undefined
   const absolute = (named: string | undefined) => named && resolve(folder, named)
-  const { to, group: readers, keep, withoutPersonalData = false } = written
+  const { to, group: readers, keep, withoutPersonalData = false, report = false } = written
   const places = { file: absolute(written.file), parquet: absolute(written.parquet), to }
-  return { ...places, group: readers, keep, withoutPersonalData }
+  return { ...places, group: readers, keep, withoutPersonalData, report }
 }
 
 function hasKnownPlaceholders(text: string): boolean {

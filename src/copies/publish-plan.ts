@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
 import {
   type BucketAddress,
@@ -12,7 +10,7 @@ import type { Config } from '../config/read-config.ts'
 import { copyFault } from './copy-error.ts'
 import { describeError, Interrupted, reportedError, UsageError } from '../errors/errors.ts'
 import type { Logger } from '../machine/log.ts'
-import { keptCompiled, programBeside } from '../machine/process-apart.ts'
+import { askApart } from '../machine/process-apart.ts'
 
 /*
  * What is published and where: the configuration names a file, a folder for Parquet, a bucket, or several of them, and each has a plan of its
@@ -157,25 +155,11 @@ export async function publishApart(
   { signal }: { signal: AbortSignal },
 ): Promise<Published> {
   if (signal.aborted) throw stopped()
-  const child = spawn(process.execPath, programBeside(import.meta.url, 'publish-process'), {
-    stdio: ['pipe', 'pipe', 'ignore'],
-    env: { ...processEnvironment(), ...keptCompiled() },
-    signal,
-    killSignal: 'SIGKILL',
-  })
-  let failed: Error | undefined
-  // It could not be started, or was killed as asked.
-  child.on('error', (error) => (failed = error))
-  const closed = new Promise((resolve) => child.once('close', resolve))
-  // A process that ended early does not read its plan; its end says so.
-  child.stdin.on('error', () => {})
-  child.stdin.end(JSON.stringify(plans))
-  const [said] = await Promise.all([text(child.stdout), closed])
+  const asked = { env: processEnvironment(), signal }
+  const { said, ending } = await askApart(import.meta.url, 'publish-process', JSON.stringify(plans), asked)
   if (signal.aborted) throw stopped()
-  if (child.exitCode !== 0) {
-    const ending = failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`
+  if (ending !== undefined)
     throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })
-  }
   const answer: Answer = JSON.parse(said)
   if ('error' in answer) throw reportedError(answer.error)
   return answer.published

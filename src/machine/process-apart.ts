@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 /**
@@ -19,4 +21,32 @@ export function programBeside(url: string, name: string): string[] {
 export function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
+/**
+ * Starts the program beside the module at `url`, gives it a text, and returns what it printed, and how it was ended unless it ended well. Aborting
+ * `signal` kills it, at any moment.
+ */
+export async function askApart(
+  url: string,
+  name: string,
+  asked: string,
+  { env, signal }: { env: NodeJS.ProcessEnv; signal: AbortSignal },
+): Promise<{ said: string; ending: string | undefined }> {
+  const child = spawn(process.execPath, programBeside(url, name), {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...env, ...keptCompiled() },
+    signal,
+    killSignal: 'SIGKILL',
+  })
+  let failed: Error | undefined
+  // It could not be started, or was killed as asked.
+  child.on('error', (error) => (failed = error))
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  // A process that ended early does not read what it is given; its end says so.
+  child.stdin.on('error', () => {})
+  child.stdin.end(asked)
+  const [said] = await Promise.all([text(child.stdout), closed])
+  const ending = failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`
+  return { said, ending: child.exitCode === 0 ? undefined : ending }
 }

@@ -72,6 +72,12 @@ figure { min-width: 0; }
 .chart .changes { fill: var(--busy); opacity: 0.65; }
 .chart .cross { stroke: var(--bad); stroke-width: 1.5; fill: none; }
 .chart .line { stroke: var(--quiet); stroke-width: 1; fill: none; }
+.chart .trend { stroke: var(--busy); stroke-width: 2; fill: none; vector-effect: non-scaling-stroke; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 1.5rem 2rem; margin-top: 1.25rem; }
+.figures > div > * + *, .lead + .card { margin-top: 1.5rem; }
+.card > h2 { margin: 0 0 0.15rem; font-size: 1.0625rem; letter-spacing: 0; text-transform: none; color: inherit; }
+.counts { font-size: 0.875rem; } .counts th { width: auto; } .counts td, .counts th + th { text-align: end; width: 25%; }
+.share { display: block; width: 100%; height: 0.25rem; fill: var(--busy); }
 figcaption { margin-top: 0.35rem; }
 details { margin-top: 0.5rem; font-size: 0.875rem; }
 summary { color: var(--busy); cursor: pointer; width: fit-content; }

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createPages, serveHttp } from '../../jobs/monitoring/endpoints.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
+import { readFigures } from '../../src/report/figures.ts'
+import { reportPage } from '../../src/report/page.ts'
 import { cardsOf, IN_STATES, LOOKED_AT_MS, mirrorAllStates, overviewOf, overviewOfAll } from '../support/full-mirror.ts'
 import { aPlayedMirror, valueOf } from '../support/mirror-file.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
@@ -30,10 +32,17 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
   afterAll(() => browser.close())
 
   test.each(SCREENS)('every page is legible and accessible at $width pixels, $colorScheme', async (screen) => {
-    const { origin, run, file } = await everyPage()
+    const { origin, run, file, report } = await everyPage()
     const { page, troubles } = await aPage(browser, screen, { bypassCSP: true })
 
-    for (const address of [origin, `${origin}/runs/${run}`, `${origin}/runs/9999`, `${origin}/?find=none`, file]) {
+    for (const address of [
+      origin,
+      `${origin}/runs/${run}`,
+      `${origin}/runs/9999`,
+      `${origin}/?find=none`,
+      file,
+      report,
+    ]) {
       await page.goto(address)
       for (const summary of await page.locator('summary').all()) await summary.click()
       expect({ address, width: await page.evaluate('document.documentElement.scrollWidth') }).toEqual({
@@ -148,7 +157,9 @@ async function everyPage() {
   onTestFinished(() => server.close())
   const file = await overviewPage(await overviewOf(mirror, IN_STATES))
   const run = Number(valueOf(mirror.file, `SELECT MAX(id) FROM runs WHERE organization = 'held'`))
-  return { origin: server.origin, run, file: `data:text/html;base64,${Buffer.from(file).toString('base64')}` }
+  const asAddress = (page: string) => `data:text/html;base64,${Buffer.from(page).toString('base64')}`
+  const report = await reportPage(await readFigures(mirror.file), nowMs)
+  return { origin: server.origin, run, file: asAddress(file), report: asAddress(report) }
 }
 
 function onThePath(names: readonly string[]): string | undefined {

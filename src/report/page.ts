@@ -1,8 +1,8 @@
 import { html } from 'hono/html'
 import { exactVersion } from '../machine/version.ts'
 import { count, grouped, moment } from '../text/wording.ts'
-import { framed, type Html } from './frame.ts'
-import type { Day, Figures, Month, Share } from './report-figures.ts'
+import { framed, type Html } from '../status/frame.ts'
+import type { Day, Figures, Month, Share } from './figures.ts'
 
 /** So many organizations are drawn, the largest first. */
 const MOST_DRAWN = 100

@@ -26,8 +26,8 @@ export type Month = { month: string; added: number; removed: number; changed: nu
 
 export type Share = { name: string; count: number }
 
-export const DAYS = 400
-export const MONTHS = 24
+const DAYS = 400
+const MONTHS = 24
 
 /**
  * The figures of each organization of a mirror or a copy, by id, from one state of it. Throws UsageError for a mirror that cannot be read so, and

@@ -1,0 +1,134 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { reportCommand } from '../../src/cli/report.ts'
+import { configuredPlans } from '../../src/copies/publish-plan.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { withReports } from '../../src/report/beside-copies.ts'
+import { night } from '../store/nights.ts'
+import { aCustomer, customers } from '../support/builders.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { runCommand } from '../support/run-command.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+async function fiveNights() {
+  const mirror = await aMirror()
+  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
+  return mirror
+}
+
+const ACME = {
+  id: 'acme',
+  baseUrl: 'https://acme.example.com/api/v1',
+  apiKey: { env: 'KEY' },
+  secret: { env: 'SECRET' },
+}
+
+const report = (mirror: string, ...args: string[]) => runCommand(reportCommand, ['--mirror', mirror, ...args])
+
+test('the figures of a mirror are those of its tables', async () => {
+  const { file: mirror } = await fiveNights()
+  const { organizations } = JSON.parse((await report(mirror, '--json')).stdout)
+  const counted = (sql: string) => rowsOf(mirror, sql)
+
+  expect(organizations).toMatchObject(
+    counted('SELECT organization, active, missing, removed FROM freshness ORDER BY organization'),
+  )
+  const acme = "organization = 'acme'"
+  expect(organizations[0].days).toEqual(counted(`SELECT day, active FROM customers_daily WHERE ${acme} ORDER BY day`))
+  expect(organizations[0].months).toEqual(
+    counted(`SELECT substr(day, 1, 7) AS month, sum(added) AS added, sum(removed) AS removed, sum(changed) AS changed
+      FROM customers_daily WHERE ${acme} GROUP BY 1 ORDER BY 1`),
+  )
+  expect(organizations[0].languages).toEqual(
+    counted(
+      `SELECT coalesce(language, '') AS name, count(*) AS count FROM active_customers WHERE ${acme} GROUP BY 1 ORDER BY 2 DESC, 1`,
+    ),
+  )
+})
+
+test('companies are counted by how many customers they have, whatever the case of their names, and never named', async () => {
+  const mirror = await aMirror()
+  const of = (company: string | null, from: number, to: number) => customers(from, to, { company_name: company })
+  await night(mirror, 0, [
+    ...of('Solo Ltd', 1, 1),
+    ...of('Pair AG', 2, 2),
+    ...of(' pair ag', 3, 3),
+    ...of('Big', 4, 33),
+    ...of(null, 34, 40),
+  ])
+  const { stdout } = await report(mirror.file, '--json')
+
+  expect(JSON.parse(stdout).organizations[0].companies).toEqual([
+    { name: 'one customer', count: 1 },
+    { name: '2 to 4 customers', count: 1 },
+    { name: '20 or more', count: 1 },
+  ])
+  for (const text of [stdout, (await report(mirror.file, '--html', '-')).stdout])
+    expect(text).not.toMatch(/solo|pair|big/i)
+})
+
+test('a copy has the figures of its mirror; one without personal data has no companies', async () => {
+  const mirror = await fiveNights()
+  const [whole, without] = [await report(mirror.file, '--json'), await report(publishedFrom(mirror), '--json')]
+  expect(JSON.parse(without.stdout)).toEqual(JSON.parse(whole.stdout))
+
+  const { copies } = publishAll(aPlan(mirror.file, { withoutPersonalData: true }))
+  const { code, stdout } = await report(copies[0]?.file ?? '')
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^organization .*companies\nacme .* –\n/)
+})
+
+test('the page holds nothing of a customer, and what a service sends as a language is shown as text', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [aCustomer(1, { language: '<script>alert(1)</script>' }), ...customers(2, 9)])
+  const { stdout } = await report(mirror.file, '--html', '-')
+
+  expect(stdout).toContain('&lt;script&gt;alert(1)&lt;/scrip')
+  expect(stdout).toContain('default-src &#39;none&#39;')
+  const values = rowsOf(mirror.file, 'SELECT id, name, username, email, phone, address FROM customers').flatMap(
+    Object.values,
+  )
+  expect(values.length).toBeGreaterThan(40)
+  for (const value of values) expect(stdout).not.toContain(String(value))
+})
+
+test('an unknown organization is named with those that are there, and the mirror is no place for a page', async () => {
+  const { file: mirror } = await fiveNights()
+
+  expect(await report(mirror, '--org', 'nobody')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no organization "nobody". It has acme, globex.'),
+  })
+  expect(await report(mirror, '--html', mirror)).toMatchObject({ code: 2 })
+  const page = join(dirname(mirror), 'report.html')
+  expect(await report(mirror, '--html', page)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  expect(statSync(page).mode & 0o777).toBe(0o600)
+})
+
+test('publish.report writes the page beside each copy, for those who may read the copy, and replaces nothing else', async () => {
+  const { file: mirror } = await fiveNights()
+  const { config: file } = aWorkplace([ACME], { mirror, publish: { file: 'copies/{organization}.db', report: true } })
+  const config = await readConfig({ file, cwd: '/', environment: { KEY: 'key', SECRET: 'x'.repeat(32) } })
+  const [plan] = configuredPlans(config)
+  if (plan === undefined || !('file' in plan)) throw new Error('no plan')
+  const published = publishAll(plan)
+  const places = published.copies.map((copy) => copy.file.replace('.db', '.html'))
+  const signal = AbortSignal.timeout(60_000)
+
+  expect((await withReports(config, published, { signal })).warnings).toEqual([])
+  expect(places).toHaveLength(2)
+  for (const place of places) expect(statSync(place).mode & 0o777).toBe(0o440)
+  expect(readFileSync(places[0] ?? '', 'utf8')).toContain('<h2>acme</h2>')
+  expect(readFileSync(places[0] ?? '', 'utf8')).not.toContain('globex')
+
+  writeFileSync(places[1] ?? '', 'my notes')
+  const again = await withReports(config, published, { signal })
+  expect(again.warnings).toEqual([
+    `${places[1]}: is not of this program and was left as it is; the copy has no page of figures.`,
+  ])
+  expect(await withReports({ publish: undefined }, published, { signal })).toBe(published)
+})
