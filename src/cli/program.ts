@@ -93,7 +93,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     schedule: 'show when each organization is mirrored next, or due now',
   },
   Decide: {
-    removals: 'list, show, approve or discard removals that were too many at once',
+    removals: 'list, show, approve or discard removals that are held back',
     accept: 'accept that fields have changed, and store them as they come',
     organizations: 'list, rename, retire or forget organizations of the mirror',
     forget: 'delete everything of one customer, and keep that customer out',

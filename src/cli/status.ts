@@ -96,7 +96,9 @@ async function writeForm(
   [mirror, facts]: [Mirror, StatusFacts],
   io: Io,
 ): Promise<void> {
-  await writeWhole(file, { mode, mirror: mirror.file, configuration: facts.config.file }, io, () => textOf(mirror, facts))
+  await writeWhole(file, { mode, mirror: mirror.file, configuration: facts.config.file }, io, () =>
+    textOf(mirror, facts),
+  )
 }
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
