@@ -137,21 +137,6 @@ test('a wrong key is named although the clock is wrong too', async () => {
   expect(of('acme')).toMatch(/^✖ acme: bad key.* corrected time was refused too[^]*fix: Check apiKey/)
 })
 
-test('a page size that is refused is tried once more in the size that a sync takes then; a cap is reported', async () => {
-  const refused = refusal(422, 'validation_error', 'No.')
-  const small = await aFaultServer(refused, list(120))
-  const capped = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
-  const never = organizationAt(await aFaultServer(refused), { id: 'initech' })
-  const { of } = await check(aWorkplace([organizationAt(small), organizationAt(capped, { id: 'globex' }), never]))
-
-  expect(of('acme')).toMatch(/^✔ acme: answered, 120 customers; it refuses pages of 100 and serves 50, /)
-  expect(small.requests.map(({ size }) => size)).toEqual([100, 50])
-  expect(of('globex')).toContain('the service caps pages at 10')
-  expect(of('initech')).toMatch(
-    /^✖ initech: request not accepted\. .* \(page 1, per_page 50\) answered 422[^]*Lower pageSize/,
-  )
-})
-
 test('all missing secrets of an organization are named below its name, and the others are still checked', async () => {
   const server = await aFaultServer(list(1))
   const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { file: './no-such-file' } }
