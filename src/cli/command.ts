@@ -171,7 +171,7 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
 }
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
-export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }
+export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true }
 
 /** `--mirror`: another file than the one of the configuration. */
 export function mirrorOption() {
@@ -180,14 +180,11 @@ export function mirrorOption() {
 
 /** The layout that the options ask for: a table unless they name another one. */
 export function layoutOf(
-  { json, csv, jsonl }: ReadingOptions,
+  { json, csv }: ReadingOptions,
   { list, stdout, ...table }: { list: string; nothing: string; none?: string; stdout: NodeJS.WritableStream },
 ): Layout {
   if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
-  if (jsonl) return { format: 'jsonl' }
-  if (json) {
-    return listLayout({ [list]: [] })
-  }
+  if (json) return listLayout({ [list]: [] })
   const screen = screenOf(stdout)
   return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
 }

@@ -58,14 +58,9 @@ const STARTER = `# Customer Mirror configuration. Paths are relative to the fold
 mirror: ./data/customers.db
 
 # For the worker alone; a cron line or a systemd timer that runs 'customer-mirror sync' needs neither schedule nor queue.
-# The schedule says when every organization is mirrored (minute, hour, day of month, month, day of week). With spread, organizations
-# start at different moments; with quick, the worker looks between those runs, in a few requests, for who came and who left.
 # The queue may be redis://, postgres://, or embedded for one worker with no server.
-# schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m, quick: "*/15 * * * *" }
+# schedule: { cron: "0 2 * * *", timezone: Europe/Paris }
 # queue: redis://127.0.0.1:6379
-
-# How many organizations a worker mirrors at the same time.
-# jobs: { concurrency: 8 }
 
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
 # publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
@@ -74,28 +69,13 @@ mirror: ./data/customers.db
 # notify: { url: https://hooks.example.com/customer-mirror, secret: { env: NOTIFY_SECRET } }
 # heartbeat: { url: https://hc-ping.com/00000000-0000-0000-0000-000000000000 }
 
-# Settings for every organization; each organization may set its own.
+# Settings for every organization; each organization may set its own. docs/reference/settings.md has all of them.
 # defaults:
-#   pageSize: 100             # customers requested at once, at most 100
-#   concurrency: 8            # requests sent at the same time, 1 to 32
-#   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a run may go without a successful answer
-#   scan: chain               # chain proves completeness; plain does not, and removes no customer
-#   removals:
-#     maxShare: 0.1           # if more than this share is absent at once, their removal waits for you
-#   retention:                # how long old rows are kept, such as 365d
-#     changes: forever        # and resolved rejects; history and daily counts begin where changes do
-#     runs: forever
-#     removedCustomers: forever
-#   rateLimit:
-#     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
-#     shared: vendor          # organizations that name the same limit share it, in all workers of a queue
-#   signing:
-#     preset: method-target-ts-body-lf
-#   privacy:
-#     drop: [address]         # fields that are not stored
-#     hash: [phone]           # fields stored as a keyed hash, the same for the same value
-#     key: { env: PRIVACY_KEY }
+#   removals: { maxShare: 0.1 }   # if more than this share is absent at once, their removal waits for you
+#   rateLimit: { requestsPerMinute: 600 }   # send no more requests than this (default: no limit of our own)
+#   signing: { preset: method-target-ts-body-lf }
+#   privacy: { drop: [address] }  # fields that are not stored
 
 organizations:
   - id: acme                  # its name in commands and tables

@@ -3,13 +3,12 @@ import { createInterface } from 'node:readline'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
-import { isPostgres } from '../address/mirror-address.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { keptCompiled, programBeside } from '../machine/process-apart.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
+import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
-import { command, durationArgument, fileToRead, layoutOf, mirrorOption, type ReadingOptions, show } from './command.ts'
+import { command, durationArgument, fileToRead, layoutOf, mirrorOption, show } from './command.ts'
 import { screenOf, type Io } from './io.ts'
 import type { Layout } from './output/rows.ts'
 import { duration, hanging, say } from './output/say.ts'
@@ -19,19 +18,19 @@ export function sqlCommand(io: Io) {
   return command('sql', EXAMPLES)
     .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
     .addOption(mirrorOption())
-    .option('--tables', 'list the public tables and their columns')
+    .addOption(new Option('--tables', 'list the public tables and their columns').conflicts(['mirror', 'csv']))
     .addOption(
       new Option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m')
         .argParser(TIMEOUT)
         .default(30_000, '30s'),
     )
-    .addOption(new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl']))
-    .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('jsonl'))
-    .option('--jsonl', 'print a JSON object on each line')
+    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
+    .option('--csv', 'print CSV (RFC 4180), values as they are')
     .action(async (statement, { tables, timeout: limitMs, ...options }) => {
       if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
-        return listTables(options, io)
+        const table = asText(screenOf(io.stdout)?.columns)
+        return show(io, options.json, { document: { tables: PUBLIC_TABLES }, table })
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
@@ -61,7 +60,7 @@ Examples:
   $ customer-mirror sql - --csv --timeout 5m < report.sql > report.csv
       a statement from a file, its rows as CSV; control characters and formulas in the values stay as they are
 
-The mirror is opened read-only. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
+The mirror is opened read-only. --tables shows the types of SQLite; SELECT * FROM dictionary those of the mirror itself. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
 `
 
 async function statementFromInput({ signal }: Io): Promise<string> {
@@ -160,58 +159,11 @@ function descriptorOf(stream: NodeJS.WritableStream): number | undefined {
   return 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
 }
 
-/** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
-async function listTables(options: ReadingOptions, io: Io): Promise<void> {
-  if (options.csv || options.jsonl)
-    throw new UsageError(
-      '--tables prints a text, or one document with --json. For rows: sql "SELECT * FROM dictionary"',
-    )
-  const tables = await tablesOf(options)
-  show(io, options.json, { document: { tables }, table: asText(tables, screenOf(io.stdout)?.columns) })
-}
-
-/** Those of the mirror or copy that is named; otherwise those of SQLite, which need no mirror and no configuration. */
-async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTable[]> {
-  const { file } = await fileToRead(options).catch((error: unknown) => {
-    if (options.mirror === undefined && options.config === undefined && isOurs(error)) return { file: '' }
-    throw error
-  })
-  if (options.mirror === undefined && !isPostgres(file)) return PUBLIC_TABLES
-  return describedTables(file)
-}
-
-/** A public table, with the types of the store that it is in. */
-type DescribedTable = Omit<PublicTable, 'columns'> & { columns: readonly DescribedColumn[] }
-type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
-
-/**
- * The public tables that a mirror or a copy has, as it describes them itself. A copy without personal data has fewer tables and columns; every
- * copy has a manifest.
- */
-async function describedTables(place: string): Promise<DescribedTable[]> {
-  const { readStatement } = await import('../copies/read-rows.ts')
-  const { MANIFEST } = await import('../copies/copy-manifest.ts')
-  const described = new Map<string, Pick<DescribedColumn, 'type' | 'meaning'>>()
-  for await (const { rows } of readStatement(place, DICTIONARY, { limitMs: 60_000 }))
-    for (const [name, type, meaning] of rows)
-      described.set(String(name), { type: String(type), meaning: String(meaning) })
-  return [...PUBLIC_TABLES, MANIFEST]
-    .map((table) => ({
-      ...table,
-      columns: table.columns.flatMap((column) => {
-        const found = described.get(`${table.name}.${column.name}`)
-        return found === undefined ? [] : [{ ...column, ...found }]
-      }),
-    }))
-    .filter(({ columns }) => columns.length > 0)
-}
-
-const DICTIONARY = "SELECT table_name || '.' || column_name, type, meaning FROM dictionary"
-
-function asText(tables: readonly DescribedTable[], columns = Infinity): string {
+/** The tables and columns that readers may rely on, with the types of SQLite; the table `dictionary` has those of its own mirror or copy. */
+function asText(columns = Infinity): string {
   const entry = (start: string, meaning: string) => `${hanging(start, meaning, columns)}\n`
-  const typeWidth = Math.max(...tables.flatMap((table) => table.columns.map(({ type }) => type.length)))
-  const blocks = tables.map((table) => {
+  const typeWidth = Math.max(...PUBLIC_TABLES.flatMap((table) => table.columns.map(({ type }) => type.length)))
+  const blocks = PUBLIC_TABLES.map((table) => {
     const width = Math.max(...table.columns.map(({ name }) => name.length))
     const lines = table.columns.map(({ name, type, meaning }) =>
       entry(`  ${name.padEnd(width)}  ${type.padEnd(typeWidth)}  `, meaning),

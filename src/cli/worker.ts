@@ -1,7 +1,13 @@
 import { Option } from '@commander-js/extra-typings'
+import { chooseIds } from '../config/organization.ts'
 import { UsageError } from '../errors/errors.ts'
-import { command, wholeNumber } from './command.ts'
+import { processWords } from '../machine/process-name.ts'
+import { monotonicMs } from '../machine/timers.ts'
+import type { LeasedRun } from '../model/report.ts'
+import { command, listUnderway, namedConfig, wholeNumber } from './command.ts'
+import { type ExitCode, oneExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { configOption, moment, say, second } from './output/say.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
@@ -41,4 +47,114 @@ Examples:
       let others in the network reach the page and the metrics, also by this name
   $ customer-mirror worker --embedded
       with no server installed
+`
+
+/** `customer-mirror run`: asks the worker for a run now. */
+export function runCommand(io: Io) {
+  return command('run', RUN_EXAMPLES)
+    .argument('<organization...>', 'ids of organizations')
+    .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
+    .action(async (ids, { config: file, quick = false }) => {
+      const config = await namedConfig(file)
+      const chosen = chooseIds(config, ids)
+      const { requestRuns } = await import('../../jobs/commands/request-runs.ts')
+      const requested = await requestRuns(config, chosen, { kind: quick ? 'quick' : 'sync', nowMs: Date.now() })
+      say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
+      // A service said when to ask again, or the organization is paused.
+      io.exitWith(requested.some(({ untilMs, state }) => untilMs !== undefined || state === 'paused') ? 5 : 0)
+    })
+}
+
+const RUN_EXAMPLES = `
+A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it. A job that waits for its next attempt starts at once, unless the service said when.
+
+Examples:
+  $ customer-mirror run acme
+  $ customer-mirror run acme globex --config /etc/customer-mirror.yaml
+  $ customer-mirror run acme --quick
+      who came and who left since the list was last read, in a few requests
+`
+
+/** Whether a job was added, or which one there is. */
+function requestedText(
+  { organization, added, state, untilMs }: import('../../jobs/commands/request-runs.ts').RequestedRun,
+  quick: boolean,
+  option: string,
+): string {
+  const words = () => {
+    if (added) return quick ? 'quick run queued' : 'queued'
+    if (state === 'paused') {
+      const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+      return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}`
+    }
+    if (untilMs !== undefined)
+      return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
+    return (quick ? QUICK_STATES : STATES)[state] ?? `has a job already (${state})`
+  }
+  return `${organization}: ${words()}\n`
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  active: 'is being mirrored at this moment',
+  waiting: 'is queued already',
+  started: 'has a job that waited; it starts now',
+  ended: 'had a job that ended just now; ask again for another run',
+}
+
+const QUICK_STATES: Readonly<Record<string, string>> = {
+  ...STATES,
+  active: 'has a quick run at this moment',
+  'full-run': 'its whole list is being read, or is about to be; no quick run was added',
+}
+
+/** `customer-mirror cancel`: ends the run of an organization after its current pages. */
+export function cancelCommand(io: Io) {
+  return command('cancel', CANCEL_EXAMPLES)
+    .argument('<organization...>', 'ids of organizations')
+    .action(async (ids, { config: file }) => {
+      const config = await namedConfig(file)
+      const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
+      const { cancelRuns } = await import('../../jobs/cancel.ts')
+      const cancelled = await cancelRuns(config, chooseIds(config, ids), waiting)
+      const underway = await listUnderway(config)
+      const codes = cancelled.map(({ organization, end }): ExitCode => {
+        // A run that goes on is made by no worker of this queue.
+        const isEnding = end === 'ended' || end === 'unanswered'
+        const elsewhere = underway.find((run) => !isEnding && run.organization === organization)
+        const words = elsewhere === undefined ? ENDS[end] : elsewhereWords(elsewhere, end === 'removed')
+        say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
+        return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
+      })
+      io.exitWith(oneExitCode(codes))
+    })
+}
+
+/** A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more. */
+const LONGEST_MS = 30_000
+
+function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
+  const before = isRemoved ? 'its job was taken out of the queue, but ' : ''
+  return (
+    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there, or ` +
+    'SIGTERM, ends it after its current pages.'
+  )
+}
+
+const ENDS: Readonly<Record<import('../../jobs/cancel.ts').CancelEnd, string>> = {
+  ended:
+    'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
+  removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
+  'was-over': "its run had ended before it could be cancelled: 'customer-mirror <runs>' shows it.",
+  nothing: 'nothing is under way, and nothing waits in the queue.',
+  unanswered:
+    'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
+    "'customer-mirror <runs>' shows it.",
+}
+
+const CANCEL_EXAMPLES = `
+The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of 'customer-mirror run'. A job that waits in the queue is taken out of it.
+
+Examples:
+  $ customer-mirror cancel acme
+  $ customer-mirror cancel acme globex
 `

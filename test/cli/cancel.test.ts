@@ -77,20 +77,6 @@ if (!isEmbedded) {
       expect(untilMs).toBeGreaterThanOrEqual(dueMs)
     })
 
-    test('ends the job of an organization that left the configuration, and of no other one', async () => {
-      const { place, queues } = await aPlace()
-      await queues.request('sync', 'acme', 'manual')
-      await queues.request('sync', 'globex', 'manual')
-      const gone = await cancel(place, 'globex')
-
-      expect(gone).toMatchObject({ code: 0, stdout: expect.stringMatching(/^globex: cancelled\. Its job was.*\n$/) })
-      expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
-      expect(await cancel(place, 'globex')).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('unknown organization "globex"'),
-      })
-    })
-
     test('says so where nothing is under way', async () => {
       const { place, backend } = await aPlace()
 

@@ -63,7 +63,6 @@ describe('what a statement gives', () => {
 
     expect(await sql(none)).toEqual({ code: 0, stdout: 'id  name\n', stderr: '' })
     expect(await sql(none, '--csv')).toMatchObject({ code: 0, stdout: 'id,name\r\n' })
-    expect(await sql(none, '--jsonl')).toMatchObject({ code: 0, stdout: '' })
     expect(JSON.parse((await sql(none, '--json')).stdout)).toEqual({ schemaVersion: 1, rows: [] })
   })
 })

@@ -11,7 +11,6 @@ import { openToRead } from '../../src/copies/open-to-read.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -142,23 +141,6 @@ test('--tables lists the public tables and columns, and needs no mirror', async 
   const { tables } = JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout)
   expect(tables).toHaveLength(PUBLIC_TABLES.length)
   expect((await runOnScreen(sqlCommand, ['--tables'])).broken).toEqual([])
-})
-
-test('--tables of a copy lists what is in it, and of a file that is not there ends with 7', async () => {
-  const plan = aPlan(file, { withoutPersonalData: true })
-  publishAll(plan)
-  const columnsOf = async (name: string) => {
-    const { stdout } = await runCommand(sqlCommand, ['--tables', '--json', '--mirror', name])
-    const { tables }: { tables: { name: string; columns: { name: string }[] }[] } = JSON.parse(stdout)
-    return tables.flatMap((table) => table.columns.map((column) => `${table.name}.${column.name}`))
-  }
-  const [all, copied] = [await columnsOf(file), await columnsOf(plan.file)]
-
-  expect(all).toEqual(expect.arrayContaining(['customers.name', 'rejects.payload', 'customers.language']))
-  expect(copied).toEqual(expect.arrayContaining(['customers.language', 'manifest.sha256']))
-  expect(all.filter((column) => column.startsWith('manifest.'))).toEqual([])
-  expect(copied.filter((column) => /\.(name|payload)$/.test(column))).toEqual([])
-  expect(await runCommand(sqlCommand, ['--tables', '--mirror', `${file}x`])).toMatchObject({ code: 7, stdout: '' })
 })
 
 function thrownBy(action: () => unknown): unknown {

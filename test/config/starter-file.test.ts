@@ -31,7 +31,6 @@ test('every line that is commented out of the starter file is a setting that wor
     'mirror',
     'schedule',
     'queue',
-    'jobs',
     'publish',
     'notify',
     'heartbeat',
@@ -40,7 +39,7 @@ test('every line that is commented out of the starter file is a setting that wor
   ])
   const [named] = (await configOf(everything)).organizations
   const [plain] = (await configOf(content)).organizations
-  expect(named?.privacy).toEqual({ drop: ['address'], hash: ['phone'], key: { env: 'PRIVACY_KEY' } })
+  expect(named?.privacy).toEqual({ drop: ['address'], hash: [], key: undefined })
   expect({ ...named, rateLimit: {}, schedule: undefined, privacy: undefined }).toEqual(plain)
 })
 

@@ -9,7 +9,6 @@ export type Layout =
   | { format: 'table'; screen?: { columns: number } | undefined; nothing: string; none?: string | undefined }
   | { format: 'csv'; isForTerminal: boolean }
   | { format: 'json'; before: string; after: string; onOneLine?: boolean }
-  | { format: 'jsonl' }
 
 /** What is kept before it is printed, in characters. */
 const MOST_KEPT = 64 * 1024
@@ -116,11 +115,10 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: reado
   return { open: lineOf(columns), row: lineOf, close: () => '' }
 }
 
-/** One document: what comes before its rows, a row on each line, and what comes after them; or nothing but a JSON object on each line. */
-function objectFormat(layout: Extract<Layout, { format: 'json' | 'jsonl' }>, names: readonly string[]): RowFormat {
+/** One document: what comes before its rows, a row on each line, and what comes after them. */
+function objectFormat(layout: Extract<Layout, { format: 'json' }>, names: readonly string[]): RowFormat {
   const objectOf = (values: readonly SqlValue[]) =>
     `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
-  if (layout.format === 'jsonl') return { open: '', row: (values) => `${objectOf(values)}\n`, close: () => '' }
   const between = layout.onOneLine === true ? '' : '\n    '
   let separator = between
   let end = ''
