@@ -258,7 +258,7 @@ async function whatIsHidden(organization: Organization, mirror: string | undefin
       said: 'the key is not the one of the stored hashes: the next run replaces them, and those of removed customers are lost',
       fix: 'put the former key back, unless it is meant to change',
     }
-  const { drop = [], hash = [] } = organization.privacy
+  const { drop, hash } = organization.privacy
   const hidden = Object.entries({ drops: drop, hashes: hash }).filter(([, fields]) => fields.length > 0)
   return hidden.map(([does, fields]) => `${does} ${fields.join(', ')}`).join('; ')
 }
