@@ -36,10 +36,7 @@ export function exportCommand(io: Io) {
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
       const plan = await planOf(options, io)
-      const hungUp = new AbortController()
-      io.onHangUp?.(() => hungUp.abort())
-      const signal = AbortSignal.any([io.signal, hungUp.signal])
-      const done = await exportMirror(plan, signal)
+      const done = await exportMirror(plan, io.signal)
       // The exit code is 0, as for any reader of rows that has enough.
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })

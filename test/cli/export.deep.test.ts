@@ -1,18 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { beginFile } from '../../src/copies/written-file.ts'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { storableText } from '../../src/text/storable-text.ts'
 import { night } from '../store/nights.ts'
-import { aCustomer, customers } from '../support/builders.ts'
+import { customers } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
-import { aDuckDb } from '../support/exported-files.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/full-mirror.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
-import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
+import { runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
@@ -88,29 +83,6 @@ test.each([
   expect({ code, stderr }).toEqual({ code: exitCode, stderr: 'Stopped: what was written is not all of it.\n' })
 })
 
-test('a stop of the terminal leaves nothing behind', async () => {
-  const child = spawn(process.execPath, [LAUNCHER, ...started('-o', file)], { detached: true, stdio: 'ignore' })
-  const ended = once(child, 'exit')
-  while (readdirSync(folder).length === 0 && child.exitCode === null)
-    await new Promise((resolve) => setImmediate(resolve))
-  if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGHUP')
-  await ended
-
-  expect(readdirSync(folder).filter((name) => name.endsWith('.unfinished'))).toEqual([])
-})
-
-test('what an earlier export left is removed, and what others write is left alone', async () => {
-  const writing = beginFile(join(folder, 'another.csv'))
-  onTestFinished(writing.end)
-  for (const name of ['.customers.csv.0123456789abcdef.unfinished', '.january.csv.0123456789abcdef.unfinished'])
-    writeFileSync(join(folder, name), 'half')
-
-  expect(await startCli(started('-o', file), { cwd: folder }).ended).toMatchObject({ code: 0 })
-  expect(readdirSync(folder).toSorted()).toEqual(
-    ['.another.csv.writing', basename(writing.path), 'customers.csv'].toSorted(),
-  )
-})
-
 test('a full disk is reported with 5, behind standard output and for a file, which stays as it was', () => {
   writeFileSync(file, 'from before')
   const behind = shell(`customer-mirror export --format csv --mirror '${mirror.file}' > /dev/full`)
@@ -154,30 +126,4 @@ test('with --excel, it is said where a sheet cannot hold all rows', async () => 
   expect(await startCli(started('--excel', '-o', file), { cwd: folder }).ended).toMatchObject({
     ...{ code: 0, stderr: expect.stringContaining('! A sheet of a spreadsheet holds 1,048,575 of them') },
   })
-})
-
-test('values that other programs stumble over come through every format', async () => {
-  const name = `a\0b "c", d;e\r\nf \uD800 😀 =1+1`
-  const vip = { text: `\u2028"\uD800`, long: 'x'.repeat(900_000), big: 1e21 }
-  await night(mirror, 1, [aCustomer(1, { name, vip }), ...customers(2, CUSTOMERS)])
-  const inFile = async (format: string) => {
-    const target = join(folder, `odd.${format}`)
-    await runCli(['export', '--format', format, '--mirror', mirror.file, '-o', target], { cwd: folder })
-    return { target, text: readFileSync(target, 'utf8') }
-  }
-  const [jsonl, csv] = [await inFile('jsonl'), await inFile('csv')]
-
-  const lines = jsonl.text.trimEnd().split('\n')
-  const [found] = lines.map((line) => JSON.parse(line)).filter((row) => row.name?.startsWith('a\uFFFD'))
-  expect(lines).toHaveLength(CUSTOMERS)
-  expect(found).toMatchObject({ name: storableText(name) })
-  expect(found.extra.vip.long).toHaveLength(900_000)
-  expect(csv.text).toContain(`"${storableText(name).replaceAll('"', '""')}"`)
-  for (const table of [
-    `read_csv('${csv.target}', max_line_size = 4000000)`,
-    `read_json('${jsonl.target}', maximum_object_size = 4000000)`,
-  ]) {
-    const rows = await (await aDuckDb()).all(`SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM ${table}`)
-    expect(rows, table).toEqual([{ rows: String(CUSTOMERS), ids: String(CUSTOMERS) }])
-  }
 })

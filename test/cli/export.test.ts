@@ -161,17 +161,12 @@ const linked = (link: (to: string, path: string) => void, to = mirror) => {
 test.each(
   someOf<[what: string, target: () => string, said: RegExp]>([
     ['a folder', () => folder, /: is a folder; name a file in it\.$/],
-    ['a folder that is not there', () => `${file}/`, /: is a folder; name a file in it/],
     ['in no folder', () => join(folder, 'none', 'x.csv'), /: no such file or directory \(\w+, ENOENT\)/],
-    ['below a file', () => join(mirror, 'x.csv'), /: not a directory \(\w+, ENOTDIR\)/],
     ['the mirror', () => mirror, /: is the mirror itself; name another file\.$/],
     ['its WAL', () => `${mirror}-wal`, /: is where SQLite keeps a part of a database/],
-    ['a journal that it may have', () => `${mirror}-journal`, /: is where SQLite keeps a part of a database/],
     ['another name of the mirror', () => linked(linkSync), /: is the mirror itself/],
-    ['a symbolic link to the mirror', () => linked(symlinkSync), /: is the mirror itself/],
     ['a symbolic link', () => linked(symlinkSync, file), /: is a symbolic link; name the file itself/],
     ['a pipe', () => aPipe(), /: is not a file; name a file\.$/],
-    ['a device', () => '/dev/null', /^\/dev\/null: is not a file/],
   ]),
 )('%s cannot be replaced and is refused', async (_, target, said) => {
   const { code, stdout, stderr } = await run('--format', 'csv', '-o', target())
@@ -180,20 +175,6 @@ test.each(
   expect(stderr.trimEnd()).toMatch(said)
   expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
 })
-
-test.each(['', '-wal', '-shm', '-journal'])(
-  'another mirror is refused, and what is its %s for SQLite',
-  async (ending) => {
-    const other = await aMirror()
-    const target = `${other.file}${ending}`
-    const what = ending === '' ? 'a database' : 'where SQLite keeps a part of a database'
-
-    expect(await run('--format', 'csv', '-o', target)).toMatchObject({
-      code: 2,
-      stderr: `${target}: is ${what}; name another file.\n`,
-    })
-  },
-)
 
 test('the configuration that was read is refused, by any of its names', async () => {
   const { config, folder: place } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') })], {

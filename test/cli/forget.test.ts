@@ -1,12 +1,11 @@
 import Database from 'better-sqlite3'
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { forgetCommand } from '../../src/cli/forget.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import { openMirror } from '../../src/store/mirror.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -105,26 +104,6 @@ test('--undo lets the customer come back as a new one, once', async () => {
     code: 2,
     stderr: expect.stringContaining('no forgotten customer has this id'),
   })
-})
-
-test('without a mirror it ends with 7 and makes none', async () => {
-  const empty = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  const { code, stderr } = await runCommand(forgetCommand, ['acme', person.id, '--config', empty.config])
-
-  expect({ code, made: existsSync(empty.mirror) }).toEqual({ code: 7, made: false })
-  expect(stderr).toContain('there is no mirror yet')
-})
-
-test('while a run has the organization it ends with 6, and changes nothing', async () => {
-  const mirror = await openMirror(workplace.mirror)
-  onTestFinished(() => mirror.close())
-  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
-
-  expect(await forget('acme', person.id)).toMatchObject({
-    code: 6,
-    stderr: expect.stringContaining('is mirroring it now, so it cannot be changed'),
-  })
-  expect(valueOf(workplace.mirror, 'SELECT count(*) FROM customers')).toBe(40)
 })
 
 test('while a program reads the mirror it ends with 5, and the same command finishes the work', async () => {

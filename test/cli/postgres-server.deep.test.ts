@@ -21,7 +21,7 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'of_roles', 'read_only', 'read_again', 'of_two', 'of_owner'])
+  for (const name of ['with_tls', 'of_roles', 'read_only', 'of_two', 'of_owner'])
     await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
@@ -137,30 +137,6 @@ test('move and forget are refused to a user who may not see every row, be it the
     stderr: expect.stringContaining('no customer with this'),
   })
 })
-
-test('a copy of which the server ends a statement is read again from the beginning', async () => {
-  await server.run('read_again', 'CREATE ROLE met LOGIN')
-  await mirrored('read_again')
-  await server.run('read_again', ENDS_ONCE)
-  const as = at('read_again', { user: 'met' })
-
-  expect((await exported(as)).length).toBe(301)
-  const dry = await run(as, 'sync', '--dry-run')
-  expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/complete +300 +0 +0 +300 /) })
-})
-
-/** The first statement of each connection of the role `met` that reads customers is ended, as a standby does at times. */
-const ENDS_ONCE = `
-  CREATE FUNCTION ends_once() RETURNS boolean LANGUAGE plpgsql AS $$
-  BEGIN
-    IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) THEN RETURN true; END IF;
-    PERFORM pg_advisory_lock(pg_backend_pid());
-    RAISE serialization_failure;
-  END $$;
-  GRANT USAGE ON SCHEMA customer_mirror TO met;
-  GRANT SELECT ON ALL TABLES IN SCHEMA customer_mirror TO met;
-  ALTER TABLE customer_mirror.customers ENABLE ROW LEVEL SECURITY;
-  CREATE POLICY met ON customer_mirror.customers USING (ends_once())`
 
 test('a database that its administrator made read-only is read, and is not synced', async () => {
   const place = at('read_only')

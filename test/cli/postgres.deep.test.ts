@@ -144,19 +144,15 @@ if (!isEmbedded) {
 const read = (args: readonly string[], TMPDIR?: string) =>
   runCli(args, { cwd: temporaryFolder(), ...(TMPDIR !== undefined && { env: { TMPDIR } }) })
 
-test('sql gives the same values, lists the tables with the types of the server, and ends what takes too long', async () => {
+test('sql gives the same values, and ends what takes too long', async () => {
   const { file, address } = await aMirrorInBoth(await aFullMirror())
   const statement =
     'SELECT organization, count(*) AS n, max(updated_at) AS last, sum(1) AS total FROM customers GROUP BY 1 ORDER BY 1'
-  const tables = await read(['sql', '--mirror', address, '--tables'])
   const endless = 'SELECT count(*) FROM generate_series(1, 10000000)'
 
   expect(await read(['sql', '--mirror', address, statement, '--json'])).toEqual(
     await read(['sql', '--mirror', file, statement, '--json']),
   )
-  expect(tables.stdout).toMatch(/^ {2}updated_at +timestamp with time zone +when the row/m)
-  expect(tables.stdout).toMatch(/^ {2}is_active +boolean +true while/m)
-  expect(tables.stdout).not.toMatch(/DATETIME|SQLite|\bfile\b/)
   expect(await read(['sql', '--mirror', address, endless, '--timeout', '100ms'])).toMatchObject({
     ...{ code: 5, stderr: expect.stringContaining('it took longer than 100 ms') },
   })

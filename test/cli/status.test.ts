@@ -185,8 +185,11 @@ test('a mirror that lost its content is no mirror: every command ends with 7 and
   await mirror.close()
   truncateSync(workplace.mirror)
 
-  for (const args of [['status'], ['runs'], ['removals', 'list'], ['publish', 'copy.db'], ['backup', 'backup.db']])
-    expect(await runCli(args, { cwd: workplace.folder })).toMatchObject({
+  for (const line of [
+    ...['status', 'runs', 'removals list', 'removals approve 1 --yes', 'publish copy.db', 'backup backup.db'],
+    'forget acme 00000000-0000-4000-8000-000000000001',
+  ])
+    expect(await runCli(line.split(' '), { cwd: workplace.folder }), line).toMatchObject({
       ...{ code: 7, stdout: '' },
       stderr: `${workplace.mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
     })
