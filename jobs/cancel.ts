@@ -114,20 +114,16 @@ async function findOpen(queue: Queue, organization: string): Promise<Found[]> {
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */
 async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal }: CancelWaiting): Promise<CancelEnd> {
-  const sinceMs = monotonicMs()
-  // The run before a wait says that it goes on by itself: a worker that starts the job ends it at once, and records that.
-  const waits = job.attemptsStarted > 0 && (await job.getState()) === 'delayed'
-  // No job is promoted or removed that a worker took meanwhile.
-  const isLeftToWorker = waits && (await succeeds(job.promote()))
+  const untilMs = monotonicMs() + longestMs
   for (;;) {
     const state = await job.getState()
     if (isOver(state)) {
       const isCancelled = (await queue.getJob(id))?.failedReason?.startsWith('cancelled:') === true
       return isCancelled ? 'ended' : 'was-over'
     }
-    const isLeft = isLeftToWorker && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
-    if (state !== 'active' && !isLeft && (await succeeds(job.remove()))) return 'removed'
-    if (signal.aborted || monotonicMs() >= sinceMs + longestMs) return 'unanswered'
+    // None is removed that a worker took meanwhile.
+    if (state !== 'active' && (await succeeds(job.remove()))) return 'removed'
+    if (signal.aborted || monotonicMs() >= untilMs) return 'unanswered'
     await sleep(LOOK_MS, signal).catch(() => {})
   }
 }
@@ -137,8 +133,6 @@ function isOver(state: string): boolean {
 }
 
 const LOOK_MS = 250
-/** How long a job that waited is left to a worker. Without one it is removed. */
-const LEFT_TO_WORKER_MS = 3000
 
 const NO_SHARED_QUEUE =
   'There is no queue to cancel a job in: an embedded queue is open only in its worker. Stop that worker (Ctrl-C or SIGTERM): it ends ' +

@@ -34,21 +34,15 @@ export async function pause(
   const pauses = await readPauses(values)
   return Promise.all(
     names.map(async (name) => {
-      const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
+      const own = pauses.get(name)
+      // A pause of ALL leaves out what was resumed since, so that it begins anew.
+      const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
+      const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs, resumedMs: undefined }
       await values.write(PREFIX + name, JSON.stringify(stated))
       const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
       return { name, before: pauseOf(pauses, name, nowMs), now }
     }),
   )
-}
-
-/** Since when a pause is kept that is stated now. */
-function sinceOf(pauses: Pauses, name: string, nowMs: number): number {
-  const own = pauses.get(name)
-  // A pause of ALL leaves out what was resumed since; the clock that dated this may have been ahead.
-  const resumed = name === ALL ? [...pauses.values()].map(({ resumedMs }) => resumedMs ?? -1) : []
-  const leastMs = Math.max(-1, ...resumed) + 1
-  return own !== undefined && isPaused(own, nowMs) && own.sinceMs >= leastMs ? own.sinceMs : Math.max(nowMs, leastMs)
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
@@ -62,9 +56,7 @@ export async function resume(
   return Promise.all(
     (names.includes(ALL) ? [ALL, ...own] : names).map(async (name) => {
       const before = pauseOf(pauses, name, nowMs)
-      // Later than the pause of all organizations, whose clock may have been ahead.
-      const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
-      if (before !== undefined) await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs }))
+      if (before !== undefined) await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs: nowMs }))
       return { name, before, now: undefined }
     }),
   )

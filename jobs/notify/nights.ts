@@ -10,6 +10,7 @@ import { factsOfCode } from '../../src/errors/error-facts.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { pauseOf } from '../../src/model/pause.ts'
 import { type Report, toJson } from '../../src/model/report.ts'
+import { count, moment } from '../../src/text/wording.ts'
 import { isoTime } from '../../src/time/moments.ts'
 
 /** The organizations that are due by the same cron line in the same time zone, under a name for their jobs. */
@@ -172,4 +173,30 @@ function runOf(run: Report): object {
   const { pruned: _pruned, ...json } = { pruned: undefined, ...toJson(run) }
   const { code } = run.error ?? {}
   return { ...json, error: code === undefined ? null : { code, title: factsOfCode(code).title } }
+}
+
+/** A night as a message of a chat: who needs a person first, a sentence for each organization with the command to run. */
+export function nightText({ dueMs }: Pick<Night, 'dueMs'>, organizations: readonly Ended[]): string {
+  const isWell = (each: Ended) => wentWell([each])
+  const [well, others] = [organizations.filter(isWell), organizations.filter((each) => !isWell(each))]
+  const head =
+    others.length === 0
+      ? `went well for ${count(well.length, 'organization')}`
+      : `${others.length} of ${count(organizations.length, 'organization')} did not go well`
+  return [`Customer Mirror, night of ${moment(dueMs)}: ${head}.`, ...[...others, ...well].map(sentenceOf)].join('\n')
+}
+
+function sentenceOf({ organization, ended, run, heldRemovals }: Ended): string {
+  const details = run === undefined ? '' : ` To see more: \`customer-mirror runs show ${run.runId ?? ''}\``
+  if (heldRemovals > 0) {
+    const held = `${count(heldRemovals, 'removal')} ${heldRemovals === 1 ? 'waits' : 'wait'} for a decision`
+    return `• ${organization}: ${held}. Who they are: \`customer-mirror removals show ${organization}\``
+  }
+  if (run?.reasons.includes('shape-changed') === true)
+    return `• ${organization}: fields of many customers have changed, and what is stored is kept.${details}`
+  if (ended === 'complete' && run !== undefined)
+    return `• ${organization}: complete and ${run.proof}: ${run.inserted} new, ${run.updated} changed, ${run.removed} removed.`
+  if (run?.error !== undefined)
+    return `• ${organization}: failed: ${factsOfCode(run.error.code).title} (${run.error.code}).${details}`
+  return `• ${organization}: ${ended === 'complete' ? 'complete' : 'was not read to its end'}.${details || ' To see why: `customer-mirror status`'}`
 }

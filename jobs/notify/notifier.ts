@@ -13,8 +13,7 @@ import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
-import { nightText } from './night-text.ts'
-import { isAnyBehind, lookUpRuns, nightAt, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
+import { isAnyBehind, lookUpRuns, nightAt, nightText, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const
 

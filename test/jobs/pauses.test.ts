@@ -104,18 +104,15 @@ function someValues() {
   }
 }
 
-test.each([
-  ['later', 20],
-  ['by a clock that is behind', -20],
-])('all are paused again, the one that was resumed too: %s', async (_what, afterMs) => {
+test('all are paused again, the one that was resumed too', async () => {
   const values = someValues()
   await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
   await resume(values, ['acme'], NOW + 10)
   const between = pauseOf(await readPauses(values), 'acme', NOW + 10)
-  await pause(values, [ALL], { nowMs: NOW + afterMs, untilMs: undefined })
+  await pause(values, [ALL], { nowMs: NOW + 20, untilMs: undefined })
 
   expect(between).toBeUndefined()
-  expect(pauseOf(await readPauses(values), 'acme', NOW + afterMs)).toMatchObject({ untilMs: undefined })
+  expect(pauseOf(await readPauses(values), 'acme', NOW + 20)).toMatchObject({ untilMs: undefined })
 })
 
 test('a pause says until when the organization is paused, with that of all of them', async () => {

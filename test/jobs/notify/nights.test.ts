@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { nightText } from '../../../jobs/notify/night-text.ts'
 import { emptyReport, type Report } from '../../../src/model/report.ts'
-import { type InNight, nightAt, rotasOf, standingsOf, wentWell } from '../../../jobs/notify/nights.ts'
+import { type InNight, nightAt, rotasOf, standingsOf, wentWell, nightText } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 
