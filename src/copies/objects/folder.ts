@@ -5,7 +5,6 @@ import { afterPlacing, atPlace } from '../copy-error.ts'
 import { type Access, modeOf, prepareFolder } from '../target-place.ts'
 import {
   busyAt,
-  digestOfFile,
   flushFolder,
   lockPlace,
   makeFile,
@@ -17,6 +16,7 @@ import {
 import {
   type FoundPlace,
   type Manifest,
+  type ManifestContent,
   manifestText,
   newObject,
   partitionFolder,
@@ -36,13 +36,12 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
     try {
       removeUnfinished(folder)
       const found = readManifestIn(folder)
-      const written = [...(found?.organizations ?? []), ...(found?.replaced ?? [])]
-      const there = requireOurs(folder, written)
-      const isThere = ({ object, sha256 }: { object: string; sha256: string }) => there.get(object) === sha256
+      const parts = requireOurs(folder, found)
+      // One of another size was changed, and is written anew.
+      const isThere = ({ object, bytes }: { object: string; bytes: number }) => parts.get(object) === bytes
       const made: { path: string; object: string }[] = []
-      const writeManifest = (content: Parameters<typeof manifestText>[0]) => {
+      const writeManifest = (content: ManifestContent) =>
         writeTextFile(join(folder, MANIFEST), manifestText(content), { mode: modeOf(access), gid: access.gid })
-      }
       return {
         shown: folder,
         manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
@@ -68,20 +67,17 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
           const done = { warnings: [], isLeft: false }
           if (!isNew) return done
           return atPlace(folder, () => {
-            // It names both sets meanwhile, so that the next one knows what is ours if this one is killed.
-            writeManifest({ ...content, replaced: written })
-            return afterPlacing(
-              folder,
-              'not all of it: each partition is of this publish or of the one from before',
-              () => {
-                for (const { path, object } of made) renameSync(path, join(folder, object))
-                for (const { path } of made) flushFolder(dirname(path))
-                const named = new Set(content.organizations.map(({ object }) => object))
-                for (const object of there.keys()) if (!named.has(object)) removeFile(join(folder, object))
-                writeManifest({ ...content, replaced: [] })
-                return done
-              },
-            )
+            // It names both sets meanwhile, so that the next publish knows what is ours if this one is killed, and writes it anew.
+            writeManifest({ ...content, organizations: found?.organizations ?? [], replaced: content.organizations })
+            const what = 'not all of it: each partition is of this publish or of the one from before'
+            return afterPlacing(folder, what, () => {
+              for (const { path, object } of made) renameSync(path, join(folder, object))
+              for (const { path } of made) flushFolder(dirname(path))
+              const named = new Set(content.organizations.map(({ object }) => object))
+              for (const object of parts.keys()) if (!named.has(object)) removeFile(join(folder, object))
+              writeManifest({ ...content, replaced: [] })
+              return done
+            })
           })
         },
         close() {
@@ -107,19 +103,20 @@ function removeUnfinished(folder: string): void {
   for (const partition of partitionsIn(folder)) if (readdirSync(partition).length === 0) rmdirSync(partition)
 }
 
-/** The digests of the partitions that are there. Throws UsageError for one of another program: readers would take both for one set. */
-function requireOurs(folder: string, written: Manifest['replaced']): ReadonlyMap<string, string> {
-  const names = partitionsIn(folder).flatMap((partition) =>
-    readdirSync(partition).map((name) => `${basename(partition)}/${name}`),
+/** The sizes of the parts that are there. Throws UsageError for one of another program: readers would take both for one set. */
+function requireOurs(folder: string, manifest: Manifest | undefined): ReadonlyMap<string, number> {
+  const ours = new Set([...(manifest?.organizations ?? []), ...(manifest?.replaced ?? [])].map(({ object }) => object))
+  const parts = partitionsIn(folder).flatMap((partition) =>
+    readdirSync(partition)
+      .filter((name) => name.startsWith('part-'))
+      .map((name) => `${basename(partition)}/${name}`),
   )
-  const parts = names.filter((object) => basename(object).startsWith('part-'))
   return new Map(
     parts.map((object) => {
-      const file = join(folder, object)
-      const sha256 = lstatSync(file).isFile() ? digestOfFile(file).sha256 : ''
-      if (written.some((one) => one.object === object && one.sha256 === sha256)) return [object, sha256]
+      const found = lstatSync(join(folder, object))
+      if (ours.has(object) && found.isFile()) return [object, found.size]
       throw new UsageError(
-        `${file}: was not written by this program, or was changed since. It was left as it is; move it away, or name another folder.`,
+        `${join(folder, object)}: was not written by this program. It was left as it is; move it away, or name another folder.`,
       )
     }),
   )

@@ -98,7 +98,7 @@ const manifestSchema = z.looseObject({
   without_personal_data: z.boolean(),
   organizations: z.array(writtenObject),
   /** Objects of earlier manifests that are there still, and since when they are replaced. */
-  replaced: z.array(z.object({ object: z.string(), since: z.string().optional(), sha256: z.string().optional() })),
+  replaced: z.array(z.object({ object: z.string(), since: z.string().optional() })),
 })
 export type Manifest = z.output<typeof manifestSchema>
 export type ManifestContent = Pick<Manifest, 'organizations' | 'replaced'> & Readonly<Record<string, unknown>>

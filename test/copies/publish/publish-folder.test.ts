@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { partitionFolder } from '../../../src/copies/objects/object-place.ts'
 import { publishFolder } from '../../../src/copies/objects/publish-objects.ts'
@@ -93,7 +93,6 @@ const PARTS = ['acme', 'globex'].map((id) => `organization=${id}/part-0.parquet`
 
 test.each<[what: string, change: (folder: string) => void]>([
   ['another part', (folder) => writeFileSync(join(folder, 'organization=acme', 'part-1.parquet'), 'of someone')],
-  ['a part that was changed since', (folder) => appendFileSync(join(folder, PARTS[0] ?? ''), 'x')],
   ['another manifest', (folder) => writeFileSync(join(folder, '_manifest.json'), '{}')],
   ['a link to another folder', (folder) => symlinkSync(temporaryFolder(), join(folder, 'organization=initech'))],
 ])('a folder that holds something else is left as it is: %s', async (_, change) => {
@@ -106,23 +105,29 @@ test.each<[what: string, change: (folder: string) => void]>([
   expect(contents()).toEqual(before)
 })
 
-test('a publish that was killed while files were replaced leaves files of both, which the next one knows and replaces', async () => {
+test('a publish that is killed while files are replaced leaves whole files of both, which the next one replaces', async () => {
   const { mirror, plan } = await aPublishedMirror()
-  const manifest = join(plan.parquet, '_manifest.json')
   const [file, old] = [join(plan.parquet, PARTS[0] ?? ''), readFileSync(join(plan.parquet, PARTS[0] ?? ''))]
-  const { organizations: replaced }: { organizations: unknown } = JSON.parse(readFileSync(manifest, 'utf8'))
-  await night(mirror, 1, customers(1, 7))
-  await publishFolder(plan)
-  const written: object = JSON.parse(readFileSync(manifest, 'utf8'))
-  // As it is in the midst of that: the manifest names both sets, and one file is still the old one.
-  writeFileSync(manifest, JSON.stringify({ ...written, replaced }))
+  for (const organization of ['acme', 'globex', 'initech']) await night(mirror, 1, customers(1, 7), { organization })
+  const repair = failOnDisk('renameSync', (_from, to) => String(to).includes('initech'))
+  await expect(publishFolder(plan)).rejects.toMatchObject({ code: 'full' })
+  repair()
   writeFileSync(file, old)
-  mkdirSync(join(plan.parquet, 'organization=new'))
-  writeFileSync(join(plan.parquet, 'organization=new', '.part-0.parquet.0123456789abcdef.unfinished'), 'half')
+  writeFileSync(join(plan.parquet, 'organization=acme', '.part-0.parquet.0123456789abcdef.unfinished'), 'half')
   await publishFolder(plan)
 
   expect(readFileSync(file)).not.toEqual(old)
-  expect(readdirSync(plan.parquet).toSorted()).toEqual(['_manifest.json', ...PARTS.map((name) => dirname(name))])
+  expect(partsIn(plan.parquet)).toEqual([...PARTS, 'organization=initech/part-0.parquet'])
+  expect(readdirSync(join(plan.parquet, 'organization=acme'))).toEqual(['part-0.parquet'])
+})
+
+test('a part that was changed, or is gone, is written anew', async () => {
+  const { plan, publishAgain } = await aPublishedMirror()
+  appendFileSync(join(plan.parquet, PARTS[0] ?? ''), 'x')
+  rmSync(join(plan.parquet, PARTS[1] ?? ''))
+
+  expect(await publishAgain()).toEqual([true, true])
+  expect(await publishAgain()).toEqual([false, false])
 })
 
 test('a publish while another one writes there ends as busy, and changes nothing', async () => {
