@@ -1,7 +1,7 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { staleCopies } from '../../src/copies/copy-manifest.ts'
 import { findRecorded } from '../../src/copies/organizations.ts'
-import { configuredPlans, logPublished, publishAfterRuns, type TargetPlan } from '../../src/copies/publish-plan.ts'
+import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } from '../../src/copies/publish-plan.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -104,4 +104,23 @@ export function isDue(
   if (publishedAtMs !== undefined && nowMs - publishedAtMs < publishRestMs) return false
   if (nowMs - changedAtMs >= publishLatestMs) return true
   return !isUnderway && nowMs - (endedAtMs ?? changedAtMs) >= publishQuietMs
+}
+
+/** What was published and what was not, in one line each: paths, ids and counts. */
+function logPublished(log: Logger, { copies, leftOut, failed, warnings, parquet, bucket }: Published): void {
+  for (const { file, bytes, sha256, organizations } of copies) {
+    const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
+    log.info({ file, bytes, sha256, organizations: organizations.length, customers }, 'copy published')
+  }
+  for (const [said, place] of Object.entries({ 'folder published': parquet, 'bucket published': bucket })) {
+    if (place?.isNew !== true) continue
+    const { to, generation, gone, replaced } = place
+    const objects = place.organizations.filter(({ isNew }) => isNew)
+    const bytes = objects.reduce((sum, object) => sum + object.bytes, 0)
+    const organizations = place.organizations.length
+    log.info({ to, generation, objects: objects.length, bytes, organizations, gone, replaced }, said)
+  }
+  if (leftOut.length > 0) log.warn({ leftOut }, 'organizations left out of the copy')
+  for (const failure of failed) log.error({ failure }, 'copy not published')
+  for (const warning of warnings) log.warn({ warning }, 'copy warning')
 }

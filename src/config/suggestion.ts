@@ -1,3 +1,6 @@
+import { UsageError } from '../errors/errors.ts'
+import { plainText } from '../text/plain-text.ts'
+import { listedNames } from '../text/wording.ts'
 import { closestMatch } from 'leven'
 
 /** ` (did you mean "x"?)` when one of `known` is close to what was written, or the empty string. */
@@ -22,4 +25,21 @@ const LONGEST_WORD = 64
 /** `base_url`, `Base-URL` and `baseUrl` are one word written three ways. */
 function bare(word: string): string {
   return word.toLowerCase().replaceAll(/[-_\s]/g, '')
+}
+
+/** Throws UsageError where one of these is known neither to the configuration nor to the file that is read. */
+export function requireKnown(
+  named: readonly string[],
+  { known, configured }: { known: readonly string[]; configured: readonly string[] },
+): void {
+  const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
+  if (unknown === undefined) return
+  const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
+  const ofMirror = `the mirror ${configured.length === 0 ? '' : 'also '}has ${listedNames(alone)}`
+  const places = [
+    ...(configured.length === 0 ? [] : [`the configuration has ${listedNames(configured)}`]),
+    ...(configured.length > 0 && alone.length === 0 ? [] : [ofMirror]),
+  ]
+  const meant = didYouMean(unknown, [...configured, ...alone])
+  throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
 }

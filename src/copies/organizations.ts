@@ -1,17 +1,13 @@
 import type Database from 'better-sqlite3'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { didYouMean } from '../config/suggestion.ts'
-import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../text/wording.ts'
-import { plainText } from '../text/plain-text.ts'
 import { sql, text, timeIn } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { sqliteSession } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasTable, inMirrorFile, openToRead } from './open-to-read.ts'
+import { hasTable, inMirrorFile } from './open-to-read.ts'
+import { readStatement, type SqlValue } from './read-rows.ts'
 
 /*
  * The organizations of a mirror or of a copy, and what a mirror records of their runs.
@@ -30,49 +26,34 @@ export type MirroredOrganization = {
   isLeaving: boolean
 }
 
-/**
- * The organizations of a mirror or copy, in order; a file is not changed. Throws MirrorUnusable; with `mayBeMissing` there are none where there is
- * no mirror.
- */
+/** The organizations of a mirror or copy, in order; none where there `mayBeMissing` and is none. A file is not changed. Throws MirrorUnusable. */
 export async function listMirroredOrganizations(
   place: string,
   { mayBeMissing = false } = {},
 ): Promise<MirroredOrganization[]> {
-  const reading = isPostgres(place) ? onServer(place, (session) => freshnessIn(session)) : inFile(place)
-  const rows = (mayBeMissing ? await ifThere(reading) : await reading) ?? []
+  const rowsOf = async (statement: string) =>
+    (await Array.fromAsync(readStatement(place, statement))).flatMap(({ rows }) => rows)
+  const reading = rowsOf("SELECT 1 FROM dictionary WHERE table_name = 'manifest'")
+  const marks = mayBeMissing ? await ifThere(reading) : await reading
+  if (marks === undefined) return []
+  const isCopy = marks.length > 0
+  const rows = await rowsOf(isCopy ? LISTED : `${LISTED} ${LEAVING}`)
+  const timeOf = (value: SqlValue | undefined) => (typeof value === 'string' ? timeIn(value) : undefined)
   try {
-    return rows.map(({ leaving, read_as_of, retired_at, ...one }) => {
-      return { ...one, isLeaving: leaving === 1, readAsOfMs: timeIn(read_as_of), retiredAtMs: timeIn(retired_at) }
-    })
+    const all = rows.map(([organization, active, removed, readAsOf, retiredAt, isLeaving]) => ({
+      ...{ organization: String(organization), active: Number(active), removed: Number(removed) },
+      ...{ readAsOfMs: timeOf(readAsOf), retiredAtMs: timeOf(retiredAt), isLeaving: isLeaving === 1n },
+    }))
+    return all.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
   } catch (error) {
     throw sqliteError(error, shownMirror(place))
   }
 }
 
-type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'removed'> &
-  Record<'read_as_of' | 'retired_at', string | null> & { leaving: number }
+const LISTED = 'SELECT organization, active, removed, read_as_of, retired_at, 0 FROM freshness'
 
-async function inFile(file: string): Promise<FreshnessRow[]> {
-  const db = openToRead(file)
-  try {
-    // A copy has no such table.
-    const hasForgets = hasTable(db, 'unfinished_forgets')
-    return await freshnessIn(sqliteSession(db.defaultSafeIntegers(false)), hasForgets)
-  } finally {
-    db.close()
-  }
-}
-
-async function freshnessIn(session: Session, hasForgets = true): Promise<FreshnessRow[]> {
-  const leaving = hasForgets
-    ? sql`UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
-        WHERE organization NOT IN (SELECT organization FROM runs)`
-    : sql``
-  const rows = await session.all<FreshnessRow>(
-    sql`SELECT organization, active, removed, read_as_of, retired_at, 0 AS leaving FROM freshness ${leaving}`,
-  )
-  return rows.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
-}
+const LEAVING = `UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
+  WHERE organization NOT IN (SELECT organization FROM runs)`
 
 /** Reads a mirror in PostgreSQL, whose driver is loaded for it. */
 async function onServer<Result>(address: string, work: (session: Session) => Promise<Result>): Promise<Result> {
@@ -83,23 +64,6 @@ async function onServer<Result>(address: string, work: (session: Session) => Pro
   } finally {
     await database.close()
   }
-}
-
-/** Throws UsageError where one of these is known neither to the configuration nor to the file that is read. */
-export function requireKnown(
-  named: readonly string[],
-  { known, configured }: { known: readonly string[]; configured: readonly string[] },
-): void {
-  const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
-  if (unknown === undefined) return
-  const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
-  const ofMirror = `the mirror ${configured.length === 0 ? '' : 'also '}has ${listedNames(alone)}`
-  const places = [
-    ...(configured.length === 0 ? [] : [`the configuration has ${listedNames(configured)}`]),
-    ...(configured.length > 0 && alone.length === 0 ? [] : [ofMirror]),
-  ]
-  const meant = didYouMean(unknown, [...configured, ...alone])
-  throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
 }
 
 export function mirroredIn(db: Database.Database): string[] {

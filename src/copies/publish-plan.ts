@@ -9,7 +9,6 @@ import {
 import type { Config } from '../config/read-config.ts'
 import { copyFault } from './copy-error.ts'
 import { describeError, Interrupted, reportedError, UsageError } from '../errors/errors.ts'
-import type { Logger } from '../machine/log.ts'
 import { askApart } from '../machine/process-apart.ts'
 
 /*
@@ -182,23 +181,4 @@ export async function publishAfterRuns(
     const failed = plans.map((plan) => ({ file: placeOf(plan), ...describeError(error) }))
     return { copies: [], leftOut: [], failed, warnings: [] }
   })
-}
-
-/** What was published and what was not, in one line each: paths, ids and counts. */
-export function logPublished(log: Logger, { copies, leftOut, failed, warnings, parquet, bucket }: Published): void {
-  for (const { file, bytes, sha256, organizations } of copies) {
-    const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
-    log.info({ file, bytes, sha256, organizations: organizations.length, customers }, 'copy published')
-  }
-  for (const [said, place] of Object.entries({ 'folder published': parquet, 'bucket published': bucket })) {
-    if (place?.isNew !== true) continue
-    const { to, generation, gone, replaced } = place
-    const objects = place.organizations.filter(({ isNew }) => isNew)
-    const bytes = objects.reduce((sum, object) => sum + object.bytes, 0)
-    const organizations = place.organizations.length
-    log.info({ to, generation, objects: objects.length, bytes, organizations, gone, replaced }, said)
-  }
-  if (leftOut.length > 0) log.warn({ leftOut }, 'organizations left out of the copy')
-  for (const failure of failed) log.error({ failure }, 'copy not published')
-  for (const warning of warnings) log.warn({ warning }, 'copy warning')
 }

@@ -1,3 +1,4 @@
+import { requireKnown } from '../config/suggestion.ts'
 import type { Statement } from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -6,7 +7,6 @@ import { either, joined, secondOf, type Sql, sql, text, type Written, written } 
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { openToRead } from './open-to-read.ts'
-import { requireKnown } from './organizations.ts'
 
 /*
  * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.

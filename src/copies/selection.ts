@@ -1,3 +1,4 @@
+import { requireKnown } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { READ_TO_END } from '../store/schema/views.ts'
@@ -5,7 +6,7 @@ import type { Connection } from '../store/sqlite/connect.ts'
 import { listedNames } from '../text/wording.ts'
 import type { Chunk, ExportColumn, ExportFacts, ExportRow, Format } from './format.ts'
 import { nowIn, numberIn } from './open-to-read.ts'
-import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
+import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 
 /*
  * What is exported, from one state of a file.
