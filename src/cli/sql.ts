@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
 import { processEnvironment } from '../config/environment.ts'
 import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
-import { keptCompiled, programBeside } from '../machine/process-apart.ts'
+import { askApart } from '../machine/process-apart.ts'
 import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
 import { command, durationArgument, fileToRead, layoutOf, mirrorOption, show } from './command.ts'
@@ -34,18 +32,10 @@ export function sqlCommand(io: Io) {
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
-      const ending = new AbortController()
-      const started = startStatement(io, ending.signal)
-      try {
-        const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
-        const { file } = await fileToRead(options)
-        const sql = statement === '-' ? await statementFromInput(io) : statement
-        if (!io.signal.aborted) await runStatement(started, { file, sql, layout, limitMs }, ending, io)
-      } catch (error) {
-        throw withAdvice(error)
-      } finally {
-        ending.abort()
-      }
+      const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
+      const { file } = await fileToRead(options)
+      const sql = statement === '-' ? await statementFromInput(io) : statement
+      if (!io.signal.aborted) await runStatement({ file, sql, layout, limitMs }, io)
     })
 }
 
@@ -70,14 +60,6 @@ async function statementFromInput({ signal }: Io): Promise<string> {
   })
 }
 
-/** The error of a statement, and where the tables and columns are listed if it names one that there is not. */
-function withAdvice(error: unknown): unknown {
-  if (!isOurs(error) || error.code !== 'usage') return error
-  const message = plainText(error.message)
-  if (!/no such (table|column): |(relation|column) .* does not exist/.test(message)) return new UsageError(message)
-  return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} 'customer-mirror sql --tables' lists them all.`)
-}
-
 /** What the process that runs a statement is to do, as JSON on its standard input. */
 export type StatementPlan = {
   /** The absolute path of a mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
@@ -88,75 +70,32 @@ export type StatementPlan = {
   limitMs: number
 }
 
-/**
- * What that process reports, one in a line of JSON: `reading` while the database works, so that the time counts, and `writing` while it waits
- * for whatever takes the rows; then how it ended.
- */
-export type StatementReport =
-  | ['reading' | 'writing' | 'unread' | 'done']
-  | ['failed', { code: string; message: string }]
+/** What that process reports of a statement that it ends at its limit; otherwise nothing, or the error as JSON. */
+export type TooLong = 'too long'
 
 /**
- * Starts a process for a statement, which gets ready while the configuration is read. Nothing can interrupt SQLite in the process that it works
- * in, so a stop kills that one.
+ * Runs the plan in a process of its own, which a stop or the limit kills: nothing can interrupt SQLite in the process that it works in. Rows go
+ * to standard output. Throws what the statement threw.
  */
-function startStatement(io: Io, ending: AbortSignal) {
-  const child = spawn(process.execPath, programBeside(import.meta.url, 'statement-process'), {
-    // What it has to say it reports; what V8 says when there is no memory left is not for users.
-    stdio: ['pipe', descriptorOf(io.stdout) ?? 'pipe', 'ignore', 'pipe'],
-    env: { ...processEnvironment(), ...keptCompiled() },
-    signal: AbortSignal.any([io.signal, ending]),
-    killSignal: 'SIGKILL',
-  })
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  // That it was killed is seen at its end.
-  child.on('error', () => {})
-  child.stdin?.on('error', () => {})
-  child.stdout?.pipe(io.stdout, { end: false })
-  return { child, closed }
-}
-
-/** Runs the plan: rows go to standard output. A stop or a limit that ended it is reported. Throws what the statement threw. */
-async function runStatement(
-  { child, closed }: ReturnType<typeof startStatement>,
-  plan: StatementPlan,
-  ending: AbortController,
-  io: Io,
-): Promise<void> {
-  const reported: { last: StatementReport } = { last: ['writing'] }
-  let leftMs = plan.limitMs
-  const clock = setInterval(() => {
-    if (reported.last[0] === 'reading') leftMs -= TICK_MS
-    if (leftMs <= 0) ending.abort()
-  }, TICK_MS)
-  createInterface({ input: reportsOf(child) }).on('line', (line) => {
-    reported.last = JSON.parse(line)
-  })
-  child.stdin?.end(JSON.stringify(plan))
-  await closed
-  clearInterval(clock)
-  const { last } = reported
-  if (io.signal.aborted || last[0] === 'done' || last[0] === 'unread') return
-  if (last[0] === 'failed') throw reportedError(last[1])
-  const { signalCode } = child
+async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
+  const asking = { env: processEnvironment(), signal: io.signal, results: io.stdout }
+  const { said, ending } = await askApart(import.meta.url, 'statement-process', JSON.stringify(plan), asking)
+  if (io.signal.aborted || (ending === undefined && said === '')) return
+  if (ending === undefined) throw withAdvice(reportedError(JSON.parse(said)))
   const why =
-    leftMs <= 0
+    said === ('too long' satisfies TooLong)
       ? `it took longer than ${duration(plan.limitMs)}. Ask for less, or allow more with --timeout.`
-      : `by the system (${signalCode ?? 'no signal'}), most likely because it needs more memory than there is. Ask for less at once.`
+      : `by the system (${ending}), most likely because it needs more memory than there is. Ask for less at once.`
   say(io.stderr, `The statement was ended: ${why} Rows printed before are not all of them.\n`)
   io.exitWith(5)
 }
 
-const TICK_MS = 10
-
-function reportsOf({ stdio: [, , , reports] }: ChildProcess): NodeJS.ReadableStream {
-  if (reports !== null && reports !== undefined && 'read' in reports) return reports
-  throw new Error('The process has no way to report.')
-}
-
-/** A descriptor that the process can write to itself, which saves a copy of every row. */
-function descriptorOf(stream: NodeJS.WritableStream): number | undefined {
-  return 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
+/** The error of a statement, and where the tables and columns are listed if it names one that there is not. */
+function withAdvice(error: Error): Error {
+  if (!isOurs(error) || error.code !== 'usage') return error
+  const message = plainText(error.message)
+  if (!/no such (table|column): |(relation|column) .* does not exist/.test(message)) return new UsageError(message)
+  return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} 'customer-mirror sql --tables' lists them all.`)
 }
 
 /** The tables and columns that readers may rely on, with the types of SQLite; the table `dictionary` has those of its own mirror or copy. */

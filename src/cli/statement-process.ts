@@ -5,43 +5,54 @@ import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { textOf } from './output/rows.ts'
-import type { StatementPlan, StatementReport } from './sql.ts'
+import type { StatementPlan, TooLong } from './sql.ts'
+
+const TOO_LONG: TooLong = 'too long'
 
 /**
- * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one can be killed.
- * Takes a StatementPlan, writes rows to standard output, and reports on file descriptor 3.
+ * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one is killed. Takes a StatementPlan,
+ * writes rows to standard output, and reports on file descriptor 3.
  */
 async function main(): Promise<void> {
-  const parent = process.ppid
   const plan: StatementPlan = JSON.parse(readFileSync(0, 'utf8'))
-  endAfter(parent)
+  // A thread: this one is busy in SQLite. The parent may be killed before the statement ends.
+  const watched = { parent: process.ppid, limitMs: plan.limitMs, isReading, TOO_LONG }
+  new Worker(WATCH, { eval: true, workerData: watched }).unref()
   try {
-    report(['reading'])
-    report([(await print(plan)) ? 'done' : 'unread'])
+    isReading[0] = 1
+    await print(plan)
   } catch (error) {
-    report(['failed', describeError(error)])
+    writeSync(3, JSON.stringify(describeError(error)))
+  } finally {
+    isReading[0] = 0
   }
 }
 
-/** Ends this process a second after its parent: the parent may be killed before it ends a statement at its limit. */
-function endAfter(pid: number): void {
-  const watch = `setInterval(() => process.ppid === ${pid} || process.kill(process.pid, 'SIGKILL'), 1000)`
-  // A thread: this one is busy in SQLite.
-  new Worker(watch, { eval: true }).unref()
-}
+/** 1 while the database works, so that the time counts, and 0 while whatever takes the rows is waited for. */
+const isReading = new Int32Array(new SharedArrayBuffer(4))
 
-/** Returns false if the reader of standard output has closed it. */
-async function print({ file, sql, layout, limitMs }: StatementPlan): Promise<boolean> {
+/** Kills this process at its limit, and after its parent. */
+const WATCH = `
+  const { workerData: { parent, limitMs, isReading, TOO_LONG } } = require('node:worker_threads')
+  const TICK_MS = 10
+  let leftMs = limitMs
+  setInterval(() => {
+    leftMs -= isReading[0] * TICK_MS
+    if (leftMs <= 0) require('node:fs').writeSync(3, TOO_LONG)
+    if (leftMs <= 0 || process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
+  }, TICK_MS)`
+
+/** Prints the rows until the reader of standard output closes it. */
+async function print({ file, sql, layout, limitMs }: StatementPlan): Promise<void> {
   for await (const text of textOf(readStatement(file, sql, { limitMs }), layout)) {
-    report(['writing'])
+    isReading[0] = 0
     try {
-      if (!writeAll(1, Buffer.from(text))) return false
+      if (!writeAll(1, Buffer.from(text))) return
     } catch (error) {
       throw resultsError(error)
     }
-    report(['reading'])
+    isReading[0] = 1
   }
-  return true
 }
 
 /** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
@@ -58,10 +69,6 @@ function writeAll(descriptor: number, bytes: Uint8Array): boolean {
     }
   }
   return true
-}
-
-function report(line: StatementReport): void {
-  writeSync(3, `${JSON.stringify(line)}\n`)
 }
 
 await main()

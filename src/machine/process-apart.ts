@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
@@ -18,23 +19,24 @@ export function programBeside(url: string, name: string): string[] {
 }
 
 /** The variable with which a process keeps what it compiled where this one does, and so starts in less than half the time. */
-export function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
+function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
 /**
- * Starts the program beside the module at `url`, gives it a text, and returns what it printed, and how it was ended unless it ended well. Aborting
- * `signal` kills it, at any moment.
+ * Starts the program beside the module at `url`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
+ * reports on standard output; where that is for `results`, which it prints, on file descriptor 3. Aborting `signal` kills it, at any moment.
  */
 export async function askApart(
   url: string,
   name: string,
   asked: string,
-  { env, signal }: { env: NodeJS.ProcessEnv; signal: AbortSignal },
+  { env, signal, results }: { env: NodeJS.ProcessEnv; signal: AbortSignal; results?: NodeJS.WritableStream },
 ): Promise<{ said: string; ending: string | undefined }> {
   const child = spawn(process.execPath, programBeside(url, name), {
-    stdio: ['pipe', 'pipe', 'ignore'],
+    // What V8 says when there is no memory left is not for users.
+    stdio: ['pipe', descriptorOf(results) ?? 'pipe', 'ignore', ...(results === undefined ? [] : ['pipe' as const])],
     env: { ...env, ...keptCompiled() },
     signal,
     killSignal: 'SIGKILL',
@@ -44,9 +46,17 @@ export async function askApart(
   child.on('error', (error) => (failed = error))
   const closed = new Promise((resolve) => child.once('close', resolve))
   // A process that ended early does not read what it is given; its end says so.
-  child.stdin.on('error', () => {})
-  child.stdin.end(asked)
-  const [said] = await Promise.all([text(child.stdout), closed])
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(asked)
+  if (results !== undefined) child.stdout?.pipe(results, { end: false })
+  const reports = child.stdio[results === undefined ? 1 : 3]
+  const said = reports instanceof Readable ? await text(reports) : ''
+  await closed
   const ending = failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`
   return { said, ending: child.exitCode === 0 ? undefined : ending }
+}
+
+/** A descriptor that the process can write to itself, which saves a copy of every row. */
+function descriptorOf(stream: NodeJS.WritableStream | undefined): number | undefined {
+  return stream !== undefined && 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
 }
