@@ -120,8 +120,7 @@ function renameCommand(io: Io) {
             'dashes and underscores, the first a letter or digit. Nothing was changed.',
         )
       if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
-      const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
-        await requireMirrored(from, organizations, read)
+      const { renamed, config } = await changing(from, file, { mayBeConfigured: true }, async (organizations, read) => {
         return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
       })
       // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
@@ -155,11 +154,7 @@ function retireCommand(io: Io) {
     .argument(...WHOSE)
     .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
-      const { removed } = await withOrganizations(file, async (organizations, config) => {
-        await requireMirrored(id, organizations, config)
-        requireLeft(id, config)
-        return organizations.retire(id, clocks())
-      })
+      const { removed } = await changing(id, file, {}, (organizations) => organizations.retire(id, clocks()))
       const text =
         `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
         'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
@@ -202,9 +197,7 @@ function organizationForgetCommand(io: Io) {
 
 /** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
 async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
-  return withOrganizations(file, async (organizations, config) => {
-    if (!(await organizations.isUnfinished(id))) await requireMirrored(id, organizations, config)
-    requireLeft(id, config)
+  return changing(id, file, {}, async (organizations, config) => {
     const deleted = await organizations.contents(id)
     if (confirmation !== undefined)
       throw new UsageError(
@@ -223,35 +216,35 @@ function rowsText({ customers, changes, runs, rejects }: Contents): string {
   return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
 }
 
-/** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
-async function withOrganizations<Result>(
+/**
+ * Changes an organization of the configuration's mirror. Throws UsageError for one of which the mirror holds nothing, and for one that is still
+ * configured, whose next run would undo the change.
+ */
+async function changing<Result>(
+  id: string,
   file: string | undefined,
-  work: (organizations: Organizations, config: Config) => Promise<Result>,
+  { mayBeConfigured = false }: { mayBeConfigured?: boolean },
+  change: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await namedConfig(file)
-  return closing(await openOrganizations(config.mirror), (organizations) => work(organizations, config))
+  const isConfigured = isInConfiguration(config, id)
+  return closing(await openOrganizations(config.mirror), async (organizations) => {
+    const known = await organizations.list()
+    const isThere = known.includes(id) || (await organizations.isUnfinished(id))
+    if (!isThere && isConfigured)
+      throw new UsageError(
+        `${id}: is in the configuration (${config.file}), and the mirror holds nothing of it. It is enough to change that file.`,
+      )
+    if (!isThere) requireKnown([id], { known, configured: [] })
+    if (isConfigured && !mayBeConfigured)
+      throw new UsageError(
+        `${id}: is still in the configuration (${config.file}), so its next run would load it again. Nothing was changed. Take it out ` +
+          'there first; a worker that runs reads the file within two seconds.',
+      )
+    return change(organizations, config)
+  })
 }
 
 function isInConfiguration({ organizations }: Config, id: string): boolean {
   return organizations.some((organization) => organization.id === id)
-}
-
-/** Throws UsageError for an organization that is still configured: its next run would undo the change. */
-function requireLeft(id: string, config: Config): void {
-  if (!isInConfiguration(config, id)) return
-  throw new UsageError(
-    `${id}: is still in the configuration (${config.file}), so its next run would load it again. Nothing was changed. Take it out ` +
-      'there first; a worker that runs reads the file within two seconds.',
-  )
-}
-
-/** Throws UsageError for an organization of which the mirror holds nothing. */
-async function requireMirrored(id: string, organizations: Organizations, config: Config): Promise<void> {
-  const names = await organizations.list()
-  if (names.includes(id)) return
-  if (isInConfiguration(config, id))
-    throw new UsageError(
-      `${id}: is in the configuration (${config.file}), and the mirror holds nothing of it. It is enough to change that file.`,
-    )
-  requireKnown([id], { known: names, configured: [] })
 }

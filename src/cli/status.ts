@@ -40,9 +40,11 @@ export function statusCommand(io: Io) {
       const limit = { maxAgeMs: maxAge, proven }
       const [lines, left] = await withMirror(config, async (mirror, known) => {
         const facts = { config: known, pauses: await readPauses(known), ...clocks() }
-        if (html !== undefined) await writeForm(html, 0o600, pageOf, [mirror, facts], io)
-        // Another user may read it, since node_exporter is one.
-        if (format !== undefined) await writeForm(output ?? '-', 0o644, metricsOf, [mirror, facts], io)
+        const place = { mirror: mirror.file, configuration: known.file }
+        if (html !== undefined) await writeWhole(html, { ...place, mode: 0o600 }, io, () => pageOf(mirror, facts))
+        // Another user may read metrics, since node_exporter is one.
+        if (format !== undefined)
+          await writeWhole(output ?? '-', { ...place, mode: 0o644 }, io, () => metricsOf(mirror, facts))
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
         const all = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
         for (const { id } of known.organizations) freshness.delete(id)
@@ -87,19 +89,6 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
 
 /** What the configuration, the queue and the clocks say. */
 type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number; monotonicMs: number }
-
-/** Writes a form of the status, like `writeWhole`. */
-async function writeForm(
-  file: string,
-  mode: number,
-  textOf: (mirror: Mirror, facts: StatusFacts) => Promise<string>,
-  [mirror, facts]: [Mirror, StatusFacts],
-  io: Io,
-): Promise<void> {
-  await writeWhole(file, { mode, mirror: mirror.file, configuration: facts.config.file }, io, () =>
-    textOf(mirror, facts),
-  )
-}
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
 export async function writeWhole(
