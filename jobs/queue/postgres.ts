@@ -119,12 +119,10 @@ async function isMigrated(client: QueueClient): Promise<boolean> {
 }
 
 /**
- * What the statements of the queue take for granted, whatever the role or the database sets. BullMQ repeats none that met another one, as
- * they do in a stricter isolation, and a worker listens on a connection that is otherwise idle. Not among the parameters with which a
- * connection is begun: poolers refuse `options`.
+ * What the statements of the queue take for granted, whatever the role or the database sets: BullMQ repeats none that met another one, as
+ * they do in a stricter isolation. Not among the parameters with which a connection is begun: poolers refuse `options`.
  */
-const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed';
-  SELECT set_config('idle_session_timeout', '0', false) WHERE current_setting('server_version_num')::int >= 140000`
+const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed'`
 
 /** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too few connections. */
 async function openSession(settings: ClientConfig, limitMs: number): Promise<QueueClient> {

@@ -45,18 +45,6 @@ test('a file is followed into the folder that Kubernetes mounts in the place of 
   }
 })
 
-test('a folder that vanishes and comes back is followed, and the configuration stays meanwhile', async () => {
-  const { folder, config, written, knows, live } = await aFollowed()
-  rmSync(folder, { recursive: true })
-  await knows('mistakes')
-  const meanwhile = live.current.organizations.map(({ id }) => id)
-  mkdirSync(folder)
-  writeFileSync(config, written('globex'))
-  await knows('globex')
-
-  expect(meanwhile).toEqual(['acme'])
-})
-
 test('two files have the same hash where they differ only in the order of keys, in a secret or in the address of the queue', () => {
   const acme = { id: 'acme', apiKey: 'made-up-key', secret: { env: 'ACME_SECRET' }, baseUrl: 'https://a.example.com' }
   const file = { mirror: './customers.db', queue: 'redis://:password@one', organizations: [acme] }

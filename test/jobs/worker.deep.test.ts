@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { postgresPrograms } from '../../bench/postgres-server.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
-import { onThisMachine, stoppedWithinMs } from '../support/eventually.ts'
+import { onThisMachine } from '../support/eventually.ts'
 import { aSilentProxy } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from '../support/jobs-workplace.ts'
@@ -10,25 +10,6 @@ import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { aWorkerOf, expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-test('SIGTERM keeps the received pages, and the next worker continues', async () => {
-  const gate = aGate({ fromPage: 4 })
-  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
-  await gate.reached
-  worker.send('SIGTERM')
-  // To give up waiting for an answer takes seconds.
-  if (!inject('isDeep')) gate.open(4)
-  const { code, tookMs } = await worker.ended
-  const status = valueOf(place.mirror, 'SELECT status FROM runs')
-  gate.open()
-  const next = startWorker(place)
-  await next.ran('acme')
-
-  expect(code).toBe(143)
-  expect(tookMs).toBeLessThan(stoppedWithinMs())
-  expect(['interrupted', 'running']).toContain(status)
-  expectWhole(place.mirror, 500)
-})
 
 test('waits between pages that were saved do not add up to maxWait', async () => {
   const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })

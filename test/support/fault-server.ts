@@ -184,9 +184,6 @@ export function slam(): Reply {
 /** A request as a receiver got it. */
 type Received = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
 
-/** In the place of a status: the request gets no answer. */
-export const NEVER = 0
-
 /** A server that keeps what it gets, and answers with these statuses in turn; the last one answers everything after it. */
 type Receiver = { url: string; received: Received[]; statuses: number[] }
 
@@ -197,8 +194,7 @@ export async function aReceiver(...statuses: [number, ...number[]]): Promise<Rec
       const { method = '', url: path = '', headers } = request
       receiver.received.push({ method, path, headers, body })
       const status = receiver.statuses.length > 1 ? receiver.statuses.shift() : receiver.statuses[0]
-      if (status !== NEVER)
-        response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
+      response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
     })
   })
   server.listen(0, '127.0.0.1')

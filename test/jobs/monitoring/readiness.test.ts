@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { examine, type Examined, watchMirrorFailures } from '../../../jobs/monitoring/health.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
-import { lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
@@ -180,22 +179,6 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   expect(readiness.ready).toBe(!isLate)
   expect(shown?.due).toMatchObject({ isDue: true, isLate })
   expect(shown?.standing.urgency).toBe(urgency)
-})
-
-const DUE_MS = Date.UTC(2026, 2, 5, 2)
-const [SEEN, READ] = [(seenAtMs: number) => ({ seenAtMs }), (readAsOfMs: number) => ({ readAsOfMs })]
-
-test.each<[what: string, seen: { seenAtMs?: number }, known: { readAsOfMs?: number }, sinceMs: number | undefined]>([
-  ['was read when it was due', {}, READ(DUE_MS), undefined],
-  ['was last read before', {}, READ(DUE_MS - 1), DUE_MS],
-  ['was last read before, and is seen by this worker for an hour', SEEN(NOON_MS - HOUR_MS), READ(DUE_MS - 1), DUE_MS],
-  ['is new since two hours', SEEN(NOON_MS - 2 * HOUR_MS), {}, NOON_MS - 2 * HOUR_MS],
-  ['is new since less', SEEN(NOON_MS - 2 * HOUR_MS + 1), {}, undefined],
-])('an organization that %s is late accordingly', (_, seen, known, sinceMs) => {
-  const schedule = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
-  const lastRun = { readAsOfMs: undefined, firstRunAtMs: undefined, ...known }
-
-  expect(lateSinceMs({ id: 'acme', seenAtMs: undefined, ...seen, schedule }, lastRun, NOON_MS)).toBe(sinceMs)
 })
 
 test('status --max-age is content with a first load that is younger, and not with one that failed', async () => {

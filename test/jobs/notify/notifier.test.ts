@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { send, webhookHeaders } from '../../../jobs/notify/notifier.ts'
 import { pause } from '../../../jobs/pauses.ts'
-import { aReceiver, NEVER } from '../../support/fault-server.ts'
+import { aReceiver } from '../../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -173,13 +176,49 @@ test('a secret that is none is reported, and the runs go on', async () => {
   expect(report.received).toEqual([])
 })
 
-test('a receiver that never answers delays no heartbeat', async () => {
-  const [report, beat] = [await aReceiver(NEVER), await aReceiver(200)]
-  const worker = startWorker(await aNight({ notify: { url: report.url }, heartbeat: { url: beat.url } }), {
-    timings: OFTEN,
+/** A receiver that does this with each connection once a request has come. */
+async function aReceiverThat(answers: (socket: Socket) => void): Promise<URL> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}))
+    socket.once('data', () => answers(socket))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
   })
-  await worker.said(logged('heartbeat'))
-  await expect.poll(() => report.received.length).toBe(1)
-  expect(worker.lines.filter((line) => line.includes('night not reported'))).toEqual([])
-  await worker.stop()
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
+  return new URL(`http://127.0.0.1:${address.port}/t0ken`)
+}
+
+const running = new AbortController().signal
+
+test.each([
+  ['an answer without end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n', true, 'status 200'],
+  ['no HTTP at all', 'hello\r\n\r\n', false, 'HTTPParserError'],
+])('%s does not hold it up', async (_what, answer, isTaken, said) => {
+  const url = await aReceiverThat((socket) => socket.write(answer))
+
+  expect(await send(url, { body: '{}', signal: running })).toEqual({ isTaken, answer: said })
+})
+
+test.each(['http:', 'https:'])('a receiver that never answers does not hold up a stop: %s', async (protocol) => {
+  const stopping = new AbortController()
+  const url = await aReceiverThat(() => stopping.abort())
+
+  const sent = await send(new URL(url.href.replace('http:', protocol)), { body: '{}', signal: stopping.signal })
+  expect(sent).toEqual({ isTaken: false, answer: 'AbortError' })
+})
+
+test('a message is signed as Standard Webhooks have it: the vector of their libraries', () => {
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+  expect(webhookHeaders(message, { unixSeconds: 1614265330, secret })).toEqual({
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  })
 })

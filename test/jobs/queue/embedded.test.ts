@@ -21,14 +21,6 @@ test.each<[what: string, prepare: (queue: string) => void, said: RegExp]>([
   ],
   ['a file', (queue) => writeFileSync(queue, ''), /cannot be used \(ENOTDIR\)\. Give it to this user/],
   [
-    'a folder without a database',
-    (queue) => {
-      mkdirSync(queue)
-      writeFileSync(join(queue, 'postgres'), '')
-    },
-    DAMAGED,
-  ],
-  [
     'a database that is damaged',
     (queue) => {
       prepareQueue(queue)

@@ -78,20 +78,6 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await expect(client.query('SELECT pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({ code: '57P01' })
     await ended
   })
-
-  test('keeps its connections where its role has unused ones ended', async () => {
-    await oneStatement(
-      server.url,
-      `CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET idle_session_timeout = '1s'`,
-    )
-    const backend = await opened(Object.assign(new URL(server.url), { username: 'hasty' }).href)
-    const kept = `SELECT FROM pg_stat_activity WHERE usename = 'hasty' AND state = 'idle'`
-    await backend.write()
-
-    await oneStatement(server.url, 'SELECT pg_sleep(1.5)')
-
-    await oneStatement(server.url, `DO $$ BEGIN ASSERT EXISTS (${kept}); END $$`)
-  })
 })
 
 test.each([

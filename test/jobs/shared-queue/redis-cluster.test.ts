@@ -24,6 +24,9 @@ test.skipIf(redisProgram() === undefined)(
     for (const id of ['acme', 'globex', 'initech']) await Promise.any(workers.map((worker) => worker.ran(id)))
     for (const worker of workers) await worker.stop()
     await probeQueue(queue)
+    await expect(probeQueue(queue.replace('{cm}', 'cm'))).rejects.toThrow(
+      /(CROSSSLOT|MOVED).*a cluster with a hash tag as prefix/,
+    )
     const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
 
     expect(known).toContain(place.mirror)

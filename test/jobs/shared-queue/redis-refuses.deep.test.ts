@@ -14,7 +14,6 @@ import {
   REFUSALS,
   startWorker,
 } from '../../support/worker-log.ts'
-import { runCli } from '../../support/run-cli.ts'
 
 describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
   test('is reported once, the workers pause, and work continues by itself', async () => {
@@ -51,36 +50,6 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
     expect(worker.lines.filter((line) => line.includes('"queue back"'))).toHaveLength(1)
     await worker.stop()
   })
-})
-
-test.each<[string, object, string[], RegExp]>([
-  [
-    'is a cluster',
-    { isCluster: true },
-    ['CLUSTER', 'ADDSLOTSRANGE', '0', '16383'],
-    /CROSSSLOT.* It has to be one server and no Sentinel, or a cluster with a hash tag as prefix/,
-  ],
-  [
-    'has a key of ours for another purpose',
-    {},
-    ['SET', 'bull:taken-shared', 'of another program'],
-    /WRONGTYPE.* \?prefix= keeps it apart/,
-  ],
-])('a Redis that %s ends each command that needs the queue with 5', async (_what, options, begin, reason) => {
-  const redis = await aRedis(options)
-  await command(redis, begin)
-  await eventually(
-    () => redis.command('CLUSTER', 'INFO').catch(() => 'none'),
-    (info) => !String(info).includes('cluster_state:fail'),
-  )
-  const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
-
-  for (const line of ['run acme', 'worker --port 0', 'check']) {
-    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], { cwd: place.folder })
-
-    expect(code, line).toBe(5)
-    expect(stdout + stderr, line).toMatch(reason)
-  }
 })
 
 /** How often the server has refused a command for this reason. */
