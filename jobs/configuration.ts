@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { isMapping } from '../src/config/document.ts'
 import { type Config, readConfig } from '../src/config/read-config.ts'
 import { ConfigError, describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
@@ -95,20 +94,14 @@ async function stateOf(file: string): Promise<string> {
   return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
 }
 
-/** A hash of a configuration, in hex, whatever the order of its keys, without secrets and without the address of the queue. */
+/** A hash of what a file says, in hex, without texts that may be secrets and without the address of the queue. */
 export function configurationHash(content: unknown): string {
-  const { queue: _queue, ...rest } = isMapping(content) ? content : { content }
-  return createHash('sha256').update(JSON.stringify(rest, inOrder)).digest('hex')
+  const isLeftOut = (key: string, value: unknown) => LEFT_OUT.has(key) && typeof value === 'string'
+  const text = JSON.stringify(content, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value))
+  return createHash('sha256').update(text).digest('hex')
 }
 
-/** For `JSON.stringify`: keys sorted, and texts left out that stand where a secret may. */
-function inOrder(_key: string, value: unknown): unknown {
-  if (!isMapping(value)) return value
-  const kept = Object.entries(value).filter(([key, each]) => !SECRETS.has(key) || isMapping(each))
-  return Object.fromEntries(kept.toSorted(([left], [right]) => (left < right ? -1 : 1)))
-}
-
-const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])
+const LEFT_OUT: ReadonlySet<string> = new Set(['apiKey', 'secret', 'queue'])
 
 /** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
 export type OtherWorkers = ReturnType<typeof compareConfigurations>
@@ -134,7 +127,8 @@ export function compareConfigurations(comparing: Comparing) {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
   let [sentence, differingLooks, workers] = ['', 0, 1]
 
-  async function look(): Promise<void> {
+  // While the queue is away, other parts report that, and the next look follows.
+  const { stop } = repeatedly(lookMs, async () => {
     const nowMs = now()
     await values.write(PREFIX + self, JSON.stringify({ hash: hash(), atMs: nowMs }))
     const found = [...(await listParsed(values, PREFIX, stored))]
@@ -146,10 +140,7 @@ export function compareConfigurations(comparing: Comparing) {
     sentence = `this worker has the configuration ${shortly(hash())}, but ${named.join(', ')}: give all workers the same file`
     differingLooks = others.length === 0 ? 0 : differingLooks + 1
     if (differingLooks === 1) log.warn({ configurations: [sentence] }, 'workers have different configurations')
-  }
-
-  // While the queue is away, other parts report that, and the next look follows.
-  const { stop } = repeatedly(lookMs, look)
+  })
   return {
     /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
     problem: () => (differingLooks > PATIENT_LOOKS ? sentence : undefined),

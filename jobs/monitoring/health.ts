@@ -4,7 +4,7 @@ import { pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { expectedNow } from '../pauses.ts'
-import { within } from '../queue/deadline.ts'
+import { succeeds, within } from '../queue/deadline.ts'
 import { reasonOf } from '../queue/queue-faults.ts'
 import { lateSinceMs, type Scheduled } from '../schedule/due-runs.ts'
 
@@ -99,35 +99,26 @@ export function watchMirrorFailures(now: () => number) {
 
 export type MirrorFailures = ReturnType<typeof watchMirrorFailures>
 
-type Limits = {
-  /** A scrape looks twice, and Prometheus gives it ten seconds. */
-  lookMs: number
-  /** Counting the customers of a large mirror takes its time. */
-  countMs: number
-}
-
-const IN_TIME: Limits = { lookMs: 3000, countMs: 60_000 }
+/** How long an answer may take: a scrape looks twice, and Prometheus gives it ten seconds; to count a large mirror takes its time. */
+const IN_TIME = { lookMs: 3000, countMs: 60_000 }
 
 /** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
 const MOST_LATE = 2
 
 /** The mirror for the endpoints, which answer even while its server is frozen: a look-up without an answer is refused as `gone`. */
-export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN_TIME): Mirror {
+export function answeringInTime(mirror: Mirror, { lookMs, countMs } = IN_TIME): Mirror {
   let late = 0
   const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
 
-  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
-    if (late >= MOST_LATE) throw unanswered()
-    const asked = ask()
+  async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {
     const found = await within(
       asked.then((answer) => ({ answer })),
       ms,
       undefined,
     )
     if (found !== undefined) return found.answer
-    const ended = () => (late -= 1)
     late += 1
-    asked.then(ended, ended)
+    void succeeds(asked).then(() => (late -= 1))
     throw unanswered()
   }
 
@@ -135,8 +126,11 @@ export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN
     get(target, verb) {
       const asked: unknown = Reflect.get(target, verb)
       if (typeof asked !== 'function') return asked
-      const ms = verb === 'listFreshness' ? countMs : lookMs
-      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
+      return async (...filter: unknown[]) => {
+        if (late >= MOST_LATE) throw unanswered()
+        const answer = Promise.resolve(Reflect.apply(asked, target, filter))
+        return inTime(answer, verb === 'listFreshness' ? countMs : lookMs)
+      }
     },
   })
 }
