@@ -35,7 +35,7 @@ export function diffCommand(io: Io) {
         const seen = { added: 0, removed: 0, returned: 0, changed: 0 }
         const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
         const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
-        await writeToStream(io.stdout, textOf(rows, layout), io.signal)
+        if (!(await writeToStream(io.stdout, textOf(rows, layout), io.signal))) return
         const { added, removed, returned, changed } = seen
         const counts = countsOf([
           [added, 'came'],
@@ -49,7 +49,7 @@ export function diffCommand(io: Io) {
     )
 }
 
-/** Prints what a dry run would have written: a table, or the whole document with its reports. */
+/** Prints what a dry run would have written: the beginning of a table, or the whole document with its reports. */
 export async function printRehearsed(
   mirror: Mirror,
   reports: readonly Report[],
@@ -63,12 +63,18 @@ export async function printRehearsed(
     ? listLayout({ changes: [], runs }, { onOneLine: !isTerminal(io.stdout) })
     : layoutOf({}, { list: 'changes', nothing: '–', none: '', stdout: io.stdout })
   const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
-  // A run that was stopped is reported, too.
-  let isFound = false
+  let [isFound, isMore] = [false, false]
   const rows = rowsOf(mirror, asked, { columns, onChange: () => (isFound = true) })
-  await writeToStream(io.stdout, textOf(rows, layout), new AbortController().signal)
+  const most = json ? Infinity : ON_A_TABLE
+  // A run that was stopped is reported, too.
+  const { signal } = new AbortController()
+  await writeToStream(io.stdout, textOf(rows, layout, { most, onMore: () => (isMore = true) }), signal)
+  if (isMore) say(io.stdout, `These are the first ${ON_A_TABLE}; --json has all of them.\n`)
   if (isFound && !json) io.stdout.write('\n')
 }
+
+/** Before the runs of a dry run, which are to be seen. */
+const ON_A_TABLE = 50
 
 const CUSTOMER = ['change', 'id', 'name', 'username', 'email', 'field', 'before', 'after']
 const TABLE = CUSTOMER.filter((column) => column !== 'username')

@@ -66,6 +66,18 @@ test('an organization or a run that is none is a mistake, and says what there is
   expect(await diff('acme', '--since', '9')).toMatchObject({ code: 2, stderr: expect.stringContaining('no run 9') })
 })
 
+test('a dry run that would change many customers shows the first, and its document has all', async () => {
+  const server = await aFaultServer(list(1), list(80))
+  const { config } = aWorkplace([organizationAt(server)])
+  await runCommand(syncCommand, ['--config', config])
+  const dry = (...args: string[]) => runCommand(syncCommand, ['--config', config, '--dry-run', ...args])
+  const { stdout } = await dry()
+
+  expect(stdout.match(/^acme +added /gm)).toHaveLength(50)
+  expect(stdout).toContain('\nThese are the first 50; --json has all of them.\n\norganization')
+  expect(JSON.parse((await dry('--json')).stdout).changes).toHaveLength(79)
+})
+
 test('a dry run prints the same for what it would write, and writes nothing', async () => {
   const renamed = { ...aRecord(1), name: 'Renamed' }
   const server = await aFaultServer(list(2), list(3, { envelope: { data: [renamed, aRecord(2), aRecord(3)] } }))

@@ -53,6 +53,7 @@ test('every command that reads or decides says and does the same, and repeats no
     ...['removals show acme', 'removals approve acme --yes', 'removals discard 4 --yes', 'removals approve 4 --yes'],
     ...['removals list', 'status', 'runs show 3', `forget acme ${SECOND} --undo`, 'organizations rename globex globe'],
     ...['runs globe', 'organizations forget umbrella', 'rejects initech --json'],
+    ...['diff acme', 'diff acme --since 1', 'diff acme --since 2026-01-01', 'report', 'report --json'],
   ]) {
     const [here, other] = [await run(file, line), await run(there, line)].map(({ code, stdout, stderr }) => {
       return { line, code, said: masked(stdout + stderr, { file, address }) }
