@@ -60,12 +60,11 @@ function bundledNode() {
 }
 
 function isAtLeast(version, least) {
-  const [have, want] = [version, least].map((text) => text.split('.').map(Number))
-  for (let part = 0; part < 3; part += 1) {
-    const [mine = 0, theirs = 0] = [have[part], want[part]]
-    if (mine !== theirs) return mine > theirs
-  }
-  return true
+  const [have, want] = [version, least].map((text) => {
+    const [major = 0, minor = 0] = text.split('.').map(Number)
+    return major * 1000 + minor
+  })
+  return have >= want
 }
 
 /**

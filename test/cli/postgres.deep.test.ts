@@ -4,15 +4,10 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/postgres-server.ts'
-import { createPages } from '../../jobs/monitoring/endpoints.ts'
-import { readConfig } from '../../src/config/read-config.ts'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
-import { openMirror, openMirrorToRead } from '../../src/store/mirror.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
-import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
-import { metricsOf } from '../support/metrics.ts'
 import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aPostgresMirror, statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -121,26 +116,6 @@ test('a sync that begins before its server does its work when the server is ther
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/acme +complete +5/) })
 })
 
-if (!isEmbedded) {
-  test('cancel knows a sync under way in a mirror in PostgreSQL as in its file', async () => {
-    const { file, address } = await aMirrorInBoth(await aMirrorToDecide())
-    const place = aJobsWorkplace(ORGANIZATIONS)
-    const said: string[] = []
-
-    for (const where of [file, address]) {
-      const mirror = await openMirror(where)
-      await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
-      const env = { CUSTOMER_MIRROR_MIRROR: where }
-      const { code, stdout, stderr } = await runCli(['cancel', 'acme'], { cwd: place.folder, env })
-      await mirror.close()
-      said.push(`${code} ${stdout}${stderr}`)
-    }
-
-    expect(said[1]).toBe(said[0])
-    expect(said[0]).toContain('Ctrl')
-  })
-}
-
 /** Reads a mirror that is named, from a folder without a configuration. */
 const read = (args: readonly string[], TMPDIR?: string) =>
   runCli(args, { cwd: temporaryFolder(), ...(TMPDIR !== undefined && { env: { TMPDIR } }) })
@@ -200,27 +175,6 @@ test('query and sql refuse what is no mirror, or one that they do not know, as t
   writer.run('DROP TABLE mirror_schema')
   await refused(address, /holds tables that are not a mirror of ours/)
 })
-
-test('the page of a worker, that of a run and the metrics are the same', async () => {
-  const { file, address } = await aMirrorInBoth(await aFullMirror())
-  const [inFile, onServer] = [await seen(file), await seen(address)]
-
-  expect(inFile[0]).toContain('<h3>acme</h3>')
-  expect(onServer[2]).toMatch(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} \d/m)
-  expect(onServer).toEqual(inFile)
-})
-
-/** What a worker serves of a mirror: its page, that of a run, and its metrics. */
-async function seen(at: string): Promise<string[]> {
-  const opened = await openMirrorToRead(at)
-  onTestFinished(() => opened.close())
-  const { config, folder } = aWorkplace(ORGANIZATIONS.slice(0, 2))
-  const { organizations } = await readConfig({ file: config, cwd: folder })
-  const clocks = { moment: async () => ({ nowMs: Date.UTC(2026, 11, 24), monotonicMs: 0 }) }
-  const shown = { mirror: opened, organizations: () => organizations, ...clocks }
-  const answers = ['/', '/runs/1'].map(async (path) => (await createPages(shown).request(path)).text())
-  return [...(await Promise.all(answers)), (await metricsOf(shown).lines()).join('\n')]
-}
 
 test('an export is the same, and the private copy that it reads is gone, also one that a killed command left', async () => {
   const { file, address } = await aMirrorInBoth(await aFullMirror())

@@ -158,9 +158,7 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   expect([night, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
   for (const { stderr } of [night, ...later]) {
     expect(stderr).toContain('acme: 50 removals are held back by run 3, until you decide.')
-    expect(stderr).toContain(
-      `  they are gone        customer-mirror removals approve acme --config ${workplace.config}`,
-    )
+    expect(stderr).toContain(`  customer-mirror removals show acme --config ${workplace.config}\n`)
   }
   expect(before.stdout).toContain('customer-mirror removals approve acme')
   expect((await show()).stdout).toMatch(/50 removals held back.* Nothing is left to decide/)

@@ -5,7 +5,7 @@ import type { Report } from '../../model/report.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
 import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
-import { decisions, summary } from './run-words.ts'
+import { summary } from './run-words.ts'
 import { commands, configOption, count, countsOf } from './say.ts'
 
 /** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. */
@@ -57,20 +57,17 @@ export function groupTitle(organizations: readonly string[], title: string): str
   return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
 }
 
-/** The warning after every sync while removals wait for a decision. */
+/** The warning after every sync while removals wait for a decision. The command shows the customers, and how to decide. */
 function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): string {
   if (held === undefined)
     return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
   return held
     .map(({ organization, held: removals, runId }) => {
-      const looks = [
-        ['why, and how many', `runs show ${runId}`],
-        ['who they are', `removals show ${organization}`],
-      ] as const
-      return `
-${organization}: ${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
-Those customers stay unchanged. Ask the service owner whether they are gone.
-${commands([...looks, ...decisions(organization)], option)}`
+      const are = `${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'}`
+      return (
+        `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. To see whom:\n` +
+        `  customer-mirror removals show ${organization}${option}\n`
+      )
     })
     .join('')
 }
@@ -88,14 +85,12 @@ function reportAdvice({ organization, status, reasons, runId, requests, pruned }
       `\n${organization}: the run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
         'goes on from there, and a full run finds everything.\n',
     reasons.includes('shape-changed') &&
-      `\n${organization}: fields of many customers have changed, and what is stored is kept.\n` +
-        commands(
-          [
-            ['which, and how many', `runs show ${runId ?? ''}`],
-            ['take it as it comes', `accept ${organization}`],
-          ],
-          option,
-        ),
+      `
+${organization}: fields of many customers have changed, and what is stored is kept. To see which, and to take them as they come:
+` +
+        `  customer-mirror runs show ${runId ?? ''}${option}
+  customer-mirror accept ${organization}${option}
+`,
     pruned?.error !== undefined &&
       `! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`,
   ]
