@@ -16,7 +16,6 @@ import {
 import {
   type FoundPlace,
   type Manifest,
-  type ManifestContent,
   manifestText,
   newObject,
   partitionFolder,
@@ -40,7 +39,7 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
       // One of another size was changed, and is written anew.
       const isThere = ({ object, bytes }: { object: string; bytes: number }) => parts.get(object) === bytes
       const made: { path: string; object: string }[] = []
-      const writeManifest = (content: ManifestContent) =>
+      const writeManifest = (content: Manifest) =>
         writeTextFile(join(folder, MANIFEST), manifestText(content), { mode: modeOf(access), gid: access.gid })
       return {
         shown: folder,
@@ -68,7 +67,11 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
           if (!isNew) return done
           return atPlace(folder, () => {
             // It names both sets meanwhile, so that the next publish knows what is ours if this one is killed, and writes it anew.
-            writeManifest({ ...content, organizations: found?.organizations ?? [], replaced: content.organizations })
+            writeManifest({
+              ...content,
+              organizations: found?.organizations ?? [],
+              replaced: content.organizations.map(({ object }) => ({ object })),
+            })
             const what = 'not all of it: each partition is of this publish or of the one from before'
             return afterPlacing(folder, what, () => {
               for (const { path, object } of made) renameSync(path, join(folder, object))

@@ -21,7 +21,7 @@ export type FoundPlace = {
   /** Begins an object in a private file. */
   begin(organization: string): NewObject
   /** Makes this the manifest, unless it says what the one there does, and removes what no manifest names. */
-  finish(content: ManifestContent, isNew: boolean): Promise<Swept>
+  finish(content: Manifest, isNew: boolean): Promise<Swept>
   close(): void
 }
 
@@ -33,7 +33,7 @@ export type NewObject = {
   /** Returns when all of it is written, however slow the disk is. */
   write(chunk: Chunk): void
   /** Says that all of it is written. */
-  put(): Promise<Pick<WrittenObject, 'object' | 'bytes' | 'sha256'>>
+  put(): Promise<Pick<PublishedObject, 'object' | 'bytes' | 'sha256'>>
   close(): void
 }
 
@@ -61,18 +61,16 @@ export function newObject(
 
 const VERSION = 1
 
-const writtenObject = z.looseObject({
+const publishedObject = z.object({
   organization: z.string(),
   /** Its path within the folder, or its key below the prefix. */
   object: z.string(),
   rows: z.number(),
+  active: z.number(),
+  /** Equal as long as the mirror holds the same rows in the same columns. */
+  state: z.string(),
   bytes: z.number(),
   sha256: z.string(),
-})
-type WrittenObject = z.output<typeof writtenObject>
-
-const publishedObject = writtenObject.extend({
-  active: z.number(),
   /** The run that read the list to its end last, what it proved, and when it began. */
   run: z.number(),
   proof: z.string(),
@@ -83,25 +81,24 @@ const publishedObject = writtenObject.extend({
   last_status: z.string(),
   /** The number of the customer who was forgotten last, 0 while there is none. */
   forgotten: z.number(),
-  /** Equal as long as the mirror holds the same rows in the same columns. */
-  state: z.string(),
 })
 /** What a published object holds of its organization. */
 export type PublishedObject = z.output<typeof publishedObject>
 
-const manifestSchema = z.looseObject({
-  program: z.literal('customer-mirror'),
-  version: z.literal(VERSION),
+const manifestContent = z.object({
   /** Counts the manifests of this place. */
   generation: z.int().min(1),
   written_at: z.string(),
   without_personal_data: z.boolean(),
-  organizations: z.array(writtenObject),
+  organizations: z.array(publishedObject),
   /** Objects of earlier manifests that are there still, and since when they are replaced. */
   replaced: z.array(z.object({ object: z.string(), since: z.string().optional() })),
 })
-export type Manifest = z.output<typeof manifestSchema>
-export type ManifestContent = Pick<Manifest, 'organizations' | 'replaced'> & Readonly<Record<string, unknown>>
+export type Manifest = z.output<typeof manifestContent>
+
+const manifestSchema = z
+  .object({ program: z.literal('customer-mirror'), version: z.literal(VERSION), ...manifestContent.shape })
+  .transform(({ program: _, version: __, ...content }): Manifest => content)
 
 /** The manifest that was stored at a place. Throws UsageError for any other text. */
 export function readManifestText(text: string, place: string): Manifest {
@@ -113,12 +110,8 @@ export function readManifestText(text: string, place: string): Manifest {
   )
 }
 
-export function manifestText(content: ManifestContent): string {
+export function manifestText(content: Manifest): string {
   return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...content }, null, 2)}\n`
-}
-
-export function publishedIn(manifest: Pick<Manifest, 'organizations'> | undefined): PublishedObject[] {
-  return (manifest?.organizations ?? []).flatMap((entry) => publishedObject.safeParse(entry).data ?? [])
 }
 
 /** The folder of an organization, as Hive names it. */

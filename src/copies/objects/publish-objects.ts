@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
@@ -12,7 +13,7 @@ import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
 import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { lookAtFolder } from './folder.ts'
-import { type FoundPlace, type Manifest, publishedIn, type PublishedObject } from './object-place.ts'
+import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
 import type { StoreLimits } from './s3-store.ts'
 
 type ObjectsPlan = FolderPlan | BucketPlan
@@ -78,8 +79,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   const { manifest: before, shown } = place
   const recorded = recordedIn(db)
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
-  const isOfKind = before?.without_personal_data === plan.withoutPersonalData
-  const found = new Map(publishedIn(isOfKind ? before : undefined).map((one) => [one.organization, one]))
+  const isOfKind = before !== undefined && before.without_personal_data === plan.withoutPersonalData
+  const found = new Map((isOfKind ? before.organizations : []).map((one) => [one.organization, one]))
   const entries: PublishedObject[] = []
   const made = new Set<string>()
   const failed: Published['failed'] = []
@@ -95,7 +96,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     if (next !== undefined) entries.push(next)
   }
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(db)) })
-  const isNew = before === undefined || made.size > 0 || factsOfManifest(before) !== factsOfManifest(content)
+  const isNew = before === undefined || made.size > 0 || !isDeepStrictEqual(said(before), said(content))
   const { warnings, isLeft } = await place.finish(content, isNew)
   const { generation, written_at: writtenAt } = isNew ? content : before
   const there = new Set(entries.map(({ organization }) => organization))
@@ -112,8 +113,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
 }
 
 /** What a manifest says, but for its number and its time. */
-function factsOfManifest({ without_personal_data, organizations, replaced }: ReturnType<typeof contentOf> | Manifest) {
-  return JSON.stringify([without_personal_data, organizations.length, publishedIn({ organizations }), replaced])
+function said({ generation: _, written_at: __, ...content }: Manifest) {
+  return content
 }
 
 /**
@@ -124,7 +125,7 @@ function contentOf(
   plan: ObjectsPlan,
   entries: PublishedObject[],
   { place: { generation, manifest: before }, writtenAt }: { place: FoundPlace; writtenAt: string },
-) {
+): Manifest {
   const graceMs = 'to' in plan ? plan.graceMs : 0
   const folderOf = (key: string) => key.slice(0, key.lastIndexOf('/'))
   const named = new Set(entries.map(({ object }) => object))
