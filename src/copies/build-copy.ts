@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { MANIFEST } from './copy-manifest.ts'
-import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from './open-to-read.ts'
 import { isRead, type Recorded, recordedIn } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 import { isOfSqlite, seenIn } from '../errors/faults.ts'
@@ -8,6 +7,7 @@ import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } fro
 import { quoted } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
+import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 
 type CopySettings = {
   mirror: string

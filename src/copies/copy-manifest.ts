@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
 import { listOlder, nameToKeep } from './older-files.ts'
-import { numberIn, kindOfFile } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
 import { isMissing } from '../machine/folders.ts'
 import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
 import { connect } from '../store/sqlite/connect.ts'
+import { numberIn, kindOfFile } from '../store/sqlite/open-to-read.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
 export const MANIFEST = publicTable(

@@ -12,7 +12,7 @@ import { openDatabase as openServer, requireAllRows } from '../store/postgres/op
 import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { type Clocks, requireNoLease } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
-import { JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
+import { JOURNALS, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 import { refused } from './target-place.ts'
 import { writeFor } from './written-file.ts'
 

@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { sql, text, timeIn } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
@@ -6,7 +5,7 @@ import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasTable, inMirrorFile } from './open-to-read.ts'
+import { hasTable, inMirrorFile } from '../store/sqlite/open-to-read.ts'
 import { readStatement, type SqlValue } from './read-rows.ts'
 
 /*
@@ -64,10 +63,6 @@ async function onServer<Result>(address: string, work: (session: Session) => Pro
   } finally {
     await database.close()
   }
-}
-
-export function mirroredIn(db: Database.Database): string[] {
-  return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
 }
 
 /** What a run found that read a list to its end. Times are UTC, as in the mirror. */

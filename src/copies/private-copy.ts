@@ -12,7 +12,7 @@ import type { Database as ServerDatabase } from '../store/port/postgres-connecti
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
-import { writeWithoutWaiting } from './open-to-read.ts'
+import { writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 import { beginFile, type Unfinished } from './written-file.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */

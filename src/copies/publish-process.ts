@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
 import { publishBucket, publishFolder } from './objects/publish-objects.ts'
-import { withFileToRead } from './open-to-read.ts'
+import { withFileToRead } from './read-rows.ts'
 import { type Answer, placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 import { publishCopies, requireHidden } from './publish.ts'
 import { describeError, isOurs } from '../errors/errors.ts'

@@ -1,12 +1,12 @@
-import { requireKnown } from '../config/suggestion.ts'
 import type { Statement } from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
+import { requireKnown } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isOfSqlite } from '../errors/faults.ts'
 import { either, joined, secondOf, type Sql, sql, text, type Written, written } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { openToRead } from './open-to-read.ts'
+import { openToRead } from '../store/sqlite/open-to-read.ts'
 
 /*
  * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.
@@ -257,4 +257,23 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
 /** `created_at_utc` without a fraction of a second, as in SQLite. */
 function shownValue(name: string, value: SqlValue): SqlValue {
   return name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
+}
+
+/**
+ * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which
+ * is removed afterwards. Throws Interrupted after an abort while it is made.
+ */
+export async function withFileToRead<Result>(
+  mirror: string,
+  work: (file: string) => Result | Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  if (!isPostgres(mirror)) return await work(mirror)
+  const { makePrivateCopy } = await import('./private-copy.ts')
+  const copy = await makePrivateCopy(mirror, signal)
+  try {
+    return await work(copy.path)
+  } finally {
+    copy.end()
+  }
 }

@@ -3,9 +3,9 @@ import { UsageError } from '../errors/errors.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
+import { lastNumber, nowIn, numberIn } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'
 import type { Chunk, ExportColumn, ExportFacts, ExportRow, Format } from './format.ts'
-import { nowIn, numberIn } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 
 /*
@@ -106,11 +106,6 @@ function requireChanges(db: Connection, since: number, { lastSeq, ids }: { lastS
     throw new UsageError(
       `The changes before ${deleted + 1} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
     )
-}
-
-/** The last number that was given to a row of a table, also where that row was deleted; 0 where there was none. */
-export function lastNumber(db: Connection, table: string): number {
-  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
 }
 
 type Selected = Pick<ExportFacts, 'table'> & {

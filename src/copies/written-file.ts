@@ -17,7 +17,7 @@ import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
-import { JOURNALS } from './open-to-read.ts'
+import { JOURNALS } from '../store/sqlite/open-to-read.ts'
 import { afterPlacing, copyError, copyFault } from './copy-error.ts'
 
 /*

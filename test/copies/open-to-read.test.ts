@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openToRead } from '../../src/copies/open-to-read.ts'
+import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { tamper } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 

@@ -96,14 +96,13 @@ const manifestContent = z.object({
 })
 export type Manifest = z.output<typeof manifestContent>
 
-const manifestSchema = z
-  .object({ program: z.literal('customer-mirror'), version: z.literal(VERSION), ...manifestContent.shape })
-  .transform(({ program: _, version: __, ...content }): Manifest => content)
+const marks = z.object({ program: z.literal('customer-mirror'), version: z.literal(VERSION) })
 
 /** The manifest that was stored at a place. Throws UsageError for any other text. */
 export function readManifestText(text: string, place: string): Manifest {
-  const manifest = manifestSchema.safeParse(parsedJson(text)).data
-  if (manifest !== undefined) return manifest
+  const document = parsedJson(text)
+  const { data: manifest } = manifestContent.safeParse(document)
+  if (manifest !== undefined && marks.safeParse(document).success) return manifest
   throw new UsageError(
     `${place}: was not written by this version of this program. It was left as it is; name another prefix or folder, or remove it if what is ` +
       'there may be replaced.',

@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
+import { nowIn, numberIn, openToRead } from '../../store/sqlite/open-to-read.ts'
 import { isoOf } from '../../time/moments.ts'
 import { leftOutOf } from '../build-copy.ts'
 import { atPlace } from '../copy-error.ts'
 import { beginExport } from '../selection.ts'
-import { nowIn, numberIn, openToRead } from '../open-to-read.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
@@ -96,9 +96,10 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     if (next !== undefined) entries.push(next)
   }
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(db)) })
-  const isNew = before === undefined || made.size > 0 || !isDeepStrictEqual(said(before), said(content))
+  const { generation: number, written_at: at } = content
+  const isNew = made.size > 0 || !isDeepStrictEqual({ ...before, generation: number, written_at: at }, content)
   const { warnings, isLeft } = await place.finish(content, isNew)
-  const { generation, written_at: writtenAt } = isNew ? content : before
+  const { generation, written_at: writtenAt } = isNew ? content : (before ?? content)
   const there = new Set(entries.map(({ organization }) => organization))
   const gone = (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
   const organizations = entries.map(({ organization, object, run, proof, read_as_of, rows, active, bytes, sha256 }) => {
@@ -110,11 +111,6 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     ...{ copies: [], leftOut: leftOutOf(recorded, plan.organizations), failed, warnings },
     objects: { to: shown, generation, writtenAt, isNew, organizations, gone, replaced, isLeft },
   }
-}
-
-/** What a manifest says, but for its number and its time. */
-function said({ generation: _, written_at: __, ...content }: Manifest) {
-  return content
 }
 
 /**

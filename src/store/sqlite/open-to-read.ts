@@ -1,10 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isPostgres } from '../address/mirror-address.ts'
-import { mirrorFault, noMirror } from '../errors/faults.ts'
-import { isMissing } from '../machine/folders.ts'
-import { fileError } from '../store/port/sqlite-errors.ts'
-import { type Connection, connectToRead } from '../store/sqlite/connect.ts'
+import { mirrorFault, noMirror } from '../../errors/faults.ts'
+import { isMissing } from '../../machine/folders.ts'
+import { fileError } from '../port/sqlite-errors.ts'
+import { type Connection, connectToRead } from './connect.ts'
 import {
   APPLICATION_ID,
   isEmpty,
@@ -12,7 +11,7 @@ import {
   requireRegularFile,
   requireVersion,
   requireWhole,
-} from '../store/sqlite/open-database.ts'
+} from './open-database.ts'
 
 /**
  * Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. Throws MirrorUnusable; `asMade` also for a mirror
@@ -48,25 +47,6 @@ export function inMirrorFile<Result>(file: string, read: (db: Connection) => Res
     return read(db)
   } finally {
     db.close()
-  }
-}
-
-/**
- * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which
- * is removed afterwards. Throws Interrupted after an abort while it is made.
- */
-export async function withFileToRead<Result>(
-  mirror: string,
-  work: (file: string) => Result | Promise<Result>,
-  signal?: AbortSignal,
-): Promise<Result> {
-  if (!isPostgres(mirror)) return await work(mirror)
-  const { makePrivateCopy } = await import('./private-copy.ts')
-  const copy = await makePrivateCopy(mirror, signal)
-  try {
-    return await work(copy.path)
-  } finally {
-    copy.end()
   }
 }
 
@@ -138,4 +118,9 @@ export function kindOfFile(path: string): 'empty' | 'copy' | 'mirror' | 'backup'
   if (applicationId === COPY_APPLICATION_ID) return 'copy'
   if (applicationId !== APPLICATION_ID) return 'database'
   return header[18] === 2 || header[19] === 2 ? 'mirror' : 'backup'
+}
+
+/** The last number that was given to a row of a table, also where that row was deleted; 0 where there was none. */
+export function lastNumber(db: Connection, table: string): number {
+  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
 }
