@@ -94,8 +94,10 @@ test('a program that has not read changes which are no longer kept is told so, a
     Array.fromAsync(mirror.changes({ since, ...(organization !== undefined && { organization }) }))
 
   await expect(read(0)).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('were deleted') })
+  await expect(read(4)).rejects.toThrow('There is no change 4 yet: the last one is 3.')
+  expect(await read(3)).toEqual([])
   await expect(read(-1)).rejects.toMatchObject({ code: 'usage' })
-  await expect(read(9, 'acne')).rejects.toThrow('did you mean "acme"?')
+  await expect(read(3, 'acne')).rejects.toThrow('did you mean "acme"?')
   await expect(mirror.customer('acne', customerId(1))).rejects.toThrow('did you mean "acme"?')
   await expect(Array.fromAsync(mirror.rows('DELETE FROM customers'))).rejects.toMatchObject({ code: 'usage' })
   await expect(openMirror(join(temporaryFolder(), 'none.db'))).rejects.toMatchObject({ code: 'missing' })

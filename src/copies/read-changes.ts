@@ -1,5 +1,5 @@
 import { UsageError } from '../errors/errors.ts'
-import { sql, text } from '../store/port/sql.ts'
+import { either, sql, text } from '../store/port/sql.ts'
 import { columnsThere, readRows, requireMirrored, type SomeRows, type SqlValue } from './read-rows.ts'
 
 /** The columns of a change, in order; a copy without personal data has no `fields`. */
@@ -8,8 +8,8 @@ const CHANGE_COLUMNS = [
 ] as const
 
 /**
- * The changes after a seq, in its order, of one organization or of all. Throws UsageError where changes after it were deleted, so that a reader
- * who has read up to there would miss some.
+ * The changes after a seq, in its order, of one organization or of all. Throws UsageError where changes after it were deleted, and for a seq that
+ * was never given, as after an older file took the place of the mirror: a reader who has read up to there would miss some.
  */
 export async function* readChanges(
   place: string,
@@ -31,9 +31,22 @@ export async function* readChanges(
     yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
   }
   if (isFound) return
-  for await (const { rows } of readRows(place, sql`SELECT ${deleted}`))
-    for (const [seq] of rows) requireKept(since, seq)
+  for await (const { rows } of readRows(place, sql`SELECT ${deleted}, ${GIVEN}`))
+    for (const [seq, given] of rows) {
+      requireKept(since, seq)
+      if (given !== null && since > Number(given))
+        throw new UsageError(
+          `There is no change ${since} yet: the last one is ${Number(given)}. Start again from all customers, and continue from there.`,
+        )
+    }
 }
+
+/** The last seq that was given to a change, also to one that was deleted; NULL where this user may not know. */
+const GIVEN = either(
+  `(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes')`,
+  `(SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+    THEN coalesce(pg_sequence_last_value(name::regclass), 0) END FROM pg_get_serial_sequence('changes', 'seq') AS name)`,
+)
 
 function requireKept(since: number, deleted: SqlValue | undefined): void {
   if (Number(deleted) <= since) return
