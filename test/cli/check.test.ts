@@ -1,7 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -48,33 +46,6 @@ test('reports everything a sync needs, makes nothing, and ends with 0 when all i
 
   await runCli(['sync'], { cwd: place.folder })
   expect((await check(place)).of('mirror')).toBe(`✔ mirror: ${place.mirror}, sound and writable`)
-})
-
-test('asks a server of the mirror that does not answer once, and each organization that is named once', async () => {
-  const server = await aFaultServer(list(1))
-  let asked = 0
-  const shut = createServer((socket) => {
-    asked += 1
-    socket.on('error', () => {}).destroy()
-  }).listen(0, '127.0.0.1')
-  await once(shut, 'listening')
-  onTestFinished(() => void shut.close())
-  const at = shut.address()
-  const mirror = `postgres://ann@127.0.0.1:${typeof at === 'object' ? at?.port : ''}/crm`
-  const ids = ['acme', 'globex', 'initech']
-  const place = aWorkplace(
-    ids.map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })),
-    { mirror },
-  )
-  const { code, of, what } = await check(place, 'globex', 'initech')
-
-  expect({ code, asked, what }).toEqual({
-    code: 5,
-    asked: 1,
-    what: ['Node', 'configuration', 'mirror', 'globex', 'initech'],
-  })
-  expect(of('mirror')).toMatch(/^✖ mirror: /)
-  expect(server.requests).toHaveLength(2)
 })
 
 const BAD_KEY = refusal(401, 'invalid_signature', 'The signature does not match.')

@@ -1,9 +1,8 @@
-import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import { json } from '../support/fault-server.ts'
-import { valueOf } from '../support/mirror-file.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
@@ -39,14 +38,4 @@ test('Ctrl-C ends it with 130, and the copy from before stays', async () => {
 
   expect(code === 130 || signal === 'SIGINT').toBe(true)
   expect(readFileSync(copy).equals(before)).toBe(true)
-})
-
-test('a folder that others may write to is refused after each night, and the mirror is complete all the same', async () => {
-  const { folder, mirror, run } = await aPlace({ file: './x.db' })
-  chmodSync(folder, 0o777)
-
-  expect(await run('sync')).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('users besides its owner may write there') },
-  })
-  expect(valueOf(mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`)).toBe(4)
 })

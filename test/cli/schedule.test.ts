@@ -58,12 +58,6 @@ test('quick runs are shown apart from the nights, and where an organization has 
   expect(quick).toMatch(/^organization +next quick runs (?![^]*globex)/)
 })
 
-test('without a schedule there are no runs to show', async () => {
-  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-
-  expect((await runCommand(scheduleCommand, ['--config', config])).stdout).toMatch(/acme +no schedule/)
-})
-
 if (!isEmbedded) {
   test('a paused organization is shown as paused, with its runs after the pause', async () => {
     const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1, 1] })), {

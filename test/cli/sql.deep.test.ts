@@ -91,12 +91,3 @@ test('a reader that has enough is no error', () => {
     stderr: '',
   })
 })
-
-test('a full disk behind the results is reported', () => {
-  expect(shell(`customer-mirror sql --mirror customers.db 'SELECT 1' > /dev/full`)).toMatchObject({
-    code: 5,
-    stderr: expect.stringMatching(
-      /^standard output: no space left on device \(write, ENOSPC\)\. What was written is not all of it\. Free some space .*\n$/,
-    ),
-  })
-})
