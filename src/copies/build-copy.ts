@@ -32,8 +32,8 @@ export function buildCopy(path: string, settings: CopySettings): Built {
     writeWithoutWaiting(db)
     db.pragma('main.cache_size = -16000')
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
-    const { tables, ...state } = copyState(db, settings)
-    addIndexes(db, tables)
+    const state = copyState(db, settings)
+    addIndexes(db, tablesOfCopy(settings))
     const organizations = db.transaction(() => fillManifest(db, state))()
     db.exec('ANALYZE')
     return { publishedAt: state.publishedAt, organizations }
@@ -45,10 +45,7 @@ export function buildCopy(path: string, settings: CopySettings): Built {
 /** What a copy is of. */
 type CopiedState = { recorded: Recorded; leftOut: readonly LeftOut[]; publishedAt: string }
 
-function copyState(
-  db: Connection,
-  { mirror, organization, ...settings }: CopySettings,
-): CopiedState & { tables: CopiedTable[] } {
+function copyState(db: Connection, { mirror, organization, ...settings }: CopySettings): CopiedState {
   try {
     db.prepare('ATTACH ? AS mirror').run(mirror)
     const state = db.transaction(() => {
@@ -56,9 +53,9 @@ function copyState(
       const all = recordedIn(db, { isCopy: false })
       const recorded = all.filter((one) => (organization ?? one.organization) === one.organization)
       const organizations = recorded.filter(isRead).map((one) => one.organization)
-      const tables = copyTables(db, { ...settings, organizations, isOfAll: organization === undefined })
+      copyTables(db, { ...settings, organizations, isOfAll: organization === undefined })
       const leftOut = organization === undefined ? leftOutOf(all, settings.organizations) : []
-      return { recorded, leftOut, publishedAt: nowIn(db), tables }
+      return { recorded, leftOut, publishedAt: nowIn(db) }
     })()
     db.exec('DETACH mirror')
     return state
@@ -85,7 +82,8 @@ const INDEXES: Readonly<Record<string, readonly string[]>> = {
 }
 
 function addIndexes(db: Connection, tables: readonly CopiedTable[]): void {
-  for (const { name, columns } of tables)
+  const isTable = db.prepare(`SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?`)
+  for (const { name, columns } of tables.filter((table) => isTable.get(table.name) !== undefined))
     for (const index of INDEXES[name] ?? []) {
       const names = index.split(', ')
       if (!names.every((each) => columns.some((column) => column.name === each))) continue
@@ -122,23 +120,17 @@ const SAME_VIEW = 'customers_history'
 /** The organizations whose rows are copied, which are all that were read to their end, or one. */
 type Settings = { organizations: readonly string[]; isOfAll: boolean; withoutPersonalData: boolean }
 
-/** Fills the copy with what is public in the attached mirror. The caller holds the transaction. Returns what is a table there. */
-function copyTables(db: Connection, settings: Settings): CopiedTable[] {
-  const copied = tablesOfCopy(settings).filter((table) => {
+/** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
+function copyTables(db: Connection, settings: Settings): void {
+  for (const table of tablesOfCopy(settings)) {
     const { name, columns } = table
-    if (name === 'active_customers') {
-      const names = columns.map((column) => quoted(column.name)).join(', ')
-      addView(db, name, `SELECT ${names} FROM customers WHERE removed_at IS NULL`)
-    } else if (name === 'freshness') copyFreshness(db, table, settings)
-    else if (name === SAME_VIEW && !settings.withoutPersonalData) {
-      const read = db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck()
-      db.exec(read.get(SAME_VIEW) ?? '')
-    } else {
-      copyTable(db, table, settings)
-      return true
-    }
-    return false
-  })
+    const names = columns.map((column) => quoted(column.name)).join(', ')
+    if (name === 'active_customers') addView(db, name, `SELECT ${names} FROM customers WHERE removed_at IS NULL`)
+    else if (name === 'freshness') copyFreshness(db, table, settings)
+    else if (name === SAME_VIEW && !settings.withoutPersonalData)
+      db.exec(db.prepare<[string], string>(VIEW).pluck().get(SAME_VIEW) ?? '')
+    else copyTable(db, table, settings)
+  }
   // The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since; and
   // the dictionary describes the columns that are in the copy.
   db.exec(`DELETE FROM main.sqlite_sequence;
@@ -146,8 +138,9 @@ function copyTables(db: Connection, settings: Settings): CopiedTable[] {
       SELECT name, seq FROM mirror.sqlite_sequence WHERE name = 'changes';
     DELETE FROM main.${SHARED} WHERE NOT EXISTS
       (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
-  return copied
 }
+
+const VIEW = 'SELECT sql FROM mirror.sqlite_schema WHERE name = ?'
 
 /** A public table with the columns that are in the copy, and how the value of each is read. */
 type CopiedTable = Omit<PublicTable, 'columns'> & { columns: readonly (PublicColumn & { value: string })[] }
@@ -228,11 +221,9 @@ function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: Copied
   }
   const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
   // A reader can compare: sqlite3 customers.db "$query" | sha256sum, where the query is that in `sha256_of`.
-  const [line, ofOne] = [
-    `SELECT json_array(${columns.map(quoted).join(', ')}) FROM customers WHERE organization =`,
-    'ORDER BY id',
-  ]
-  const lines = db.prepare<[string], string>(`${line} ? ${ofOne}`).pluck()
+  const linesOf = (organization: '?' | '%Q') =>
+    `SELECT json_array(${columns.map(quoted).join(', ')}) FROM customers WHERE organization = ${organization} ORDER BY id`
+  const lines = db.prepare<[string], string>(linesOf('?')).pluck()
   const of = (table: string, value = 'COUNT(*)') => `(SELECT ${value} FROM ${table} WHERE organization = @organization)`
   // The last change may be among those that retention has deleted.
   const lastSeq = `max(coalesce(${of('changes', 'MAX(seq)')}, 0), coalesce(${of('horizons', 'feed_seq')}, 0))`
@@ -241,7 +232,7 @@ function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: Copied
       customers, active_customers, changes, runs, rejects, last_seq, sha256, sha256_of)
     VALUES (@organization, @publishedAt, @run, @proof, @readAsOf, @provenAsOf, @runId, @status, @forgotten,
       ${['customers', 'active_customers', 'changes', 'runs'].map((table) => of(table)).join(', ')},
-      ${hasTable(db, 'rejects') ? of('rejects') : 0}, ${lastSeq}, @sha256, printf('${line} %Q ${ofOne}', @organization))`)
+      ${hasTable(db, 'rejects') ? of('rejects') : 0}, ${lastSeq}, @sha256, printf('${linesOf('%Q')}', @organization))`)
   for (const one of recorded.filter(isRead)) {
     const digest = createHash('sha256')
     for (const text of lines.iterate(one.organization)) digest.update(`${text}\n`)

@@ -109,9 +109,9 @@ const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm)?|
 function privateIn(folder: string): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const name of readdirSync(folder)) {
-    const [, file, isUnfinished] = PRIVATE.exec(name) ?? []
+    const [, file, unfinished] = PRIVATE.exec(name) ?? []
     if (file === undefined) continue
-    found.set(file, [...(found.get(file) ?? []), ...(isUnfinished === undefined ? [] : [join(folder, name)])])
+    found.set(file, [...(found.get(file) ?? []), ...(unfinished === undefined ? [] : [join(folder, name)])])
   }
   return found
 }
@@ -126,21 +126,14 @@ export function listUnfinished(file: string): string[] {
  * the name `held`. What cannot be removed stays for the next one.
  */
 export function removeLeftovers(folder: string, held?: string): void {
-  const tried = (work: () => void) => {
+  for (const [name, unfinished] of privateIn(folder))
     try {
-      work()
+      const lock = name === held ? undefined : lockPlace(join(folder, name), { waitMs: 0 })
+      removeIfPossible(unfinished)
+      lock?.release()
     } catch {
-      // It is being written, or of another user; or a folder that this user may write, and not list.
+      // It is being written, or of another user.
     }
-  }
-  tried(() => {
-    for (const [name, unfinished] of privateIn(folder))
-      tried(() => {
-        const lock = name === held ? undefined : lockPlace(join(folder, name), { waitMs: 0 })
-        removeIfPossible(unfinished)
-        lock?.release()
-      })
-  })
 }
 
 /**
