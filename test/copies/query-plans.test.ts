@@ -7,42 +7,6 @@ import { night } from '../store/nights.ts'
 
 const ONE = `WHERE organization = 'acme' AND id = '${customerId(1)}'`
 
-/** What people ask, and the index that answers it. */
-const QUERIES: [what: string, sql: string, plan: RegExp][] = [
-  ['by e-mail', `SELECT * FROM customers WHERE email = 'a@example.com'`, /customers_by_email \(email=\?\)/],
-  [
-    'active by e-mail',
-    `SELECT * FROM active_customers WHERE email = 'a@example.com'`,
-    /customers_by_email \(email=\?\)/,
-  ],
-  ['by id', `SELECT * FROM customers ${ONE}`, /customers_by_id \(organization=\? AND id=\?\)/],
-  [
-    'by language',
-    `SELECT * FROM active_customers WHERE organization = 'acme' AND language = 'en'`,
-    /customers_by_language \(organization=\? AND language=\? AND removed_at=\?\)/,
-  ],
-  [
-    'by language, removed ones too',
-    `SELECT * FROM customers WHERE organization = 'acme' AND language = 'en'`,
-    /customers_by_language \(organization=\? AND language=\?\)/,
-  ],
-  [
-    'how many of each language',
-    'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2',
-    /COVERING INDEX customers_by_language$/,
-  ],
-  ['changed since', `SELECT * FROM customers WHERE updated_at > '2026'`, /customers_by_update \(updated_at>\?\)/],
-  ['changes since', 'SELECT * FROM changes WHERE seq > 7 ORDER BY seq', /SEARCH changes USING INTEGER PRIMARY KEY/],
-  ['changes of one', `SELECT * FROM changes ${ONE}`, /changes_by_customer \(organization=\? AND id=\?\)/],
-]
-
-test.each(QUERIES)('%s is answered from an index', async (_, sql, plan) => {
-  const { file } = await aMirrorOfOneNight()
-
-  expect(planOf(file, sql)).toMatch(plan)
-  expect(planOf(file, sql)).not.toMatch(/SCAN customers\b(?! USING COVERING)|SCAN changes\b(?! USING)/)
-})
-
 test.each(['customers_history', 'freshness', 'customers_daily'])('%s scans no table of customers', async (view) => {
   const { file } = await aMirrorOfOneNight()
   const where = view === 'customers_history' ? ONE : ''

@@ -142,7 +142,7 @@ export const FACTS: ExportFacts = {
   ],
 }
 
-/** Writes rows of these columns as a Parquet file, and returns its path and how large each write was. */
+/** Writes rows of these columns as a Parquet file, and returns its path. */
 export async function write(
   columns: ExportColumn[],
   rows: Iterable<ExportRow>,
@@ -152,7 +152,7 @@ export async function write(
   const parts: Buffer[] = []
   for (const chunk of parquetFormat({ ids })(rows, { ...FACTS, ...facts, columns })) parts.push(Buffer.from(chunk))
   writeFileSync(file, Buffer.concat(parts))
-  return { file, writes: parts.map(({ length }) => length) }
+  return { file }
 }
 
 /** A row as DuckDB shows it: every value as text, true, false or null. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, night, scanEnding } from '../../store/nights.ts'
-import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { DAY_MS, night, quickRun, scanEnding } from '../../store/nights.ts'
+import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aCopy, activeIn, comparable, expectJoined, exported, listOf, NIGHTS } from '../../support/exported-files.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
@@ -8,16 +8,21 @@ import { someOf } from '../../support/seeds.ts'
 const HOUR_MS = 60 * MINUTE_MS
 
 describe('a copy and the changes since make the customers of now', () => {
-  test('whichever night the copy is of', async () => {
+  test('whichever night the copy is of, or quick run after it', async () => {
     const mirror = await aMirror()
     const copies: string[] = []
+    const grades = ['proven', 'settled', 'settled', 'unproven', 'settled', 'settled'] as const
+    const confirmed = customers(1, 9).map(({ id }) => String(id))
     for (const n of NIGHTS) {
-      await night(mirror, n, listOf(n))
+      await night(mirror, n, listOf(n), { proof: grades[n] ?? 'proven', confirmed })
+      copies.push(await exported(mirror))
+      const came = [aCustomer(10, { name: `Renamed ${n}` }), aCustomer(70 + n), ...(n === 3 ? [aCustomer(3)] : [])]
+      await quickRun(mirror, n, came, { gone: [20 + n, 21 + n] })
       copies.push(await exported(mirror))
     }
     const changes = rowsOf(mirror.file, 'SELECT DISTINCT change FROM changes ORDER BY 1')
     expect(changes.map(({ change }) => change)).toEqual(['added', 'changed', 'removed', 'returned'])
-    for (const copy of someOf(copies)) await expectJoined(mirror, copy)
+    for (const copy of someOf(copies, { every: 4 })) await expectJoined(mirror, copy)
   })
 
   test('with an organization that was first read after the copy, and one of which a part was saved before', async () => {

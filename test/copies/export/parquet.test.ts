@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { ExportColumn, ExportRow } from '../../../src/copies/format.ts'
+import { parquetFormat } from '../../../src/copies/parquet.ts'
 import { UsageError } from '../../../src/errors/errors.ts'
 import { customerId } from '../../support/builders.ts'
-import { aDuckDb, column, type DuckRow, write } from '../../support/exported-files.ts'
+import { aDuckDb, column, type DuckRow, FACTS, write } from '../../support/exported-files.ts'
 
 async function readBack(columns: ExportColumn[], rows: Iterable<ExportRow>): Promise<DuckRow[]> {
   const { file } = await write(columns, rows)
@@ -118,4 +119,20 @@ test('many rows come back in their order, over several row groups', async () => 
       bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
     FROM read_parquet('${file}', file_row_number = true)`)
   expect(found).toEqual({ rows: '25000', named: '25000', languages: '16666', in_order: true, groups: '3' })
+})
+
+test('rows are compressed by zstd and written before all of them are read, and large values end their row group early', async () => {
+  let read = 0
+  const readWhenWritten: number[] = []
+  function* rows(): Generator<ExportRow> {
+    for (; read < 40; read += 1) yield [String(read).padEnd(1_000_000, String(Math.random()))]
+  }
+  const facts = { ...FACTS, columns: [column('extra', 'TEXT')] }
+  for (const _ of parquetFormat({ ids: 'text' })(rows(), facts)) readWhenWritten.push(read)
+
+  expect(readWhenWritten.length).toBeGreaterThan(4)
+  expect(readWhenWritten[0]).toBeLessThan(20)
+  const { file } = await write([column('id', 'TEXT')], [[customerId(1)]])
+  const metadata = await (await aDuckDb()).all(`SELECT compression FROM parquet_metadata('${file}')`)
+  expect(metadata).toEqual([{ compression: 'ZSTD' }])
 })
