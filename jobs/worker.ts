@@ -123,9 +123,9 @@ function catchingUp(
   { queues, mirror, backend: { values } }: Stores,
   { config, log, signal }: Common,
 ): (occasion: Occasion, askedAtMs?: number) => Promise<void> {
-  const look = async (occasion: Occasion, nowMs: number, askedAtMs: number) => {
+  const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
-      const { organizations } = config.current
+      const [{ organizations }, nowMs] = [config.current, Date.now()]
       const requested = await requestMissedRuns({ queues, mirror, values, organizations, occasion, nowMs, askedAtMs })
       if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
     } catch (error) {
@@ -134,7 +134,7 @@ function catchingUp(
     }
   }
   let last = Promise.resolve()
-  return (occasion, askedAtMs) => (last = last.then(() => look(occasion, Date.now(), askedAtMs ?? Date.now())))
+  return (occasion, askedAtMs = Date.now()) => (last = last.then(() => look(occasion, askedAtMs)))
 }
 
 type Common = {
