@@ -155,22 +155,21 @@ const known = z.object({ id: z.string(), place: z.string() })
 /** Puts the mirror of a worker that starts into the queue. Throws QueueUnavailable where the queue has another one. */
 export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
   for (;;) {
-    const found = await values.read(NAME)
-    const text = JSON.stringify(await knownAs(mirror, found, (stored, own) => stored.place !== own.place))
-    if (found === text) return
-    if (found !== undefined) return values.write(NAME, text)
-    if (await values.add(NAME, text)) return
+    const { own, stored, isFree } = await lookAt(values, mirror)
+    if (stored !== undefined && stored.id !== own.id && stored.place !== own.place) throw anotherMirror(stored, own)
+    if (!isFree) return values.write(NAME, JSON.stringify(own))
+    if (await values.add(NAME, JSON.stringify(own))) return
   }
 }
 
 /** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
 export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
-  const found = await values.read(NAME)
   // One that cannot be read is reported by what needs it.
-  const mirror = found === undefined ? undefined : await openMirrorIfThere(address).catch(() => undefined)
+  const mirror = await openMirrorIfThere(address).catch(() => undefined)
   if (mirror === undefined) return
   try {
-    await knownAs(mirror, found)
+    const { own, stored } = await lookAt(values, mirror)
+    if (stored !== undefined && stored.id !== own.id) throw anotherMirror(stored, own)
   } finally {
     await mirror.close()
   }
@@ -183,17 +182,15 @@ export async function releaseQueue(values: Pick<SharedValues, 'delete'>): Promis
 
 type Known = z.output<typeof known>
 
-/** How a mirror stands in the queue. Throws where another one is found there that `isRefused`. */
-async function knownAs(
-  { file, identity }: Pick<Mirror, 'file' | 'identity'>,
-  found: string | undefined,
-  isRefused: (stored: Known, own: Known) => boolean = () => true,
-): Promise<Known> {
+async function lookAt(values: Pick<SharedValues, 'read'>, { file, identity }: Pick<Mirror, 'file' | 'identity'>) {
+  const found = await values.read(NAME)
   const shown = shownMirror(file)
-  const own = { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
-  const stored = found === undefined ? undefined : parseValue(known, found)
-  if (stored === undefined || stored.id === own.id || !isRefused(stored, own)) return own
-  throw new QueueUnavailable(
+  const own: Known = { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
+  return { own, stored: found === undefined ? undefined : parseValue(known, found), isFree: found === undefined }
+}
+
+function anotherMirror(stored: Known, own: Known): QueueUnavailable {
+  return new QueueUnavailable(
     `This queue has the mirror ${stored.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
       "queue --release' once, then start again.",

@@ -21,45 +21,34 @@ export async function openEmbedded(
   prefix: string,
   onEnded: (error: QueueUnavailable) => void = () => {},
 ): Promise<Store> {
-  const taken = await takeFolder(folder)
-  const unusable = (error: unknown) =>
-    new QueueUnavailable(
-      `The embedded queue in ${folder} cannot be used. Check that its disk has room and works, and that a process may have enough ` +
-        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only waiting jobs ' +
-        'and pauses.',
+  const unusable = (error: unknown) => {
+    const code = systemCode(error)
+    return new QueueUnavailable(
+      `The embedded queue in ${folder} cannot be used${code === undefined ? '' : ` (${code})`}. Check that its disk has room and works, that ` +
+        'this user may use the folder (chown -R), and that a process may have enough files open (ulimit -n), then start again. If that ' +
+        'changes nothing, move that folder away: it contains only waiting jobs and pauses.',
       { cause: error },
     )
+  }
+  let release = () => {}
   try {
+    makeFolder(folder)
+    await chmod(folder, 0o700)
+    release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy: () => inUse(folder) }).release
     const database = await openDatabase(join(folder, 'postgres'))
     const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
     await runMigrations(pool.session())
     let closed: Promise<void> | undefined
     const close = async () => {
       await pool.close()
-      taken.release()
+      release()
     }
     const loadFactory = () => factoryIn(pool)
     const values = postgresValues(pool, prefix)
     return { values, loadFactory, close: () => (closed ??= close()) }
   } catch (error) {
-    taken.release()
-    throw unusable(error)
-  }
-}
-
-/** Makes the folder, and takes it for this process. Throws QueueUnavailable where another process or the system does not allow it. */
-async function takeFolder(folder: string): Promise<{ release: () => void }> {
-  try {
-    makeFolder(folder)
-    await chmod(folder, 0o700)
-    return lockPlace(join(folder, 'lock'), { waitMs: 0, busy: () => inUse(folder) })
-  } catch (error) {
-    const code = systemCode(error)
-    if (code === undefined) throw error
-    throw new QueueUnavailable(
-      `The folder of the embedded queue, ${folder}, cannot be used (${code}). Give it to this user (chown -R), or move it away.`,
-      { cause: error },
-    )
+    release()
+    throw error instanceof QueueUnavailable ? error : unusable(error)
   }
 }
 

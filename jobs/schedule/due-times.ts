@@ -23,16 +23,15 @@ export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Sche
 function leastGapMs(cron: string): number {
   const known = LEAST_GAPS.get(cron)
   if (known !== undefined) return known
-  const moments = parsed({ cron, timezone: 'UTC' })
-    .nextRuns(MINUTES_OF_DAY + 1, EPOCH)
-    .map(Number)
+  const moments = parsed({ cron, timezone: 'UTC' }).nextRuns(ENOUGH, EPOCH).map(Number)
   const leastMs = Math.min(...moments.slice(1).map((atMs, index) => atMs - (moments[index] ?? 0)))
   LEAST_GAPS.set(cron, leastMs)
   return leastMs
 }
 
 const LEAST_GAPS = new Map<string, number>()
-const MINUTES_OF_DAY = 1440
+/** Moments of a line that show its shortest gap, between hours as between days. Each takes a third of a millisecond. */
+const ENOUGH = 100
 const EPOCH = new Date(0)
 
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */

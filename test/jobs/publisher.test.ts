@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDue, type PublishState } from '../../jobs/publish/publisher.ts'
@@ -7,7 +7,7 @@ import { aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { published, SOON } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
-import { startWorker } from '../support/worker-log.ts'
+import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test('a worker publishes when the runs of all organizations are over', async () => {
@@ -38,6 +38,24 @@ test('a worker that starts makes the copy that an earlier one did not live to ma
   expect(rowsOf(file, 'SELECT organization, run_id, customers FROM manifest')).toEqual([
     { organization: 'acme', run_id: 1, customers: 30 },
   ])
+})
+
+test('a copy that cannot be made is reported, tried again later, and stops no run', async () => {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copies' } })
+  const target = join(place.folder, 'copies')
+  writeFileSync(target, 'notes of a person')
+  const worker = startWorker(place, { timings: SOON })
+  await worker.ran('acme')
+  const { failure } = await worker.said(message('copy not published'))
+  rmSync(target)
+  await worker.said(published)
+
+  expect(failure).toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('was not published by this program'),
+  })
+  expect(valueOf(target, 'SELECT count(*) FROM customers')).toBe(30)
 })
 
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
