@@ -1,17 +1,16 @@
 import * as z from 'zod'
 import { absoluteMirror } from './address/mirror-address.ts'
 import { chooseOrganizations } from './config/organization.ts'
-import { readConfig as readConfiguration, type Config } from './config/read-config.ts'
-import { readChanges } from './copies/read-changes.ts'
-import { readCustomers, readStatement, type SomeRows } from './copies/read-rows.ts'
+import { type Config, readConfig as readConfiguration } from './config/read-config.ts'
+import { readChanges, readCustomers, readStatement, type SomeRows } from './copies/read-rows.ts'
 import { UsageError } from './errors/errors.ts'
 import { monotonicMs } from './machine/timers.ts'
 import { namedId } from './model/customer.ts'
 import { publicColumns } from './model/public-tables.ts'
 import { toJson } from './model/report.ts'
 import { openMirror as openToWrite } from './store/mirror.ts'
-import { parsedJson } from './text/parsed-json.ts'
 import { type RateLimits, runOrganization } from './sync/run-organization.ts'
+import { parsedJson } from './text/parsed-json.ts'
 
 /*
  * What other programs import. Rows have the names of the mirror's columns, which docs/reference/data.md lists. An error thrown on purpose has a
