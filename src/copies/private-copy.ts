@@ -2,14 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type Database from 'better-sqlite3'
 import { systemCode } from '../errors/faults.ts'
-import { copyRows } from '../store/move-mirror.ts'
-import { sql } from '../store/port/sql.ts'
+import { copyRows, noteNumbers } from '../store/move-mirror.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
-import type { Database as ServerDatabase } from '../store/port/postgres-connections.ts'
-import type { Session } from '../store/port/store.ts'
+import type { Database } from '../store/port/postgres-connections.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
@@ -42,7 +39,7 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
   }
 }
 
-async function copyFrom(server: ServerDatabase, path: string, signal: AbortSignal | undefined): Promise<void> {
+async function copyFrom(server: Database, path: string, signal: AbortSignal | undefined): Promise<void> {
   const db = openDatabase(path, 'write')
   try {
     writeWithoutWaiting(db)
@@ -70,26 +67,4 @@ function privateFolder(): string {
   const found = lstatSync(folder)
   const isOurs = found.isDirectory() && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0
   return isOurs ? folder : mkdtempSync(`${folder}-`)
-}
-
-/**
- * Notes what this user may know of numbers: which was forgotten last in each organization, without any hash, so that objects from before are
- * written anew; and which seq was given last, also to a change that was deleted with its organization, or that is not committed yet. A standby
- * may not have the changes yet that a reader knows from its primary server, although it has their numbers.
- */
-async function noteNumbers(session: Session, db: Database.Database): Promise<void> {
-  const [asked] = await session.all<{ mayRead: boolean | null; seq: number | null }>(sql`
-    SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead",
-      CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
-        THEN pg_sequence_last_value(name::regclass) END AS seq
-    FROM pg_get_serial_sequence('changes', 'seq') AS name`)
-  if (typeof asked?.seq === 'number') {
-    db.exec(`DELETE FROM sqlite_sequence WHERE name = 'changes'`)
-    db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', CAST(? AS INTEGER))`).run(asked.seq)
-  }
-  if (asked?.mayRead !== true) return
-  const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
-  const last = sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`
-  for (const { number, organization } of await session.all<{ organization: string; number: number }>(last))
-    insert.run(number, organization)
 }

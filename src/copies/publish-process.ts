@@ -25,18 +25,14 @@ async function answer(): Promise<Answer> {
 
 /** Publishes the mirror in a file to each target. One of several that fails keeps no other from being published. */
 async function publishAll(mirror: string): Promise<Published> {
-  let done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
+  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
   for (const plan of plans)
     try {
-      const { failed, warnings, ...published } = await publish({ ...plan, mirror })
-      const copies = [...done.copies, ...published.copies]
-      done = {
-        ...done,
-        ...published,
-        copies,
-        failed: [...done.failed, ...failed],
-        warnings: [...done.warnings, ...warnings],
-      }
+      const { copies, failed, warnings, ...others } = await publish({ ...plan, mirror })
+      Object.assign(done, others)
+      done.copies.push(...copies)
+      done.failed.push(...failed)
+      done.warnings.push(...warnings)
     } catch (error) {
       if (plans.length === 1 || !isOurs(error)) throw error
       done.failed.push({ file: placeOf(plan), ...describeError(error) })

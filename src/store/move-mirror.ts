@@ -5,6 +5,7 @@ import type { SqliteSession } from './port/sqlite-store.ts'
 import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { NUMBERED, type Table, TABLES_OF_SERVER } from './schema/schema.ts'
+import type { Connection } from './sqlite/connect.ts'
 
 /** What each mirror makes for itself, or needs no more. */
 const OWN: ReadonlySet<string> = new Set(['dictionary', 'leases', 'mirror_schema', 'commits'])
@@ -190,4 +191,26 @@ async function continueNumbers(from: Session, to: Session) {
     const inFile = sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${last.number} AS INTEGER))`
     await to.run(sql`${either(inFile, sql`SELECT setval(${sequence}::regclass, ${last.number})`)}`)
   }
+}
+
+/**
+ * Notes what this user may know of numbers: which was forgotten last in each organization, without any hash, so that objects from before are
+ * written anew; and which seq was given last, also to a change that was deleted with its organization, or that is not committed yet. A standby
+ * may not have the changes yet that a reader knows from its primary server, although it has their numbers.
+ */
+export async function noteNumbers(session: Session, db: Connection): Promise<void> {
+  const [asked] = await session.all<{ mayRead: boolean | null; seq: number | null }>(sql`
+    SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead",
+      CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+        THEN pg_sequence_last_value(name::regclass) END AS seq
+    FROM pg_get_serial_sequence('changes', 'seq') AS name`)
+  if (typeof asked?.seq === 'number') {
+    db.exec(`DELETE FROM sqlite_sequence WHERE name = 'changes'`)
+    db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', CAST(? AS INTEGER))`).run(asked.seq)
+  }
+  if (asked?.mayRead !== true) return
+  const note = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
+  const last = sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`
+  for (const { number, organization } of await session.all<{ organization: string; number: number }>(last))
+    note.run(number, organization)
 }
