@@ -205,28 +205,22 @@ function momentAsJson({ atMs, ...same }: ScheduleLine['runs'][number]) {
 }
 
 function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefined): string {
-  /** The first of the rows has the cells of its organization. */
-  const rowsOf = (runs: ScheduleLine['runs'], timezone: string | undefined, first: readonly string[]) =>
-    runs.map(({ atMs, local, clocksChange }, index) => [
-      ...(index === 0 ? first : first.map(() => '')),
-      ...[local, moment(atMs), timezone ?? '–', clocksChange ? 'the clocks change on this day' : ''],
-    ])
-  const nights = lines.flatMap(({ organization, timezone, dueNow, paused, runs }) => {
+  const rows = lines.flatMap(({ organization, timezone, dueNow, paused, runs, between }) => {
     const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
-    if (runs.length === 0) return [[organization, due, '–', '–', timezone ?? '–', '']]
-    return rowsOf(runs, timezone, [organization, due])
+    const rowsOf = (kind: string, moments: ScheduleLine['runs']) =>
+      moments.map(({ atMs, local }, index) => [index === 0 ? kind : '', local, moment(atMs), timezone ?? ''])
+    const [first = ['–', '–', '–', timezone ?? '–'], ...others] = [
+      ...rowsOf('full', runs),
+      ...rowsOf('quick', between?.runs ?? []),
+    ]
+    return [[organization, due, ...first], ...others.map((cells) => ['', '', ...cells])]
   })
-  const quick = lines.flatMap(({ organization, timezone, between }) =>
-    rowsOf(between?.runs ?? [], timezone, [organization]),
-  )
-  const table = renderTable(['organization', 'due now', 'next runs', 'UTC', 'time zone', ''], nights, screen)
-  if (quick.length === 0) return table
-  return `${table}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
+  return renderTable(['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows, screen)
 }
 
 const SCHEDULE_EXAMPLES = `
 Examples:
   $ customer-mirror schedule
-      the next five runs of each organization, in local time and in UTC; and apart from them the next five quick runs
+      the next five runs of each organization, and its next five quick runs, in local time and in UTC
   $ customer-mirror schedule --next 30 --json
 `
