@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { type JobAtStart, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/why-no-run.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
-import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace, anotherWorker, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -109,29 +108,6 @@ function whyNone({ trigger = 'schedule', isConfigured = true, isPaused = false, 
 
 function cut(status: LastRun['status'], agoMs: number): LastRun {
   return { ...read, status, startedAtMs: NOW_MS - agoMs }
-}
-
-// Nothing else can open a queue that lives in the worker.
-if (!isEmbedded) {
-  test('a catch-up that was asked for after the run it was for has ended makes no run, and a request by hand makes one', async () => {
-    const { place, worker } = await aMirroredPlace()
-    const { queues } = await someQueues(place.queue, place.mirror)
-    await eventually(
-      () => queues.request('sync', 'acme', 'catch-up', { dueMs: 1, askedAtMs: Date.now() - 60_000 }),
-      ({ added }) => added,
-    )
-    await worker.said(message('run not needed'))
-    expect(rowsOf(place.mirror, 'SELECT "trigger" FROM runs')).toHaveLength(1)
-
-    await eventually(
-      () => queues.request('sync', 'acme', 'manual'),
-      ({ added }) => added,
-    )
-    await eventually(
-      () => rowsOf(place.mirror, `SELECT "trigger" FROM runs WHERE status = 'complete' ORDER BY id`),
-      (runs) => runs.length === 2,
-    )
-  })
 }
 
 test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
