@@ -3,7 +3,7 @@ import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { fateOf, fates } from '../store/nights.ts'
-import { aCustomer, customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
+import { customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
 import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -163,20 +163,6 @@ test.each([
   expect(await night(LISTED)).toMatchObject({ proof: 'proven', missing: 0 })
 })
 
-test('by name, where more are gone at once than searches can be made for, no customer is marked', async () => {
-  const before = shuffled(LISTED)
-  const { mirror, quickly } = await aMirrored(before)
-  const half = before.filter((_, place) => place % 2 === 0)
-
-  const reports = [await quickly(half), await quickly(half)]
-
-  expect(reports).toMatchObject([
-    { missing: 0, held: 503 },
-    { missing: 0, held: 503 },
-  ])
-  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
-})
-
 test('where the last customer left and whole pages of new ones follow, a quick run says that it is open who left', async () => {
   const before = LISTED.toReversed()
   const { mirror, quickly } = await aMirrored(before)
@@ -267,23 +253,6 @@ test.each<[string, SearchKind]>([
   expect(missingIn(mirror)).toEqual([])
 })
 
-test('in order of creation, customers who left are missing whatever the search, also where another waits for one', async () => {
-  const { mirror, run } = await aMirrored(LISTED)
-  const search = BROKEN['with 422']
-  const quickly = (shown: SentRecord[], requests = 200) =>
-    run(searchedSource({ shown, search }).source, { requestLimit: { requests } })
-
-  const first = await quickly(without(LISTED, 60, 300, 500, 700, 900), 15)
-  const second = await quickly(without(LISTED, 60, 300, 500, 700, 900))
-
-  expect([first, second].map(({ reasons }) => reasons)).toEqual([
-    ['quick', 'request-limit'],
-    ['quick', 'not-confirmed'],
-  ])
-  expect(second.missing).toBeGreaterThan(0)
-  expect(missingIn(mirror)).toHaveLength(second.missing)
-})
-
 test('records without an id stay where they are, run after run', async () => {
   const list = LISTED.toSpliced(333, 0, { name: 'Nobody' }).toSpliced(666, 0, { id: 7 })
   const { quickly } = await aMirrored(list)
@@ -294,16 +263,6 @@ test('records without an id stay where they are, run after run', async () => {
   expect(first).toMatchObject({ missing: 0, inserted: 0, reasons: ['quick'] })
   expect(second).toMatchObject({ missing: 1, inserted: 0, reasons: ['quick'] })
   expect(second.requests).toBeLessThan(first.requests)
-})
-
-test('a record that turned into a reject does not make its customer missing', async () => {
-  const { mirror, quickly } = await aMirrored(LISTED)
-  const list = without(LISTED, 500)
-
-  const report = await quickly(list.with(489, aDatedCustomer(499, { email: ['odd'] })))
-
-  expect(report).toMatchObject({ rejected: 1, missing: 1 })
-  expect(missingIn(mirror)).toEqual([customerId(500)])
 })
 
 test.each([
@@ -374,29 +333,6 @@ test.each([
     expect(fateOf(mirror, 40)).toBe('listed')
   },
 )
-
-test('a customer that was read before a run was interrupted, and that a quick run did not find, is listed when it continues', async () => {
-  const { mirror, run, quickly } = await aMirrored(LISTED)
-  const stop = new AbortController()
-  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
-  await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
-
-  expect(await quickly(without(LISTED, 30))).toMatchObject({ status: 'partial', missing: 1 })
-  const continued = await run(listedSource(LISTED))
-
-  expect(continued).toMatchObject({ proof: 'proven', missing: 0 })
-  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
-})
-
-test('customers of another organization are refused, as in every run', async () => {
-  const { mirror, quickly } = await aMirrored(LISTED)
-  const theirs = Array.from({ length: 50 }, (_, index) => aCustomer(5000 + index))
-  await mirrorOrganization(mirroring(mirror, listedSource(theirs), { organization: 'globex' }))
-
-  const report = await quickly(theirs)
-
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'tenant-mixup' }, inserted: 0 })
-})
 
 test('while another run has the organization, a quick run does not begin', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)

@@ -160,17 +160,6 @@ describe.runIf(onPostgres)('on a server', () => {
     expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(0)
   })
 
-  test('TRUNCATE ends the runs under way, and nothing refers to the rows that were there', async () => {
-    const { mirror, run } = await aRunUnderway()
-    tamper(mirror.file, 'TRUNCATE customers')
-
-    const saving = mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)
-    await expect(saving).rejects.toMatchObject({ code: 'leased' })
-    const start = { organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: DAY_MS } as const
-    const next = await mirror.startRun(start)
-    expect([next.resumedFrom, next.seen.size]).toEqual([undefined, 0])
-  })
-
   async function aRunUnderway() {
     const mirror = await aMirror()
     const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })

@@ -108,25 +108,6 @@ function hexOf(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase()
 }
 
-test('a page whose numbers do not add up is not saved, and says which page it was', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
-  const before = dump(mirror.file)
-
-  const saving = mirror.savePages(
-    run,
-    [aPage(2, customers(4, 6)), { ...aPage(3, customers(7, 9)), rowIds: [0, 0, 0, 0] }],
-    START_MS,
-  )
-
-  await expect(saving).rejects.toMatchObject({ name: 'AccountingBroken', code: 'accounting' })
-  await expect(saving).rejects.toThrow('acme, page 3')
-  await expect(saving).rejects.not.toThrow(/example\.com|Customer 7/)
-  expect(dump(mirror.file)).toEqual(before)
-  expect(run).toMatchObject({ pages: 1, records: { received: 3, inserted: 3 } })
-})
-
 const BROKEN = aCustomer(2, { email: [] })
 
 test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: object, warnings: object]>([
@@ -170,20 +151,3 @@ test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: objec
 function renamed(n: number): SentRecord {
   return aCustomer(n, { name: 'Renamed' })
 }
-
-test('a customer that is known from the list, and was read before an interruption, is a duplicate', async () => {
-  const mirror = await aMirror()
-  const start = { organization: 'acme', trigger: 'sync', nowMs: START_MS, resumeWithinMs: MINUTE_MS } as const
-  const window = { page: 1, size: 2, perPage: 2, total: 3, lastPage: 2, beyondEnd: false }
-  await mirrorPages(mirror, [customers(1, 3)])
-  const first = await mirror.startRun(start)
-  await mirror.savePages(first, [{ ...aPage(1, customers(1, 2)), window }], START_MS)
-  const ending = { status: 'interrupted', error: { code: 'interrupted', message: 'stopped' } } as const
-  await mirror.finishRun(first, anEnding(ending), START_MS)
-  const run = await mirror.startRun(start)
-
-  const page = aPage(2, customers(2, 3))
-  await mirror.savePages(run, [{ ...page, customers: [], places: [], known: [2, 3], rowIds: [2, 3] }], START_MS)
-
-  expect(run.records).toMatchObject({ received: 2, unchanged: 1, duplicates: 1 })
-})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -124,21 +124,6 @@ test('a run is recorded with all its numbers, and read back unchanged', async ()
     ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, readAsOfMs: START_MS },
   })
   expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
-})
-
-test('a run that was left running is closed as interrupted by the next one, and keeps its numbers', async () => {
-  const mirror = await aMirror()
-  const left = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  const other = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(left, [aPage(1, customers(1, 3))], START_MS)
-
-  await mirrorPages(mirror, [customers(1, 4)], { atMs: START_MS + MINUTE_MS })
-
-  expect(await mirror.listRuns({ organization: 'acme', limit: 5 })).toMatchObject([
-    { status: 'complete', unchanged: 3, inserted: 1 },
-    { status: 'interrupted', inserted: 3, reasons: ['interrupted'], error: { code: 'interrupted' } },
-  ])
-  expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', other.id)).toBe('running')
 })
 
 test('runs are listed newest first, of one organization or all, up to the limit', async () => {

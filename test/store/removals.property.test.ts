@@ -61,7 +61,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
         expect(told.map(([, change]) => change)).toEqual(history)
       }
     }),
-    { numRuns: seeds(200, { least: 3, every: 80 }) },
+    { numRuns: seeds(200, { least: 8, every: 25 }) },
   )
 })
 

@@ -36,19 +36,6 @@ test.each([1, 2, 3])(
   },
 )
 
-test('a customer that was missing and is seen again is listed as before, and starts from nothing when it goes again', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_2)
-
-  const report = await night(mirror, 3, ALL_FIVE)
-
-  expect(report).toMatchObject({ updated: 1, returned: 0, missing: 0 })
-  expect(fateOf(mirror, 2)).toBe('listed')
-  expect(changes(mirror)).toEqual([])
-  expect(await night(mirror, 4, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
-})
-
 test.each<[string, Partial<Ending>]>([
   ['an unproven scan', { proof: 'unproven', reasons: ['hole'], readToEnd: false }],
   ['a plain scan', { proof: 'unproven', reasons: ['plain-scan'], readToEnd: true }],
@@ -69,18 +56,6 @@ test.each<[string, Partial<Ending>]>([
   expect(await night(mirror, 7, WITHOUT_2)).toMatchObject({ missing: 0, removed: 1 })
 })
 
-test('a customer whose record is rejected counts as seen: not missing, with its last good values', async () => {
-  const mirror = await aMirror()
-  const broken = ALL_FIVE.map((sent) => (sent['id'] === customerId(2) ? { ...sent, name: ['Two', 'Names'] } : sent))
-  await night(mirror, 1, ALL_FIVE)
-
-  for (const n of [2, 3, 4]) {
-    expect(await night(mirror, n, broken)).toMatchObject({ rejected: 1, missing: 0, removed: 0 })
-  }
-
-  expect(customerRow(mirror, 2)).toMatchObject({ name: 'Customer 2', missing_since: null, removed_at: null })
-})
-
 function shown({ missing_since: _missing, removed_at: _removed, ...values }: Record<string, unknown>) {
   return values
 }
@@ -88,31 +63,6 @@ function shown({ missing_since: _missing, removed_at: _removed, ...values }: Rec
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
 const CONFIRMED: Night = { proof: 'settled', confirmed: [customerId(1)] }
-
-test('a settled scan marks absent customers as missing, and removes those absent often enough with a confirmed absence', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-
-  expect(await night(mirror, 2, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
-  const report = await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)
-
-  expect(report).toMatchObject({ proof: 'settled', missing: 1, removed: 1 })
-  expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
-  expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
-})
-
-test.each<[Proof, Proof]>([
-  ['proven', 'settled'],
-  ['settled', 'proven'],
-  ['settled', 'settled'],
-])('a %s absence and a %s one remove no customer whose absence no search confirms', async (first, second) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_2, { proof: first })
-
-  expect(await night(mirror, 3, WITHOUT_2, { proof: second })).toMatchObject({ missing: 1, removed: 0 })
-  expect(fateOf(mirror, 2)).toBe('missing')
-})
 
 test('an unproven scan that came to the end of the list counts too: three in a row and a confirmation remove', async () => {
   const mirror = await aMirror()
@@ -236,16 +186,6 @@ test('a customer who was absent often enough is not removed while only the newes
   expect(await night(mirror, 4, [NEWER, ...list])).toMatchObject({ removed: 2, reasons: [] })
 })
 
-test('absences count after the list shows a newer customer', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, LIST)
-  for (const n of [2, 3]) await night(mirror, n, LIST.slice(10))
-
-  const forward = [NEWER, ...LIST.slice(10)]
-  expect(await night(mirror, 4, forward)).toMatchObject({ proof: 'proven', reasons: [], missing: 10, removed: 0 })
-  expect(await night(mirror, 5, forward)).toMatchObject({ proof: 'proven', reasons: [], missing: 0, removed: 10 })
-})
-
 test('if older customers are absent too, they are removed, and the newest are missing without being counted', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
@@ -259,14 +199,6 @@ test('if older customers are absent too, they are removed, and the newest are mi
   expect(fates(mirror)).toEqual({ listed: 46, missing: 3, removed: 1 })
   expect(await night(mirror, 5, [NEWER, ...list])).toMatchObject({ proof: 'proven', reasons: [], missing: 3 })
   expect(await night(mirror, 6, [NEWER, ...list])).toMatchObject({ removed: 3 })
-})
-
-test('one customer is enough to be the newest', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, LIST)
-
-  const list = LIST.slice(1).filter(({ id }) => id !== customerId(40))
-  expect(await night(mirror, 2, list)).toMatchObject({ proof: 'proven', reasons: ['older-list'], missing: 2 })
 })
 
 test.each<[string, (sent: SentRecord) => SentRecord]>([

@@ -3,11 +3,10 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { PUBLIC_TABLES, publicColumns } from '../../src/model/public-tables.ts'
 import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
-import { sqlTime } from '../../src/store/port/sql.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { isThere } from '../support/mirror-reader.ts'
 
 const VIEWS = ['active_customers', 'customers_daily', 'customers_history', 'freshness', 'held_removals']
@@ -196,11 +195,4 @@ test.each([
       `${column} in the row ${row} of ${table} holds a time that cannot be read (${UNREADABLE})`,
     ),
   })
-})
-
-test('the mirror reads a time of ours as the same moment', async () => {
-  const { file } = await aMirror()
-
-  expect(sqlTime(START_MS)).toBe('2026-01-05 02:00:00.000')
-  expect(valueOf(file, `SELECT unixepoch(?)`, sqlTime(START_MS))).toBe(START_MS / 1000)
 })

@@ -69,21 +69,6 @@ test('every visible change of a row is read by its updated_at, and nothing else 
   expect(changed(), 'returned in a reject').toEqual(named(30))
 })
 
-test('a reader of updated_at gets a missing customer again after a search finds it', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 30))
-  await night(mirror, 1, customers(2, 30))
-  const changed = aReader(mirror.file)
-  changed()
-  const rule = { after: 2, maxShare: 0.1 }
-  const removals = { rule, confirmed: new Set<string>(), found: new Set([1, 2].map(customerId)) }
-
-  await night(mirror, 2, customers(3, 30), { ending: { removals } })
-
-  expect(changed(), 'and not those who were not missing').toEqual(named(1))
-  expect(rowsOf(mirror.file, 'SELECT * FROM absences')).toEqual([])
-})
-
 test('a reader of updated_at at any moments has every row as it is, whatever runs at once and wherever clocks stand', async () => {
   for (let seed = 1; seed <= seeds(50, { least: 2, every: 25 }); seed += 1) {
     const dice = diceOf(seed)

@@ -7,8 +7,6 @@ import { DAY_MS } from '../store/nights.ts'
 import { aCustomer, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { syncSandbox } from '../support/mirrored-sandbox.ts'
-import { aSandbox } from '../support/workplace.ts'
 
 const RETENTION = {
   changesMs: 3 * DAY_MS,
@@ -104,22 +102,6 @@ test('a night deletes what is older than the organization keeps it, and says how
     ...[1, 1, 1],
   ])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(4)
-})
-
-test('a service is asked for the time by the date of its answers', async () => {
-  const sandbox = await aSandbox({ customers: [3] })
-  const mirror = await aMirror()
-  const asked: Reckoning[] = []
-  const watched: typeof mirror = {
-    ...mirror,
-    prune: async (organization, retention, reckoning) => {
-      asked.push(reckoning)
-      return mirror.prune(organization, retention, reckoning)
-    },
-  }
-  await syncSandbox(sandbox, watched, { retention: RETENTION })
-
-  expect(asked).toMatchObject([{ isConfirmed: true }])
 })
 
 function settings({ prune }: Pick<Parameters<typeof applyRetention>[0]['mirror'], 'prune'>) {

@@ -32,15 +32,6 @@ test('a server that stays away longer than maxWait ends the run, and later verbs
   expect(asked.length - before).toBeLessThanOrEqual(3)
 })
 
-test('the wait counts anew after an answer', async () => {
-  const { mirror, waits } = await aMirrorThat([GONE, GONE, undefined, GONE, GONE], { longestWaitMs: 2000 })
-
-  await mirror.startRun(START)
-  await mirror.startRun({ ...START, organization: 'globex' })
-
-  expect(waits).toEqual([500, 1000, 500, 1000])
-})
-
 test.each(['busy', 'full', 'replaced', 'damaged'] as const)('a mirror that is %s is not waited for', async (code) => {
   const error = new MirrorUnusable('made up', { code })
   const { mirror, waits } = await aMirrorThat([error])

@@ -44,17 +44,6 @@ test('a fingerprint is the same on every machine and in every version, so that a
   expect(ofId(customerId(0xab))).toBe(KNOWN_ID)
 })
 
-test('a fingerprint can be written down and read again', () => {
-  fc.assert(
-    fc.property(fc.json(), fc.uuid(), (json, id) => {
-      const print = ofJson(json)
-      expect(Number.isSafeInteger(print) && print >= 0).toBe(true)
-      expect(new Float64Array(Float64Array.of(print).buffer)[0]).toBe(print)
-      expect(Uint32Array.of(ofId(id))[0]).toBe(ofId(id))
-    }),
-  )
-})
-
 test('an id has one fingerprint in upper and lower case and wherever it stands, and every digit of it counts', () => {
   const id = customerId(0xab_cdef)
   const others = Array.from(
@@ -71,34 +60,6 @@ test('the fingerprint of an id is no part of that of a record with the same byte
   const id = customerId(1)
 
   expect(ofJson(id) % 2 ** 32).not.toBe(ofId(id))
-})
-
-test.each([
-  ['a text and a number', '{"name":"1"}', '{"name":1}'],
-  ['a text and a truth', '{"name":"true"}', '{"name":true}'],
-  ['a text and nothing', '{"name":"null"}', '{"name":null}'],
-  ['nothing and no field', '{"name":null}', '{}'],
-  ['an empty text and nothing', '{"name":""}', '{"name":null}'],
-  ['an empty text and no field', '{"id":"x","name":""}', '{"id":"x"}'],
-  ['a number too great and nothing', '{"name":1e400}', '{"name":null}'],
-  ['numbers too great and too small', '{"name":1e400}', '{"name":-1e400}'],
-  ['a number too great and its name', '{"name":1e400}', '{"name":"Infinity"}'],
-  ['a list and its JSON', '{"tags":[1]}', '{"tags":"[1]"}'],
-  ['a list and an object', '{"tags":["a"]}', '{"tags":{"0":"a"}}'],
-  ['nested texts and numbers', '{"tags":{"a":["1"]}}', '{"tags":{"a":[1]}}'],
-  ['fields in another order', '{"name":"a","email":"b"}', '{"email":"b","name":"a"}'],
-  ['nested fields in another order', '{"x":{"a":1,"b":2}}', '{"x":{"b":2,"a":1}}'],
-  ['values exchanged', '{"name":"a","email":"b"}', '{"name":"b","email":"a"}'],
-  ['a value under another name', '{"name":"a"}', '{"email":"a"}'],
-  ['a character moved to the next field', '{"name":"ab","email":"c"}', '{"name":"a","email":"bc"}'],
-  ['a field in the value of another', '{"name":"a","email":"b"}', '{"name":"aemailb"}'],
-  ['a zero at the end of a text', '{"name":"a"}', String.raw`{"name":"a\u0000"}`],
-  ['upper and lower case', '{"name":"anna"}', '{"name":"Anna"}'],
-  ['a letter composed and decomposed', '{"name":"é"}', String.raw`{"name":"e\u0301"}`],
-  ['lone halves of a pair', String.raw`{"name":"\ud800"}`, String.raw`{"name":"\ud801"}`],
-  ['a field that every object has', '{"__proto__":"a"}', '{"__proto__":"b"}'],
-])('%s have different fingerprints', (_, one, other) => {
-  expect(ofJson(one)).not.toBe(ofJson(other))
 })
 
 test('bytes that differ in their highest bits do not make up for one another', () => {
@@ -130,10 +91,6 @@ test('bits that differ in neighbouring words do not make up for one another', ()
   }
 
   expect(prints.size).toBe(1 + 32 ** 2 + 32 ** 3)
-})
-
-test('a zero added at the end is never passed over', () => {
-  for (const text of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) expect(ofJson(`${text}\0`)).not.toBe(ofJson(text))
 })
 
 test('any two texts have one fingerprint when they are the same, and then alone', () => {

@@ -137,18 +137,3 @@ test.each([
   expect(report).toMatchObject({ status: 'complete', proof: 'unproven', inserted: size })
   expect(valueOf(mirror.file, 'SELECT read_as_of FROM freshness')).not.toBeNull()
 })
-
-test.each([['no customers', 0]])(
-  'a service whose pages hold %s has not been read: the run fails',
-  async (_what, size) => {
-    const list = customers(1, 450)
-    const source = sourceOf(async (window) => {
-      const page = pageOfList(list.slice(0, size * window.page).slice(size * (window.page - 1)), { ...window, page: 1 })
-      return { ...page, page: window.page, total: list.length }
-    })
-
-    const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { scan: 'chain', pageSize: 100 }))
-
-    expect(report).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
-  },
-)

@@ -10,34 +10,6 @@ import { seeds } from '../support/seeds.ts'
 type Told = readonly [n: number, version?: number, oddity?: number]
 
 describe('the order that a run leaves behind', () => {
-  test('windows follow each other by their positions', () => {
-    const list = read([
-      [4, [[4], [5], [6]]],
-      [0, [[1], [2], [3], [4]]],
-    ])
-
-    expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6])
-  })
-
-  test('a customer met late stands between its neighbours, wherever positions have shifted meanwhile', () => {
-    const list = read([
-      [0, [[1], [2], [3]]],
-      [3, [[7], [8], [9]]],
-      [4, [[4], [5], [6], [7], [8]]],
-      [6, [[9], [12]]],
-      [7, [[10], [11], [12]]],
-    ])
-
-    expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
-  })
-
-  test('records without a customer have no place', () => {
-    const recorder = new ListRecorder(knownList(EMPTY_LIST))
-    recorder.add({ start: 0, size: 10 }, [1, 0, 2], { marks: marks([[1], [UNKNOWN], [2]]) })
-
-    expect(rowsOf(recorder.next(2))).toEqual([1, 2])
-  })
-
   test('a customer compares with the next one as it did in a window in which both stood together, and else in no known way', () => {
     const list = read([
       [0, [[1], [2], [3]]],
@@ -61,14 +33,6 @@ describe('with a list before', () => {
     warnings,
   }
 
-  test('windows that all come as before leave the very same columns', () => {
-    const recorder = new ListRecorder(knownList(yesterday))
-    recorder.add({ start: 2, size: 10 }, [3, 4], { listedAt: 2 })
-    recorder.add({ start: 0, size: 10 }, [1, 2, 3], { listedAt: 0 })
-
-    expect(recorder.next(4).columns).toBe(yesterday.columns)
-  })
-
   test.each([
     ['its end', [[0, 3, 0]]],
     ['its beginning', [[0, 3, 1]]],
@@ -85,29 +49,6 @@ describe('with a list before', () => {
       recorder.add({ start, size: 10 }, yesterday.columns.rowIds.subarray(listedAt, listedAt + count), { listedAt })
 
     expect(rowsOf(recorder.next(4))).toHaveLength(3)
-  })
-
-  test('a known window among new ones keeps its records and their oddities', () => {
-    const known = knownList(yesterday)
-    const recorder = new ListRecorder(known)
-    const oddity = known.oddityOf({ missing_field: 1 }) ?? 0
-    recorder.add({ start: 0, size: 10 }, [9, 1], { marks: marks([[9, 0, oddity], [1]]) })
-    recorder.add({ start: 1, size: 10 }, [1, 2, 3], { listedAt: 0 })
-
-    const list = recorder.next(4)
-
-    expect(rowsOf(list)).toEqual([9, 1, 2, 3])
-    const kinds = Array.from(list.columns.oddities, (each) => list.warnings[each])
-    expect(kinds).toEqual([{ missing_field: 1 }, {}, { odd_email: 1 }, {}])
-  })
-
-  test('a record is known when its fingerprint and that of its id agree, wherever it is looked for first', () => {
-    const known = knownList(yesterday)
-
-    for (const likely of [-1, 0, 1, 2, 3, 4]) expect(known.placeOf(mark(4), idMark(4), likely)).toBe(3)
-    expect([known.warningsAt(3), known.warningsAt(0)]).toEqual([warnings[2], undefined])
-    expect(known.warningsOf(0, 4)).toEqual({ odd_email: 2, unknown_field: 2 })
-    expect(knownList(EMPTY_LIST).placeOf(mark(4), idMark(4))).toBe(-1)
   })
 
   test.each([

@@ -50,30 +50,6 @@ test('a customer who changes while a page is read twice is compared again the ne
   expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 3`)).toBe('New')
 })
 
-test('a page without customers is nothing to know again, however its list is written', async () => {
-  const mirror = await aMirror()
-  const proofs: string[] = []
-  for (const [night, total] of [0, 0, 0, 1].entries()) {
-    const text = `{"success":true,"data":[ ],"meta":{"current_page":1,"per_page":10,"total":${total},"last_page":1}}`
-    const answer = {
-      status: 200,
-      body: Buffer.from(text),
-      text: '',
-      headers: {},
-      sentMs: 0,
-      answeredMs: 0,
-      monotonicAnsweredMs: 0,
-    }
-    const source = sourceOf(async (window) => pageFrom(answer, window, 'acme'))
-    const now = () => START_MS + night * DAY_MS
-    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
-    proofs.push(report.proof)
-  }
-
-  expect(proofs).toEqual(['proven', 'proven', 'proven', 'unproven'])
-  expect(valueOf(mirror.file, 'SELECT length(row_ids) FROM lists')).toBe(0)
-})
-
 test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
   const list = customers(1, 60)
   const moved = [...customers(101, 125), ...list]
@@ -89,15 +65,6 @@ test('a customer that has changed, or was changed by hand, is not known by its r
 
   const names = `SELECT group_concat(name) FROM (SELECT name FROM customers WHERE row_id IN (16, 30) ORDER BY row_id) AS named`
   expect(valueOf(mirror.file, names)).toBe('Customer 16,Customer 30')
-})
-
-test('a rejected record beside its unchanged customer gives the same result of the scan', async () => {
-  const list = customers(1, 5)
-
-  await expectAlike([
-    { list, told: CHAIN },
-    { list: [...list.slice(0, 4), aCustomer(1, { email: [] })], told: CHAIN },
-  ])
 })
 
 test.each(['fails', 'is stopped'])(

@@ -61,17 +61,6 @@ test('a scan of many days comes to its end, whatever ends a run in between', asy
   expect(statuses.length).toBeGreaterThan(4)
 })
 
-test('maxRun ends a wait as well', async () => {
-  const mirror = await aMirror()
-  const source = sourceOf(async (window, { signal, stop = signal }) => {
-    if (window.page === 1) return pageOfList(LIST, window)
-    return new Promise((_, reject) => stop.addEventListener('abort', () => reject(stop.reason)))
-  })
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 50 }))
-  expect(error).toMatchObject({ code: 'max-run' })
-  expect(report).toMatchObject({ status: 'interrupted', received: 20 })
-})
-
 test('maxRun ends requests that take long too, and the next run goes on', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -92,14 +81,6 @@ test('maxRun ends requests that take long too, and the next run goes on', async 
   expect(report).toMatchObject({ status: 'interrupted', pages: 2 })
   const next = await mirrorOrganization(mirroring(mirror, slowSource(0).source, { ...CHAIN, resumeWithinMs: HOUR_MS }))
   expect(next.report).toMatchObject({ status: 'complete', resumedFrom: report.runId })
-})
-
-test('a run without a limit, and a run within it, are not ended', async () => {
-  for (const maxRunMs of [undefined, 24 * 86_400_000]) {
-    const { source, now } = slowSource(HOUR_MS)
-    const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { ...CHAIN, now, maxRunMs }))
-    expect(report).toMatchObject({ status: 'complete', proof: 'proven' })
-  }
 })
 
 test('a requested stop is distinguished from maxRun', async () => {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ContractBroken, Interrupted, OrganizationLeased } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
@@ -13,7 +12,6 @@ import {
   type PageSource,
   sourceOf,
   storedNames,
-  untilAborted,
 } from '../support/listed-source.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
@@ -36,33 +34,6 @@ test('an error keeps what was saved, and the run is recorded as failed with it',
   })
   expect(storedNames(mirror)).toEqual(namesOf(customers(1, 20)))
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
-})
-
-test('an error keeps the requested pages that still arrive', async () => {
-  const mirror = await aMirror()
-  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
-  const source = failingAt(2, broken, () => setImmediate())
-
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 3 }))
-
-  expect(error).toBe(broken)
-  expect(report).toMatchObject({ status: 'failed', received: 30 })
-  expect(storedNames(mirror)).toEqual(namesOf([...customers(1, 10), ...customers(21, 40)]))
-})
-
-test('an error ends the requests that are still open', async () => {
-  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
-  let ended = 0
-  const source = sourceOf(async (window, { signal }) => {
-    if (window.page === 1) return pageOfList(customers(1, 50), window)
-    if (window.page === 2) throw broken
-    return untilAborted(signal).finally(() => (ended += 1))
-  })
-
-  const { error } = await mirrorOrganization(mirroring(await aMirror(), source))
-
-  expect(error).toBe(broken)
-  expect(ended).toBeGreaterThan(0)
 })
 
 test('after a failed run the next one completes the mirror', async () => {
@@ -102,32 +73,6 @@ test('a stopped run keeps its saved rows, sends no more requests, and is reporte
   expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
 })
 
-test('a stop finishes the page that is being read', async () => {
-  const mirror = await aMirror()
-  const stop = new AbortController()
-  const source = sourceOf(async (window, { signal }) => {
-    if (window.page === 3) stop.abort()
-    // Like the source: an aborted request ends at once.
-    await Promise.race([setImmediate(), untilAborted(signal)])
-    return pageOfList(customers(1, 100), window)
-  })
-
-  const { report } = await mirrorOrganization(mirroring(mirror, source, { signal: stop.signal, concurrency: 1 }))
-
-  expect(report).toMatchObject({ status: 'interrupted', requests: 3, pages: 3, received: 30 })
-})
-
-test('a run that is stopped before its start sends no request', async () => {
-  const source = listedSource(customers(1, 10))
-
-  const { report, error } = await mirrorOrganization(
-    mirroring(await aMirror(), source, { signal: AbortSignal.abort() }),
-  )
-
-  expect(error).toBeInstanceOf(Interrupted)
-  expect(report).toMatchObject({ status: 'interrupted', requests: 0 })
-})
-
 test.each([1, 3])('a trial of %d pages reads that many, and is reported as incomplete', async (pageLimit) => {
   const mirror = await aMirror()
 
@@ -140,14 +85,6 @@ test.each([1, 3])('a trial of %d pages reads that many, and is reported as incom
     received: 10 * pageLimit,
   })
   expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined }])
-})
-
-test('a limit that the list does not reach changes nothing', async () => {
-  const { report } = await mirrorOrganization(
-    mirroring(await aMirror(), listedSource(customers(1, 20)), { pageLimit: 9 }),
-  )
-
-  expect(report).toMatchObject({ reasons: ['plain-scan'], requests: 2, received: 20 })
 })
 
 test('a mirror that fails while it is written ends the run with its error', async () => {

@@ -128,19 +128,6 @@ test.each([1, 2, 7])(
   },
 )
 
-test.each([
-  ['to fewer pages', 25, 3],
-  ['by one record', 99, 10],
-])('a list that shrinks %s while it is read is read to its new end and no further', async (_, left, requests) => {
-  const source: PageSource = listedSource(() => (source.counters.requests > 2 ? customers(1, left) : customers(1, 100)))
-
-  const { report } = await mirrorOrganization(
-    mirroring(await aMirror(), source, { concurrency: 1, now: movingClock() }),
-  )
-
-  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], requests })
-})
-
 test('a list that seems to have become empty while it is read is not believed, and keeps what was read', async () => {
   const source: PageSource = listedSource(() => (source.counters.requests > 2 ? [] : customers(1, 100)))
   const mirror = await aMirror()
@@ -149,48 +136,6 @@ test('a list that seems to have become empty while it is read is not believed, a
 
   expect(report).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' }, received: 20 })
   expect(storedNames(mirror)).toHaveLength(20)
-})
-
-test('a service with changing totals is read to the last page it reported', async () => {
-  const lengths = [30, 40, 30, 40]
-  const source = sourceOf(async (window) => ({
-    ...pageOfList(customers(1, 40), window),
-    lastPage: (lengths[window.page - 1] ?? 40) / 10,
-  }))
-
-  const { report } = await mirrorOrganization(mirroring(await aMirror(), source, { concurrency: 1 }))
-
-  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: 40 })
-})
-
-test('a list that grows while it is read is read to its new end', async () => {
-  const mirror = await aMirror()
-  let length = 30
-  const source = listedSource(() => customers(1, Math.min(200, (length += 10))))
-
-  const { report } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 2 }))
-
-  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: 200 })
-  expect(storedNames(mirror)).toEqual(namesOf(customers(1, 200)))
-})
-
-test.each([20, 25, 1])('a service without a total is read to its end: %d records', async (length) => {
-  const mirror = await aMirror()
-  const source = listedSource(customers(1, length), { reportsTotal: false })
-
-  const { report } = await mirrorOrganization(mirroring(mirror, source))
-
-  expect(report).toMatchObject({ status: 'complete', reasons: ['plain-scan'], received: length })
-})
-
-test('a service that serves smaller pages than asked for is read whole', async () => {
-  const mirror = await aMirror()
-  const source = listedSource(customers(1, 64), { cap: 7 })
-
-  const { report } = await mirrorOrganization(mirroring(mirror, source, { pageSize: 100 }))
-
-  expect(report).toMatchObject({ status: 'complete', received: 64, requests: 10 })
-  expect(source.asked.slice(1).every(({ size }) => size === 7)).toBe(true)
 })
 
 test('progress is reported after each save and never runs ahead of the mirror', async () => {

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { openMirror, rehearseMirror } from '../../src/store/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../support/alike-nights.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const list = customers(1, 60)
@@ -44,25 +44,6 @@ describe.each(['an initial sync', 'a night'])('during %s', (occasion) => {
   })
 })
 
-test('a mirror that is replaced when all was read ends the run all the same', async () => {
-  const mirror = await aMirror()
-  const last = () => 6
-  const { report } = await aRun(mirror, 0, (answered) => answered === last() && unlinkSync(mirror.file))
-
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'replaced' } })
-})
-
-test('what the run had saved is in the file that was moved away, and the failure too', async () => {
-  const mirror = await openMirror(aMirrorFile())
-  const moved = `${mirror.file}.old`
-  await aRun(mirror, 0, (answered) => answered === 3 && renameSync(mirror.file, moved))
-  await mirror.close()
-
-  expect(Number(valueOf(moved, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
-  expect(rowsOf(moved, 'SELECT status, error_code FROM runs')).toEqual([{ status: 'failed', error_code: 'replaced' }])
-  expect(existsSync(mirror.file)).toBe(false)
-})
-
 test('a backup that is restored during a run stays unchanged, without the WAL of the file before it', async () => {
   const mirror = await openMirror(aMirrorFile())
   const backup = join(temporaryFolder(), 'backup.db')
@@ -80,15 +61,6 @@ test('a backup that is restored during a run stays unchanged, without the WAL of
 })
 
 describe('behind a symbolic link', () => {
-  test('a mirror is the same one from run to run, and its journal stays when it is closed', async () => {
-    const { link, real } = aLink()
-    const mirror = await openMirror(link)
-    for (const night of [0, 1]) expect((await aRun(mirror, night)).report.status).toBe('complete')
-    await mirror.close()
-
-    expect(valueOf(real, 'SELECT count(*) FROM customers')).toBe(60)
-  })
-
   test('a link that leads to another file replaces the mirror, and the file before it stays whole', async () => {
     const { link, real } = aLink()
     const mirror = await openMirror(link)
@@ -116,17 +88,6 @@ describe('behind a symbolic link', () => {
 
     expect(report.error).toMatchObject({ code: 'replaced' })
   })
-})
-
-test('a rehearsal needs no file, and is not disturbed when the mirror goes', async () => {
-  const mirror = await aMirror()
-  await aRun(mirror, 0)
-  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
-  onTestFinished(() => rehearsal.close())
-
-  const { report } = await aRun(rehearsal, 1, () => deleteAll(mirror.file))
-
-  expect(report).toMatchObject({ status: 'complete', unchanged: 60 })
 })
 
 /** A run over a list; `meddle` is called with the number of pages answered before each is handed over. */

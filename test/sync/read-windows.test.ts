@@ -84,40 +84,6 @@ test('a failed save ends the reading with its error, and no more requests are se
   expect(asked).toHaveLength(askedByThen)
 })
 
-test('after a save has failed, pages that arrive later are not saved either', async () => {
-  let saves = 0
-  const { run } = aReading(customers(1, 500), {
-    readPage: async ({ page }) => {
-      if (page > 2) await setImmediate()
-    },
-    save: async (arrivals) => {
-      if (arrivals.every(({ window }) => window.page === 1)) return
-      saves += 1
-      throw new Error('these customers belong to another organization')
-    },
-  })
-
-  await expect(run).rejects.toThrow('another organization')
-
-  expect(saves).toBe(1)
-})
-
-test.each([1, 4])(
-  'a service that fails from the start is down: the first failure is reported (%d at once)',
-  async (many) => {
-    const { asked, saved, run } = aReading(customers(1, 1000), {
-      scan: new ListScan(),
-      concurrency: many,
-      readPage: (_, count) => Promise.reject(broken(count)),
-    })
-
-    await expect(run).rejects.toThrow('page 1: 500 at every attempt')
-
-    expect(saved).toEqual([])
-    expect(asked.length).toBeLessThan(12)
-  },
-)
-
 test.each([1, 4])(
   'a service that goes down on the way ends the reading with the first failure (%d at once)',
   async (many) => {
@@ -216,43 +182,6 @@ test('the next windows are asked for while a save waits, and their pages are sav
   expect(pagesOf(saved)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
 })
 
-test('while many pages are saved, the next windows are asked for only once the save waits', async () => {
-  const [waiting, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { run, asked, saved } = aReading(customers(1, 400), {
-    savedTogether: 2,
-    save: async (arrivals, onWaiting) => {
-      if (arrivals.length < 2) return
-      await sent.promise
-      onWaiting()
-      await waiting.promise
-    },
-  })
-
-  const turns = async () => {
-    for (let turn = 0; turn < 20; turn += 1) await setImmediate()
-    return asked.length
-  }
-  const [before, later] = [await turns(), await turns()]
-  sent.resolve()
-  const whileWaiting = await turns()
-  waiting.resolve()
-  await run
-
-  expect(later).toBe(before)
-  expect(whileWaiting).toBeGreaterThan(before)
-  expect(pagesOf(saved)).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
-})
-
-test('with one request at a time, nothing is asked for while a save waits', async () => {
-  const waiting = Promise.withResolvers<void>()
-  const { run, asked } = aReading(customers(1, 30), { concurrency: 1, save: () => waiting.promise })
-
-  for (let turn = 0; turn < 20; turn += 1) await setImmediate()
-  expect(asked).toHaveLength(1)
-  waiting.resolve()
-  await run
-})
-
 test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -281,17 +210,6 @@ test('a request still open five seconds after a stop is ended, and received page
   expect(await ended).toBe('early')
   expect(signal.aborted).toBe(true)
   expect(pagesOf(saved)).toEqual([1, 2])
-})
-
-test('a reading that has ended leaves no timer behind, stopped or not', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const stop = new AbortController()
-  const stopped = aReading(customers(1, 500), { stop: stop.signal, save: async () => stop.abort() })
-  await expect(stopped.run).rejects.toThrow('aborted')
-  await aReading(customers(1, 50), { stop: stop.signal }).run.catch(() => undefined)
-
-  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('aborting a reading ends open requests with the given reason', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { openConfiguredSource, type RateLimits, runOrganization } from '../../src/sync/run-organization.ts'
+import { openConfiguredSource, type RateLimits } from '../../src/sync/run-organization.ts'
 import { PATIENT } from '../source/a-source.ts'
 import { faultServer, list } from '../support/fault-server.ts'
 import { rowsOf } from '../support/mirror-file.ts'
@@ -43,40 +43,6 @@ test('an address that no request may be sent to is recorded as a failed run too'
 
   expect(error).toBeInstanceOf(UsageError)
   expect(rowsOf(mirror.file, 'SELECT status FROM runs')).toEqual([{ status: 'failed' }])
-})
-
-test('a limit that other processes share is opened once for each number of requests, and no other limit is', async () => {
-  const sandbox = await aSandbox({ customers: [10, 10, 10] })
-  const mirror = await openMirror(`${temporaryFolder()}/mirror.db`)
-  const rateLimits: RateLimits = new Map()
-  const opened: unknown[] = []
-  let turns = 0
-  const sharedTurns = (name: string, requestsPerMinute: number | undefined) => {
-    opened.push([name, requestsPerMinute])
-    const next = async () => ((turns += 1), { pausedUntilMs: 0 })
-    return { next, pauseUntil: () => {}, shareOf: (remaining: number) => remaining }
-  }
-  const run = async (id: string, rateLimit: { shared?: string; requestsPerMinute?: number }) => {
-    const { report } = await runOrganization(configured(sandbox, { id, rateLimit }), {
-      ...{ mirror, trigger: 'sync', rateLimits, sharedTurns, longestWaitMs: 1000 },
-      ...{ now: Date.now, monotonicMs: Date.now, random: () => 0, signal: new AbortController().signal },
-    })
-    return report.requests
-  }
-  const alone = await run('acme', { requestsPerMinute: 60_000 })
-  expect([alone > 0, turns, opened]).toEqual([true, 0, []])
-  const requests = [
-    await run('globex', { shared: 'vendor', requestsPerMinute: 120 }),
-    await run('initech', { shared: 'vendor', requestsPerMinute: 120 }),
-    await run('globex', { shared: 'vendor', requestsPerMinute: 240 }),
-  ]
-  await mirror.close()
-
-  expect(opened).toEqual([
-    ['vendor', 120],
-    ['vendor', 240],
-  ])
-  expect(turns).toBe(requests.reduce((sum, count) => sum + count, 0))
 })
 
 test('a changed number of requests at once holds from the next run on', async () => {

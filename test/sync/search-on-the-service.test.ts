@@ -33,25 +33,6 @@ test.each([
   expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
 })
 
-test('a service that answers searches with a long wait postpones removals, and loses neither run nor proof', async () => {
-  let isThrottled = true
-  const { mirror, hand, nightly } = await aNight({
-    intercept: async (c, next) =>
-      isThrottled && c.req.query('search') !== undefined ? c.body(null, 429, { 'Retry-After': '3600' }) : next(),
-  })
-  await nightly()
-  hand.delete(hand.customers[100]?.id ?? '')
-  await nightly()
-
-  const { report, error } = await nightly()
-
-  expect(error).toBeUndefined()
-  expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0, throttled: 1 })
-  isThrottled = false
-  expect((await nightly()).report).toMatchObject({ proof: 'proven', removed: 1 })
-  expect(goneIds(mirror).size).toBe(1)
-})
-
 test('a customer in any answer to a search, even for another customer, is named in the run and stays', async () => {
   let shown = ''
   const { mirror, hand, nightly } = await aNight({

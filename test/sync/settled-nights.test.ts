@@ -4,9 +4,8 @@ import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS, fateOf } from '../store/nights.ts'
 import { aCustomer, customerId, type SentRecord, START_MS } from '../support/builders.ts'
 import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { BROKEN, type SearchKind, WORKING } from '../support/mirrored-sandbox.ts'
-import { someOf } from '../support/seeds.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { type SearchKind, WORKING } from '../support/mirrored-sandbox.ts'
 
 const LENGTH = 600
 
@@ -66,20 +65,6 @@ test('a customer that left a list by name is missing after a settled scan, and r
   expect(fateOf(mirror, 50)).toBe('removed')
   expect(await mirror.listFreshness()).toMatchObject([{ ...freshOn(START_MS + 3 * DAY_MS), proof: 'settled' }])
 })
-
-test.each(someOf(Object.entries(BROKEN)))(
-  'after settled scans no customer is removed while the service answers searches %s',
-  async (_, search) => {
-    const [mirror, list] = [await aMirror(), new ListByName()]
-    await night(mirror, 1, list, search)
-    list.delete(50)
-
-    for (const n of [2, 3, 4]) {
-      expect(await night(mirror, n, list, search)).toMatchObject({ proof: 'settled', missing: 1, removed: 0 })
-    }
-    expect(rowsOf(mirror.file, 'SELECT proven, scans FROM absences')).toEqual([{ proven: 0, scans: 3 }])
-  },
-)
 
 test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as const)(
   'a customer that moves while two settled scans read past is not removed, where the service searches %s',

@@ -62,52 +62,6 @@ test('the organization that has most of the customers is named, and what to do i
   expect(message).toContain('If it is the old one, name globex in the configuration.')
 })
 
-test('customers of another organization that stand together anywhere on the first page decide as if spread over it', async () => {
-  for (const [first, last, code] of [
-    [1, 60, 'tenant-mixup'],
-    [21, 80, 'tenant-mixup'],
-    [41, 100, 'tenant-mixup'],
-    [1, 40, undefined],
-    [61, 100, undefined],
-  ] as const) {
-    const mirror = await aMirror()
-    await sync(mirror, 'globex', customers(first, last))
-    expect((await sync(mirror, 'acme', customers(1, 100))).report.error?.code).toBe(code)
-  }
-})
-
-test.each([
-  ['an initial sync', []],
-  ['a list of which half is stored', customers(1, 150)],
-])(
-  'the mirror is asked for 20 ids of the first page at most, and for one of each later page: %s',
-  async (_, before) => {
-    const mirror = await aMirror()
-    if (before.length > 0) await sync(mirror, 'acme', before)
-    await sync(mirror, 'globex', customers(5001, 5010))
-    const asked: (readonly string[])[] = []
-    const counting: Mirror = {
-      ...mirror,
-      findKnownElsewhere(organization, ids) {
-        asked.push(ids)
-        return mirror.findKnownElsewhere(organization, ids)
-      },
-    }
-
-    const list = customers(1, 300, { phone: 'another' })
-    expect((await sync(counting, 'acme', list)).report).toMatchObject({
-      status: 'complete',
-      received: expect.any(Number),
-    })
-
-    const [first = [], ...later] = asked
-    expect(first.map((id) => list.findIndex((sent) => sent['id'] === id))).toEqual(first.map((_id, index) => index * 5))
-    expect(first).toHaveLength(20)
-    // One customer of each page.
-    expect(later.flat().length).toBeLessThanOrEqual(4)
-  },
-)
-
 test.each([1, 8])(
   'one answer with the customers of another organization is asked for again (%i at once)',
   async (concurrency) => {
@@ -131,23 +85,6 @@ test.each([1, 8])(
     }
   },
 )
-
-test.each([
-  ['of five customers, three of them new', [0, 0, 0, 1, 2], 1],
-  ['of five customers, two of them new', [0, 0, 1, 2, 3], 0],
-  ['of six customers, three of them new', [0, 0, 0, 1, 2, 3], 0],
-  ['of four new customers', [0, 0, 0, 0], 0],
-])('the mirror is asked whether an answer may be of another organization, or not: %s', async (_, known, asked) => {
-  let questions = 0
-  const findKnownElsewhere = async () => {
-    questions += 1
-    return { count: 0, mostlyOf: undefined }
-  }
-  const page = { ...aPage(2, customers(1, known.length)), rowIds: Uint32Array.from(known) }
-
-  expect(await new ForeignAnswers({ findKnownElsewhere }, 'acme').among([page])).toEqual(new Set())
-  expect(questions).toBe(asked)
-})
 
 test('three pages of another organization are asked for again, and then it is no mistake of single answers', async () => {
   let lookups = 0
@@ -182,24 +119,6 @@ test('customers that this organization has itself are not foreign, even if anoth
   for (const id of ['acme', 'globex']) {
     expect((await sync(mirror, id, customers(1, 50))).report).toMatchObject({ status: 'complete', unchanged: 50 })
   }
-})
-
-test('customers that this organization had and that were removed are not foreign when they come back', async () => {
-  const mirror = await aMirror()
-  const rule = { removals: { after: 1, maxShare: 1 } }
-  await sync(mirror, 'acme', customers(1, 20), rule)
-  await sync(mirror, 'globex', [...customers(1, 20), ...customers(1001, 1030)])
-  await sync(mirror, 'acme', [...customers(20, 20), ...customers(2001, 2001)], { ...rule, pageSize: 100 })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(19)
-
-  expect((await sync(mirror, 'acme', customers(1, 20), rule)).report).toMatchObject({ returned: 19 })
-})
-
-test('the first run of the first organization, and an empty list, are no mixup', async () => {
-  const mirror = await aMirror()
-
-  expect((await sync(mirror, 'acme', customers(1, 20))).report).toMatchObject({ status: 'complete', inserted: 20 })
-  expect((await sync(mirror, 'globex', [])).report).toMatchObject({ status: 'complete', received: 0 })
 })
 
 test('rejected records count by their ids, and a record without an id does not count', async () => {

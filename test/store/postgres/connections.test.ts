@@ -177,17 +177,6 @@ test.each([
   })
 })
 
-test('a host with several addresses is described by the first of them', () => {
-  const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
-
-  expect(postgresError(new AggregateError([refused]), ADDRESS)).toMatchObject({ code: 'gone' })
-})
-
-test('errors that are not of PostgreSQL stay as they are', () => {
-  for (const error of [new TypeError('made up'), new MirrorUnusable('made up', { code: 'full' }), 'made up'])
-    expect(postgresError(error, ADDRESS)).toBe(error)
-})
-
 test.each([
   [{ code: '57P01' }, true],
   [{ code: '25P03' }, true],

@@ -61,19 +61,6 @@ test.each([
   expect(reports[0]).toEqual(reports[1])
 })
 
-test('the index is there as soon as another organization begins, and the first one goes on', async () => {
-  const mirror = await aMirror()
-  const run = await aRun(mirror)
-  const [first = [], second = []] = SAVES
-  await mirror.savePages(run, first, START_MS)
-  await aRun(mirror, 'globex')
-  const whileReading = hasIndex(mirror)
-  await mirror.savePages(run, second, START_MS)
-
-  expect(whileReading).toBe(true)
-  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
-})
-
 const addedByHand = (id: string) =>
   `INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id, updated_at)
    SELECT organization, ${id}, first_seen_at, changed_at, last_run_id, updated_at FROM customers LIMIT 1`
@@ -208,22 +195,6 @@ test('a person may end what waits for a mirror that another program has locked: 
   const ends = waiting.map((each) => each.catch((error: unknown) => ({ error, wasHeard: stop.signal.aborted })))
   const ended = { error: { code: 'busy' }, wasHeard: true }
   expect(await Promise.all(ends)).toMatchObject([ended, ended])
-})
-
-test('a mirror that another program locks for a moment is opened, and its verbs go on', async () => {
-  const { file } = await aMirror()
-  const { signal } = new AbortController()
-  const program = new Database(file)
-  onTestFinished(() => void program.close())
-  program.exec('BEGIN IMMEDIATE')
-  setTimeout(() => program.exec('COMMIT'), 1)
-
-  const mirror = await openMirror(file, { signal })
-  onTestFinished(() => mirror.close())
-  program.exec('BEGIN IMMEDIATE')
-  setTimeout(() => program.exec('COMMIT'), 1)
-
-  expect(await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })).toMatchObject({ id: 1 })
 })
 
 test('while another program writes, the runs of a worker wait and say so, and its event loop goes on', async () => {

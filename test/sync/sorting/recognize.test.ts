@@ -41,14 +41,6 @@ test.each<[string, (sent: SentRecord) => SentRecord]>([
   expect(sorted.known).toHaveLength(19)
 })
 
-test('records that hold lists of objects are known too', () => {
-  const nested = LIST.map((sent) => ({ ...sent, orders: [{ n: 1 }, { n: 2 }] }))
-  const sorted = readAgain(nested, nested.slice(2))
-
-  expect(sorted.known).toHaveLength(18)
-  expect(sorted.warnings).toEqual({ unknown_field: 18 })
-})
-
 test('a record that follows a customer of the same page, with the same id, is not known: the first one counts', () => {
   const sorted = readAgain(LIST, [aCustomer(3, { name: 'Renamed' }), ...LIST])
 
