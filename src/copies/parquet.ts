@@ -16,10 +16,12 @@ const GROUP_BYTES = 8_000_000
  */
 export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
   return function* (rows, facts) {
-    const columns = facts.columns.map(({ name, type }) => ({
-      name,
-      ...(name === 'id' && ids === 'uuid' ? UUID : KINDS[type]),
-    }))
+    const columns = facts.columns.map(({ name, type }) => {
+      const data: Stored[] = []
+      // Least and greatest value of each row group; of text, only for what readers look rows up by.
+      const statistics = type !== 'TEXT' || name === 'organization' || name === 'id'
+      return { name, ...(name === 'id' && ids === 'uuid' ? UUID : KINDS[type]), statistics, data }
+    })
     const bytes = new ByteWriter(1024 * 1024)
     const writer = new ParquetWriter({
       writer: bytes,
@@ -38,29 +40,30 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       bytes.index = 0
       return written
     }
-    let group = columns.map((): Stored[] => [])
+    let kept = 0
     let size = 0
     const writeGroup = () => {
       // zstd finds what repeats: looking for it here would take twice the time, for files of the same size.
-      const columnData = columns.map(({ name, statistics = LOOKED_UP.has(name) }, at) => {
-        return { name, statistics, data: group[at] ?? [], encoding: 'PLAIN' as const }
+      const columnData = columns.map(({ name, statistics, data }) => {
+        return { name, statistics, data: data.splice(0), encoding: 'PLAIN' as const }
       })
-      void writer.write({ rowGroupSize: group[0]?.length ?? 0, columnData })
-      group = columns.map(() => [])
+      void writer.write({ rowGroupSize: kept, columnData })
+      kept = 0
       size = 0
       return taken()
     }
     for (const row of rows) {
-      for (const [at, column] of columns.entries()) {
+      for (const [at, { name, convert, data }] of columns.entries()) {
         const value = row[at] ?? null
-        const stored = value === null ? null : column.convert(value)
-        if (stored === undefined) throw unwritable(column.name, facts)
+        const stored = value === null ? null : convert(value)
+        if (stored === undefined) throw unwritable(name, facts)
         if (stored instanceof Uint8Array) size += stored.length
-        group[at]?.push(stored)
+        data.push(stored)
       }
-      if (group[0]?.length === GROUP_ROWS || size >= GROUP_BYTES) yield writeGroup()
+      kept += 1
+      if (kept === GROUP_ROWS || size >= GROUP_BYTES) yield writeGroup()
     }
-    if ((group[0]?.length ?? 0) > 0) yield writeGroup()
+    if (kept > 0) yield writeGroup()
     void writer.finish()
     yield taken()
   }
@@ -100,37 +103,30 @@ function metadataOf({ table, exportedAt, changesSince, lastSeq, organizations }:
 type Kind = {
   /** The type that readers find. */
   element: Omit<SchemaElement, 'name'>
-  /** Least and greatest value of each row group; of text, only for what readers look rows up by. */
-  statistics?: boolean
   /** A value as SQLite returns it, as the writer takes it; undefined where the column cannot hold it. */
-  convert(value: Value): Stored | undefined
+  convert: (value: Value) => Stored | undefined
 }
 
 type Stored = bigint | boolean | Uint8Array | null
 
-const LOOKED_UP: ReadonlySet<string> = new Set(['organization', 'id'])
-
-const TEXT: Kind['element'] = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } }
-const TIMESTAMP: Kind['element'] = {
-  type: 'INT64',
-  converted_type: 'TIMESTAMP_MILLIS',
-  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-}
-
 const KINDS: Readonly<Record<ExportColumn['type'], Kind>> = {
   TEXT: {
-    element: TEXT,
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     convert: (value) => Buffer.from(String(value)),
   },
   INTEGER: {
     element: { type: 'INT64' },
-    statistics: true,
     convert: (value) => (typeof value === 'bigint' ? value : undefined),
   },
-  DATETIME: { element: TIMESTAMP, statistics: true, convert: asTimestamp },
+  DATETIME: {
+    element: {
+      ...{ type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+    },
+    convert: asTimestamp,
+  },
   BOOLEAN: {
     element: { type: 'BOOLEAN' },
-    statistics: true,
     convert: (value) => (value === 0n || value === 1n ? value === 1n : undefined),
   },
 }

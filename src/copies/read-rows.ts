@@ -131,20 +131,12 @@ const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "S
 /** White space, comments and empty statements. */
 const BEFORE_WORD = /^(?:[\s\uFEFF;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/
 
-/** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
+/** What went wrong with a statement on the file: UsageError for a mistake in it, which the driver finds or SQLite; MirrorUnusable for the file. */
 function statementError(error: unknown, file: string): unknown {
-  if (!(error instanceof Error)) return error
-  const { message } = error
-  if (isOfSqlite(error)) {
-    const code = String(error.code)
-    return MISTAKES.test(code) ? new UsageError(`The statement failed: ${message}`) : sqliteError(error, file)
-  }
-  if (/more than one statement/.test(message))
-    return new UsageError('There is more than one statement. sql runs one; use UNION ALL, or call it again.')
-  if (/contains no statements/.test(message)) return new UsageError(NO_STATEMENT)
-  if (/parameter/i.test(message))
-    return new UsageError('The statement has parameters (?, :name, @name or $name). Write their values into it.')
-  return error
+  const isOfDriver = error instanceof RangeError
+  if (isOfDriver || (isOfSqlite(error) && MISTAKES.test(String(error.code))))
+    return new UsageError(`The statement failed: ${error.message}`)
+  return sqliteError(error, file)
 }
 
 /** What SQLite says of the statement, or of the room for what it sorts, and not of the file. */

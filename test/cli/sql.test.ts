@@ -52,8 +52,8 @@ test.each<[what: string, statement: string, said: string]>([
   ['writes', `DELETE FROM customers`, 'sql runs one statement that only reads.'],
   ['attaches', `ATTACH 'other.db' AS other`, 'not with "ATTACH"'],
   ['copies the mirror', `VACUUM INTO 'copy.db'`, 'not with "VACUUM"'],
-  ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
-  ['has parameters', 'SELECT ?', 'The statement has parameters'],
+  ['is two', 'SELECT 1; SELECT 2', 'contains more than one statement'],
+  ['has parameters', 'SELECT ?', 'Too few parameter values'],
 ])('a statement that %s is refused', async (_, statement, said) => {
   const error = await Array.fromAsync(readStatement(file, statement)).catch((thrown: unknown) => thrown)
 
