@@ -280,7 +280,7 @@ test('each key of the page has a meaning, and each heading that a value names is
   const headings = new Set([...page.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading))
   const named = [...page.matchAll(/\[([^\]]+)\]\(#[\w-]+\)/g)].map(([, name = '']) => name)
 
-  expect(rows.filter((row) => !/^- `\w+` \(.+?\): \S/.test(row))).toEqual([])
+  expect(rows.filter((row) => !/^- `\w+`(, `\w+`)*( \(.+?\))?: \S/.test(row))).toEqual([])
   expect(named.filter((name) => !headings.has(name))).toEqual([])
 })
 

@@ -109,7 +109,10 @@ function exitCodes(): string {
 }
 
 function errorCodes(): string {
-  const codes = Map.groupBy(Object.keys(ERRORS), (each) => JSON.stringify(factsOfCode(each)))
+  const codes = Map.groupBy(Object.keys(ERRORS), (each) => {
+    const { title, exitCode, fix } = factsOfCode(each)
+    return JSON.stringify([title, exitCode, fix])
+  })
   return section(
     '## Error codes',
     'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error.',

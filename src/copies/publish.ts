@@ -79,9 +79,10 @@ function describeCopies(place: string, targets: readonly CopyTarget[], plan: Pub
       each.name,
       sentence(each.personal ? `${each.meaning} (personal data)` : each.meaning),
     ])
-    return [name, { description: sentence(meaning), columns: Object.fromEntries(meanings) }]
+    const facets = name === 'active_customers' && { facets: ['organization', 'language'] }
+    return [name, { description: sentence(meaning), columns: Object.fromEntries(meanings), ...facets }]
   })
-  const database = { tables: { ...Object.fromEntries(described), ...HIDDEN } }
+  const database = { tables: { ...Object.fromEntries(described), ...HIDDEN }, queries: QUERIES }
   const metadata = {
     title: 'Customer Mirror',
     description: 'The customers of every organization, as the order-management service lists them.',
@@ -100,6 +101,22 @@ function describeCopies(place: string, targets: readonly CopyTarget[], plan: Pub
   } catch (error) {
     return [describeError(copyError(error, place)).message]
   }
+}
+
+/** The questions that Datasette offers on its first page. None of them shows personal data. */
+const QUERIES = {
+  growth: {
+    title: 'Growth by day',
+    sql: 'SELECT organization, day, active, added, removed FROM customers_daily ORDER BY organization, day',
+  },
+  languages: {
+    title: 'Active customers by language',
+    sql: 'SELECT organization, language, COUNT(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 3 DESC',
+  },
+  who_left: {
+    title: 'Who left, latest first',
+    sql: `SELECT organization, id, changed_at, missing_since FROM changes WHERE change = 'removed' ORDER BY seq DESC`,
+  },
 }
 
 /** What the view `freshness` of a copy reads, and the last number of a change, which SQLite keeps. */

@@ -97,8 +97,8 @@ To look up a column of the mirror, or of a copy for readers. Copies have no \`ro
 copies alone. The table \`dictionary\` says the same in each of them. Tables may gain columns, and never lose or rename one.
 
 Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
-[types of its own](../operate/postgres.md). Notes: \`service\` is as the service sent it, and all else is by the mirror; \`NULL\` may be
-NULL; \`personal\` may hold personal data. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit.`
+[types of its own](../operate/postgres.md). Notes: \`service\` is as the service sent it, and all else is by the mirror; \`NULL\` is
+NULL where there is none; \`personal\` may hold personal data. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit.`
 
 /** Columns that are just those of `customers` are named in one line, where there are more than an organization and an id. */
 function section({ name, meaning, columns }: PublicTable): string {
@@ -107,7 +107,7 @@ function section({ name, meaning, columns }: PublicTable): string {
   const names = shared.map((column) => `\`${column.name}\``).join(', ')
   const rows = own.map(({ name: column, type, meaning: holds, source, nullable, personal }) => {
     const notes = [source === 'service' && source, nullable && 'NULL', personal && 'personal'].filter(Boolean)
-    return `| \`${column}\` | ${type} | ${holds.replaceAll('|', '\\\\|')} | ${notes.join(', ')} |`
+    return `| \`${column}\` | ${type} | ${withoutNotes(holds).replaceAll('|', '\\\\|')} | ${notes.join(', ')} |`
   })
   const told = `## ${name}\n\n${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`
   if (rows.length === 0) return `${told} Its columns are those of [customers](#customers) but for \`row_id\`.`
@@ -116,6 +116,13 @@ function section({ name, meaning, columns }: PublicTable): string {
     ...(own === columns ? [] : [`As in [customers](#customers): ${names}.`]),
     ['| column | type | meaning | notes |', '| --- | --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
+}
+
+/** A meaning without what the notes, or the page at its beginning, say of every column. */
+function withoutNotes(meaning: string): string {
+  return meaning
+    .replace(/(, as sent)?; NULL (when null or missing|when left out|if none|otherwise)$/, '')
+    .replace(/, UTC(?=;|$)/, '')
 }
 
 const OF_CUSTOMERS = new Set(

@@ -33,10 +33,9 @@ function sectionsOf(page: string): Map<string, Section> {
   const sections = new Map<string, Section>()
   for (let at = 0; at < parts.length; at += 3) {
     const [marks = '', heading = '', body = ''] = parts.slice(at, at + 3)
-    const keys = [...body.matchAll(/^- `(\w+)` \((.+?)\): /gm)].map(([, key = '', value = '']): [string, string] => [
-      key,
-      value,
-    ])
+    const keys = [...body.matchAll(/^- (`\w+`(?:, `\w+`)*)(?: \((.+?)\))?: /gm)].flatMap(
+      ([, names = '', value = 'text']) => [...names.matchAll(/\w+/g)].map(([key]): [string, string] => [key, value]),
+    )
     const further = /^And all keys of \[(.+?)\]/m.exec(body)?.[1]
     sections.set(heading, { isCommand: marks === '##', keys, further })
   }
