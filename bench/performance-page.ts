@@ -5,23 +5,21 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { atRest, firstLoad, type Group, plainly } from './groups.ts'
 import { describeMachine } from './measure.ts'
-import type { Dataset, Measurement } from './messages.ts'
+import type { Dataset } from './messages.ts'
 import { groupTable, type Output } from './report.ts'
 import { type GroupResult, type Quantity, samplesOf, spreadOf } from './results.ts'
-import { measureScale, NIGHTS, type Scale } from './scale.ts'
 import { createStage, NIGHTS_BEFORE, runRounds, type Stage } from './stage.ts'
 
 const PAGE = fileURLToPath(new URL('../docs/explain/performance.md', import.meta.url))
 
-/** The tables of docs/explain/performance.md that are written by the benchmark; its sentences stand around them. */
-export const PARTS = { curves: curvesPart, scale: async (plan: PartPlan) => scalePart(await scaleOf(plan)) }
-
 /** `stage` runs in `folder`, which is on the disk to measure. */
-type PartPlan = { sizes: readonly number[]; runs: number; folder: string; stage: Stage; output: Output }
+type CurvesPlan = { sizes: readonly number[]; runs: number; folder: string; stage: Stage; output: Output }
 
-/** Measures a part of the page and writes it there, or alone into another file. Returns the exit code. */
-export async function writePart(
-  part: keyof typeof PARTS,
+/**
+ * Measures the tables of docs/explain/performance.md, and writes them there between its sentences, or alone into another file. Returns the exit
+ * code.
+ */
+export async function writeCurves(
   args: readonly string[],
   output: Output,
   stageIn = (folder: string): Stage => createStage(folder, {}),
@@ -36,9 +34,9 @@ export async function writePart(
   const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
   const stage = stageIn(folder)
   try {
-    const text = await PARTS[part]({ sizes, runs, folder, stage, output })
+    const text = await curvesPart({ sizes, runs, folder, stage, output })
     const { output: file = PAGE } = values
-    await writeFile(file, file === PAGE ? withPart(await readFile(PAGE, 'utf8'), part, text) : text)
+    await writeFile(file, file === PAGE ? withCurves(await readFile(PAGE, 'utf8'), text) : text)
     output.stdout.write(`${file} was written.\n`)
     return 0
   } finally {
@@ -54,12 +52,12 @@ const OPTIONS = {
   folder: { type: 'string' },
 } as const
 
-/** The page with this text between the two comments that bound a part of it. */
-function withPart(page: string, part: string, text: string): string {
-  const [begin, end] = [`<!-- ${part} -->\n`, `<!-- end of ${part} -->\n`]
+/** The page with this text between the two comments that bound its tables. */
+function withCurves(page: string, text: string): string {
+  const [begin, end] = ['<!-- curves -->\n', '<!-- end of curves -->\n']
   const [before, inside = ''] = page.split(begin)
   const [, after] = inside.split(end)
-  if (before === undefined || after === undefined) throw new Error(`The page has no part "${part}".`)
+  if (before === undefined || after === undefined) throw new Error('The page has no place for the curves.')
   return `${before}${begin}\n${text}\n${end}${after}`
 }
 
@@ -76,7 +74,7 @@ type Cost = { customers: number; load: Medians; rest: Medians; plain: Medians }
 type Medians = Record<Quantity, number>
 
 /** What nights cost against the number of customers, with no figure in it that was not measured or does not follow from those that were. */
-async function curvesPart({ sizes, runs, folder, stage, output }: PartPlan): Promise<string> {
+async function curvesPart({ sizes, runs, folder, stage, output }: CurvesPlan): Promise<string> {
   const measure = async (dataset: Dataset): Promise<Cost> => {
     const { organizations, customers } = dataset
     const members = [firstLoad('load', dataset), atRest('rest', dataset), plainly(atRest('plain', dataset))]
@@ -166,96 +164,6 @@ function sideBySideTable({ customers, load, rest }: Cost): string {
   ])
 }
 
-async function scaleOf({ sizes: [customers = 100_000], folder, output }: PartPlan): Promise<Scale> {
-  return measureScale(folder, customers, (text) => void output.stderr.write(`${text}\n`))
-}
-
-/** The plan that the page works out. */
-const PLAN = { organizations: 1000, customers: 100_000, hours: 6, atOnce: 64 }
-
-/** What was measured of one organization, and what follows for a thousand, marked as such. */
-export function scalePart(scale: Scale): string {
-  const { customers, machine } = scale
-  return textOf([
-    `Written by \`npm run bench -- --scale\`; do not edit. ${measuredOn(machine)}`,
-    `One organization of ${number(customers)} customers, **measured**:`,
-    measuredTable(scale),
-    `${number(PLAN.organizations)} organizations of ${number(PLAN.customers)} customers within ${PLAN.hours} hours, **worked out** from it:`,
-    workedOutTable(scale),
-    'Bytes a customer after four nights, **measured**:',
-    storageTable(scale),
-  ])
-}
-
-function measuredTable({ nights }: Scale): string {
-  const beside = ({ serverCpuMs, walBytes, networkBytes, transactions }: Scale['nights']['PostgreSQL']['rest']) => [
-    ...[seconds(serverCpuMs), megabytes(walBytes), megabytes(networkBytes), number(transactions)],
-  ]
-  const row = (name: string, { cpuMs = 0, peakRssBytes = 0, writtenBytes = 0 }: Measurement) => [
-    ...[name, seconds(cpuMs), megabytes(peakRssBytes), megabytes(writtenBytes)],
-  ]
-  const head = ['CPU', 'peak memory', 'written by the program', 'CPU of the server', 'WAL', 'to and from it']
-  return table([
-    ['', ...head, 'transactions'],
-    ...(['load', 'rest', 'changed'] as const).flatMap((night) => [
-      [...row(`${NIGHTS[night]}, SQLite`, nights.SQLite[night]), '–', '–', '–', '–'],
-      [...row(`${NIGHTS[night]}, PostgreSQL`, nights.PostgreSQL[night]), ...beside(nights.PostgreSQL[night])],
-    ]),
-  ])
-}
-
-function workedOutTable({ customers, nights: { SQLite, PostgreSQL }, pageBytes, atOnce }: Scale): string {
-  const all = (PLAN.organizations * PLAN.customers) / customers
-  const share = (cpuMs = 0) => percent((cpuMs * all) / (PLAN.hours * 3_600_000))
-  const size = (bytes = 0) => gigabytes(bytes * all)
-  const row = (name: string, of: (night: 'rest' | 'changed') => string) => [name, of('rest'), of('changed')]
-  const minutes = (night: 'rest' | 'changed') =>
-    ((SQLite[night].requests ?? 0) * PLAN.customers) / customers / REQUESTS_PER_MINUTE
-  const alone = SQLite.rest.peakRssBytes ?? 0
-  const eachMore = ((atOnce.rest.peakRssBytes ?? 0) - alone) / (atOnce.organizations - 1)
-  return table([
-    ['', NIGHTS.rest, NIGHTS.changed],
-    row(`minutes of one at ${REQUESTS_PER_MINUTE} requests a minute`, (night) => minutes(night).toFixed(1)),
-    row('organizations at once that are needed', (night) =>
-      number(Math.ceil((PLAN.organizations * minutes(night)) / (PLAN.hours * 60))),
-    ),
-    row(`organizations that ${PLAN.atOnce} at once can read`, (night) =>
-      number(Math.floor((PLAN.atOnce * PLAN.hours * 60) / minutes(night))),
-    ),
-    row('downloaded from the services, uncompressed', (night) => size((SQLite[night].requests ?? 0) * pageBytes)),
-    row('CPU of the process, SQLite, of one core', (night) => share(SQLite[night].cpuMs)),
-    row('CPU of the process, PostgreSQL', (night) => share(PostgreSQL[night].cpuMs)),
-    row('CPU of the server', (night) => share(PostgreSQL[night].serverCpuMs)),
-    row('written to the SQLite file', (night) => size(SQLite[night].writtenBytes)),
-    row('WAL of PostgreSQL', (night) => size(PostgreSQL[night].walBytes)),
-    row('between process and server', (night) => size(PostgreSQL[night].networkBytes)),
-    row('transactions a second', (night) => ((PostgreSQL[night].transactions * all) / (PLAN.hours * 3600)).toFixed(1)),
-    [`memory of ${atOnce.organizations} at once (measured)`, megabytes(atOnce.rest.peakRssBytes ?? 0), '–'],
-    [`memory of ${PLAN.atOnce} at once`, megabytes(alone + (PLAN.atOnce - 1) * eachMore), '–'],
-  ])
-}
-
-function storageTable({ customers, storage }: Scale): string {
-  const kinds = [
-    ['customers, with their indexes', /^customers$/],
-    ['the list as last read', /^list/],
-    ['changes', /^changes$/],
-    ['everything else', /^(?!customers$|list|changes$)/],
-    ['together', /^/],
-  ] as const
-  const bytesOf = (sizes: Record<string, number>, pattern: RegExp) =>
-    Object.entries(sizes).reduce((sum, [name, bytes]) => (pattern.test(name) ? sum + bytes : sum), 0) / customers
-  const row = (what: string, text: (bytes: number) => string, pattern: RegExp) => [
-    ...[what, text(bytesOf(storage.SQLite, pattern)), text(bytesOf(storage.PostgreSQL, pattern))],
-  ]
-  const all = PLAN.organizations * PLAN.customers
-  return table([
-    ['', 'SQLite', 'PostgreSQL'],
-    ...kinds.map(([name, pattern]) => row(name, (bytes) => `${bytes.toFixed(0)} B`, pattern)),
-    row(`${number(all)} customers (worked out)`, (bytes) => gigabytes(bytes * all), /^/),
-  ])
-}
-
 /** A table of figures, set to the right; its first row is the head. */
 function table(rows: readonly (readonly string[])[]): string {
   const [header = [], ...body] = rows
@@ -288,10 +196,6 @@ function seconds(ms: number): string {
 function megabytes(bytes: number): string {
   const value = bytes / 1024 ** 2
   return `${value < 10 ? value.toFixed(1) : number(value)} MB`
-}
-
-function gigabytes(bytes: number): string {
-  return `${(bytes / 1024 ** 3).toFixed(1)} GB`
 }
 
 function percent(share: number): string {

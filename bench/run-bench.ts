@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { briefly, FULL, groupsOf, QUICK, toolsGroup } from './groups.ts'
 import { describeMachine } from './measure.ts'
-import { PARTS, writePart } from './performance-page.ts'
+import { writeCurves } from './performance-page.ts'
 import { measureQuick } from './quick.ts'
 import { aligned, groupTable, type Output, verdictTable } from './report.ts'
 import { equipped, findRequirements } from './requirements.ts'
@@ -13,15 +13,15 @@ import { createStage, type OnRun, runRounds } from './stage.ts'
 import { holdingFor, verdicts } from './targets.ts'
 
 /**
- * Measures everything, prints it, and returns the exit code: 1 when a ratio is more than twice as bad as its target. With `--curves` or
- * `--scale` it writes a part of the page on performance instead.
+ * Measures everything, prints it, and returns the exit code: 1 when a ratio is more than twice as bad as its target. With `--curves`
+ * it writes the tables of the page on performance instead.
  */
 export async function runBench(args: readonly string[], output: Output): Promise<number> {
-  for (const part of ['curves', 'scale'] as const satisfies (keyof typeof PARTS)[]) {
-    const option = `--${part}`
-    const others = args.filter((argument) => argument !== option)
-    if (args.includes(option)) return writePart(part, others, output)
-  }
+  if (args.includes('--curves'))
+    return writeCurves(
+      args.filter((argument) => argument !== '--curves'),
+      output,
+    )
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   if (values.help) {
     output.stdout.write(HELP)
@@ -108,7 +108,6 @@ const HELP = `npm run bench -- [options]
   --python FILE    the Python for the program by hand, instead of python3 on the PATH, and to look for tools in;
                    may be repeated
   --profile FOLDER CPU profiles of the program
-  --curves         write their part of docs/explain/performance.md instead; --output FILE for another place, and --size N, which
+  --curves         write the tables of docs/explain/performance.md instead; --output FILE for another place, and --size N, which
                    may be repeated, for other numbers of customers
-  --scale          write its part of that page, with a PostgreSQL that it starts; --output and --size as before
 `

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { briefly, FULL, groupsOf, type Member, QUICK } from '../../bench/groups.ts'
 import type { Measurement } from '../../bench/messages.ts'
-import { scalePart, writePart } from '../../bench/performance-page.ts'
+import { writeCurves } from '../../bench/performance-page.ts'
 import { playQuickRounds, QUICK_SCANS } from '../../bench/quick.ts'
 import { verdictTable } from '../../bench/report.ts'
 import type { GroupResult } from '../../bench/results.ts'
@@ -136,12 +136,12 @@ function aStageAtOnce(): Stage {
   }
 }
 
-test('the curves are measured at each size, and their part of the page is written from them', async () => {
+test('the curves are measured at each size, and the tables of the page are written from them', async () => {
   const file = join(temporaryFolder(), 'performance.md')
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 
   const sizes = ['--size', '400', '--size', '200']
-  expect(await writePart('curves', [...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
+  expect(await writeCurves([...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
   const page = await readFile(file, 'utf8')
 
   expect(page.match(/^\| 200 \|/gm)).toHaveLength(3)
@@ -159,25 +159,6 @@ test('quick scans find all changes in order of creation, and count by name those
   expect(found.every(({ unseen, isAtLimit }) => unseen === 0 && !isAtLimit)).toBe(true)
   expect(missed.every(({ requests }) => requests <= 12)).toBe(true)
   expect(missed.some(({ unseen, isAtLimit }) => unseen > 0 && isAtLimit)).toBe(true)
-})
-
-test('the part on a thousand organizations is worked out from what was measured of one', () => {
-  const night = madeUp()
-  const onServer = { ...night, serverCpuMs: 400, walBytes: 5000, transactions: 20, networkBytes: 9000 }
-  const storage = { customers: 5_000_000, changes: 1000, lists: 2000 }
-  const part = scalePart({
-    ...{ machine: { node: 'made up' }, customers: 1000, pageBytes: 30_000 },
-    nights: {
-      SQLite: { load: night, rest: night, changed: night },
-      PostgreSQL: { load: onServer, rest: onServer, changed: onServer },
-    },
-    storage: { SQLite: storage, PostgreSQL: storage },
-    atOnce: { organizations: 4, rest: madeUp({ peakRssBytes: 160 * 1024 ** 2 }) },
-  })
-
-  // 100 MB for one, and 20 MB for each of 63 more.
-  expect(part).toContain('| memory of 64 at once | 1,360 MB |')
-  expect(part).not.toMatch(/NaN|undefined|Infinity/)
 })
 
 test('a row that differs from what the service lists, or is not there, changes the digest', async () => {
