@@ -144,7 +144,8 @@ test('the README counts scenarios as the scoreboard does', () => {
   const others = /^In the others .*$/m.exec(text)?.[0] ?? ''
   const named = [...fooled, ...[...others.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)]
 
-  expect(named.toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
+  expect(named).toHaveLength(SCENARIOS.length)
+  expect(new Set(named)).toEqual(new Set(SCENARIOS.map(({ name }) => name)))
   for (const page of [README, text])
     expect(page).toMatch(new RegExp(`\\b${fooled.length}\\s+of\\s+${named.length}\\s+scenarios`))
 })
