@@ -166,33 +166,6 @@ test.each(
   expect(liar.organization('acme').requests.length).toBeLessThan(600)
 })
 
-test.each(someOf([1, 5, 11, 12, 13, 100], { every: 5 }))(
-  '--limit-pages %d: the run is reported as incomplete, and removes no customer',
-  async (pageLimit) => {
-    const { sandbox, mirror, nightly } = await staged('still')
-    await nightly()
-    for (const { id } of sandbox.organization('acme').customers.slice(0, 10)) sandbox.organization('acme').delete(id)
-    const needed = 12
-
-    for (let night = 1; night <= 2; night += 1) {
-      const { report } = await nightly({ pageLimit, removals: { after: 1, maxShare: 1 } })
-      expect(report.pages).toBeLessThanOrEqual(pageLimit)
-      if (pageLimit < needed) {
-        expect(report).toMatchObject({
-          status: 'complete',
-          proof: 'unproven',
-          reasons: ['page-limit'],
-          pages: pageLimit,
-        })
-      }
-      if (pageLimit > needed) expect(report).toMatchObject({ proof: 'proven', reasons: [] })
-    }
-
-    expect(goneIds(mirror).size).toBe(pageLimit < needed ? 0 : 10)
-    expect(goneIds(mirror).intersection(sandbox.truth('acme').listed())).toEqual(new Set())
-  },
-)
-
 function removedIds({ file }: Parameters<typeof goneIds>[0]): Set<string> {
   return new Set(rowsOf(file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').map(({ id }) => String(id)))
 }

@@ -152,11 +152,7 @@ function lineOf(
   const stated = [
     lastFullStatus === 'running' && (tooOld || readAgeMs === undefined) && 'running',
     (isInFuture(readAgeMs) || isInFuture(provenAgeMs)) && FUTURE_DATE,
-    readTooOld &&
-      !isInFuture(readAgeMs) &&
-      lastFullStatus === 'complete' &&
-      !why.includes('page-limit') &&
-      'no-run-since',
+    readTooOld && !isInFuture(readAgeMs) && lastFullStatus === 'complete' && 'no-run-since',
     ...why,
     held > 0 && `held ${held}`,
   ].filter((code) => code !== false)

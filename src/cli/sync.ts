@@ -1,7 +1,6 @@
-import { Option } from '@commander-js/extra-typings'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
-import { closing, command, namedConfig, wholeNumber } from './command.ts'
+import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfRuns, exitCodesText } from './exit-code.ts'
 import { type Io, isTerminal, screenOf } from './io.ts'
 import { exitCodeWithCopies, failedText, foundText, publishedText, whatToDo } from './output/advice.ts'
@@ -25,12 +24,7 @@ export function syncCommand(io: Io) {
     .argument('[organization...]', 'ids of organizations')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
-    .option('--limit-pages <number>', 'stop after this many pages of each organization', wholeNumber({ least: 1 }))
-    .addOption(
-      new Option('--quick', 'only look for who came and who left, in a few requests; removes no customer').conflicts(
-        'limitPages',
-      ),
-    )
+    .option('--quick', 'only look for who came and who left, in a few requests; removes no customer')
     .action((ids, { quick, ...asked }) => sync(ids, { ...asked, isPartial: quick }, io))
 }
 
@@ -67,7 +61,6 @@ async function sync(ids: readonly string[], options: SyncOptions & { json?: true
 type SyncOptions = {
   config?: string | undefined
   dryRun?: true | undefined
-  limitPages?: number | undefined
   isPartial?: true | undefined
 }
 
@@ -85,7 +78,7 @@ export async function syncOrganizations(
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
   rehearsed?: (mirror: Mirror, reports: readonly Report[]) => Promise<void>,
 ) {
-  const { config: file, dryRun, limitPages: pageLimit, isPartial } = options
+  const { config: file, dryRun, isPartial } = options
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
   return closing(await openInTime(config.mirror, organizations, options, { signal, stderr }), async (mirror) => {
@@ -100,7 +93,7 @@ export async function syncOrganizations(
       inTurn(async () => {
         const line = lines?.began(organization.id)
         const outcome = await runOrganization(organization, {
-          ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync', pageLimit },
+          ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
           ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
           ...{ onProgress: () => {}, onEvent: () => {}, ...line },
         })

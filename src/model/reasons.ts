@@ -19,7 +19,6 @@ const EXPLANATIONS = {
   'duplicate-id': 'One page listed the same customer twice.',
   'rejected-without-id': 'A record without a readable id was received; it might be any of the missing customers.',
   'plain-scan': 'The configuration asks for a plain scan, which proves nothing.',
-  'page-limit': 'The run was asked to stop after a number of pages.',
   interrupted: 'The scan was stopped before it had read the whole list.',
   'empty-list': 'The list is empty.',
   contradicted: 'A search found a customer that the scan had not received, so the scan did not read the whole list.',

@@ -14,8 +14,6 @@ export type ListScanOptions = {
   readonly recalled?: Iterable<WindowAnswer>
   /** Read each page once, without overlaps and without a proof. */
   readonly isPlain?: boolean
-  /** For a trial: end after so many windows, with the reason `page-limit`. */
-  readonly pageLimit?: number | undefined
 }
 
 /** With these, customers may stand where no answer of now shows them. */
@@ -45,7 +43,6 @@ export class ListScan implements Scan {
   /** How many answers had come when each window was asked for. */
   readonly #underWay = new Map<string, number>()
   readonly #isPlain: boolean
-  #left: number
   #ends: Ends | undefined
   #again: Again | undefined
   #isOver = false
@@ -53,9 +50,8 @@ export class ListScan implements Scan {
   /** How many answers to smaller pages did not fit them. */
   #misfits = 0
 
-  constructor({ pageSize = 100, recalled = [], isPlain = false, pageLimit = Infinity }: ListScanOptions = {}) {
+  constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions = {}) {
     this.#isPlain = isPlain
-    this.#left = pageLimit
     this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), isPlain)
     this.#chain = new Chain(this.#findings)
     let largest = 0
@@ -72,7 +68,7 @@ export class ListScan implements Scan {
 
   next(free: number): Window[] {
     const windows: Window[] = []
-    while (windows.length < Math.min(free, this.#left) && !this.#isOver) {
+    while (windows.length < free && !this.#isOver) {
       if (!this.#findings.mayAsk) {
         this.#chain.giveUp({ isBisecting: this.#bisections.length > 0 })
         this.#isOver = true
@@ -86,7 +82,6 @@ export class ListScan implements Scan {
       this.#underWay.set(windowKey(window), this.#findings.reads)
       windows.push(window)
     }
-    this.#left -= windows.length
     return windows
   }
 
@@ -107,8 +102,6 @@ export class ListScan implements Scan {
 
   failed(window: Window, failure: WindowFailure): void {
     this.#underWay.delete(windowKey(window))
-    // Asked for again in a smaller size, it counts once.
-    if (failure === 'size-refused') this.#left += 1
     if (this.#stage.waitingFor(window) !== undefined) this.#settleFailure(window, failure)
     this.#settleParts(window, false)
     this.#proceed()
@@ -139,7 +132,7 @@ export class ListScan implements Scan {
   }
 
   get done(): boolean {
-    return this.#underWay.size === 0 && (this.#isOver || this.#left <= 0)
+    return this.#underWay.size === 0 && this.#isOver
   }
 
   get #stage(): Stage {
@@ -208,7 +201,6 @@ export class ListScan implements Scan {
     const chain = this.#chain
     const unproven = (...reasons: Reason[]) => ({ ...NO_PROOF, reasons })
     if (!this.done) return unproven('interrupted', ...doubts)
-    if (!this.#isOver) return unproven('page-limit')
     if (!chain.isComplete || doubts.size > 0) return unproven(...doubts)
     if (chain.windows <= 1) return { proof: 'proven', basis: 'one-page', witness: undefined, reasons: [] }
     const witness = this.#findings.witnesses.believed(this.#findings.size)

@@ -75,7 +75,7 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
 
 async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
   const { certificate, ...read } = await readList(mirroring, run, limits)
-  if (run.isBaseline && !certificate.reasons.includes('page-limit')) refuseRejects(run)
+  if (run.isBaseline) refuseRejects(run)
   const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
   const removals = { rule: mirroring.removals, ...searched }
   const { proof, reasons, isWhole } = certificate

@@ -21,8 +21,6 @@ export type ListSettings = {
   scan: 'chain' | 'plain'
   /** Records on a page, 1 to 100. */
   pageSize: number
-  /** Stop after this many pages, for a trial. */
-  pageLimit?: number | undefined
   source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
   /** Pages requested at once. */
@@ -57,7 +55,7 @@ export type ReadingLimits = {
 
 /**
  * Reads the list of a run window by window and saves its pages. Returns the certificate, whether it was read to its end, and the list for
- * the next run, unless a page limit ended it. Throws the error that kept it from the end of the list.
+ * the next run. Throws the error that kept it from the end of the list.
  */
 export async function readList(
   settings: ListSettings,
@@ -66,14 +64,13 @@ export async function readList(
 ): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
   const known = new KnownList(run.list, run)
   const recorder = new ListRecorder(known)
-  const { scan: kind, mirror, pageSize, pageLimit } = settings
+  const { scan: kind, mirror, pageSize } = settings
   const scan =
     kind === 'plain'
-      ? new ListScan({ pageSize, pageLimit, isPlain: true })
-      : new ListScan({ pageSize, pageLimit, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
+      ? new ListScan({ pageSize, isPlain: true })
+      : new ListScan({ pageSize, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
   const read = await readPages(settings, run, limits, { scan, recorder, known })
   const judged = judgeSurplus(read, run)
-  if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
   refuseGaps(judged, settings.organization)
   const { total } = judged
   const list = recorder.next(run.seen.size + run.rejectedIds.size)

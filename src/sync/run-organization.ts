@@ -12,7 +12,7 @@ import { version } from '../machine/version.ts'
 /** The settings of a run besides its organization's configuration. */
 export type RunSettings = Pick<
   Mirroring,
-  'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
+  'mirror' | 'trigger' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
 > & {
   /** Whether to make a partial run, between two nights. */
   isPartial?: boolean | undefined
@@ -103,13 +103,13 @@ type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close
 function mirroringOf(
   { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
   source: ConfiguredSource,
-  { mirror, trigger, isPartial, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
+  { mirror, trigger, isPartial, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
     requestLimit: isPartial === true ? 'usual' : undefined,
     concurrency,
-    ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
+    ...{ scan, pageSize, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }
 }

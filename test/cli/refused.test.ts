@@ -25,11 +25,8 @@ const SOLVE = 'signing solve --url https://acme.example.com/api/v1/customers --t
 
 test.each<[line: string, said: RegExp | string]>([
   ['sync acme globx', 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
-  ['sync --limit-pages 0', 'It must be a whole number, at least 1.'],
-  ['sync --limit-pages all', 'It must be a whole number, at least 1.'],
   ['worker --log-level everything', 'debug, info, warn'],
   ['sync --every-night', "unknown option '--every-night'"],
-  ['sync --quick --limit-pages 3', "'--quick' cannot be used with option '--limit-pages <number>'"],
   ['sync --config none.yaml', 'none.yaml does not exist'],
   ['run acmee', /did you mean "acme"/],
   ['pause acmee', 'unknown organization "acmee" (did you mean "acme"?)'],

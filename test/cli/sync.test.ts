@@ -98,16 +98,6 @@ test('--dry-run reports what would change under no number, makes no file, and ch
   expect(readdirSync(join(place.mirror, '..'))).toEqual(['customers.db'])
 })
 
-test('--limit-pages stops after that many pages, keeps them, and does not count as a complete reading', async () => {
-  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [450] })))
-  const { code, stdout } = await inPlace(place)('--limit-pages', '2', '--json')
-
-  expect(code).toBe(0)
-  expect(onlyRun(stdout)).toMatchObject({ pages: 2, requests: 2, received: 200, reasons: ['page-limit'] })
-  expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
-  expect(valueOf(place.mirror, 'SELECT read_as_of FROM freshness')).toBeNull()
-})
-
 test('a run waits for a service that asks to slow down; the wait is counted, and cron stays silent', async () => {
   const slow = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
   const place = aWorkplace([organizationAt(await aFaultServer(slow, list(3)))])

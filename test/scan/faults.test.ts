@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { ListScan } from '../../src/scan/list-scan.ts'
 import { endOf, startOf, type Window } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
-import { drive } from '../support/drive-scan.ts'
 import {
   type Answer,
   countless,
@@ -109,17 +107,6 @@ test('a plain scan whose first page is refused for its size reads each page of f
     })
     expect(new Set(asked.map(({ page, size }) => `${page}/${size}`)).size).toBe(20)
     expect(asked).toHaveLength(20)
-  }
-})
-
-test.each([1, 3])('a scan limited to %d pages asks for as many, whether they can be read or not', (most) => {
-  for (const isPlain of [true, false]) {
-    const list = new SimulatedList(dice(7), { size: 950, order: 'id asc' })
-    const scan = new ListScan({ isPlain, pageLimit: most })
-    const answer = (window: Window) => (window.page === 1 ? list.answer(window) : 'hole')
-    const { requests } = drive(scan, { answer }, { dice: dice(7) })
-    expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['page-limit'] })
-    expect(requests).toBe(most)
   }
 })
 

@@ -219,11 +219,3 @@ test.each(['sizes rounded to tens', 'another size at every answer', 'smaller pag
     }
   },
 )
-
-test('a page refused for its size counts no page of a trial', () => {
-  const scan = new ListScan({ pageLimit: 2 })
-  const list = new SimulatedList(dice(1), { size: 400, order: 'id asc' })
-  const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
-
-  expect(drive(scan, { answer }, { dice: dice(1) }).reads).toHaveLength(2)
-})

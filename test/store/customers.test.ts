@@ -58,7 +58,7 @@ test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded 
 test.each([
   ['failed', { status: 'failed', reasons: ['failed'], readToEnd: false }],
   ['was interrupted', { status: 'interrupted', reasons: ['interrupted'], readToEnd: false }],
-  ['was a trial of some pages', { reasons: ['page-limit'], readToEnd: false }],
+  ['may have read a cached list', { reasons: ['cached-answer'], readToEnd: false }],
 ] as const)(
   'a first run that %s is no baseline: the next one completes it and records no changes',
   async (_, ending) => {

@@ -29,7 +29,7 @@ test('freshness has a row for each organization', async () => {
 test.each([
   ['failed', { status: 'failed', reasons: ['failed'] }],
   ['was stopped', { status: 'interrupted', reasons: ['interrupted'] }],
-  ['read only some pages', { status: 'complete', reasons: ['page-limit'] }],
+  ['may have read a cached list', { status: 'complete', reasons: ['cached-answer'] }],
 ] as const)('a run that %s does not make the data any fresher', async (_, ending) => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)])
@@ -62,8 +62,8 @@ test('why: the error of the last run first, then what the last reading could not
   await mirrorPages(mirror, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
   expect(await mirror.listFreshness()).toMatchObject([{ why: ['unauthorized', ...reasons] }])
 
-  await mirrorPages(mirror, [], { ending: { reasons: ['page-limit', 'hole'], readToEnd: false } })
-  expect(await mirror.listFreshness()).toMatchObject([{ why: ['page-limit', 'hole', 'short-page'] }])
+  await mirrorPages(mirror, [], { ending: { reasons: ['cached-answer', 'hole'], readToEnd: false } })
+  expect(await mirror.listFreshness()).toMatchObject([{ why: ['cached-answer', 'hole', 'short-page'] }])
 
   await mirrorPages(mirror, [customers(1, 2)], { ending: { proof: 'proven', reasons: [] } })
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
@@ -81,7 +81,7 @@ test('the last run of each organization is listed, with the start of its last co
   await mirrorPages(mirror, [], {
     organization: 'globex',
     atMs: START_MS,
-    ending: { ...anEnding(), reasons: ['page-limit'], readToEnd: false },
+    ending: { ...anEnding(), reasons: ['cached-answer'], readToEnd: false },
   })
   await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
 

@@ -39,7 +39,6 @@ test.each([1, 2, 3])(
 test.each<[string, Partial<Ending>]>([
   ['an unproven scan', { proof: 'unproven', reasons: ['hole'], readToEnd: false }],
   ['a plain scan', { proof: 'unproven', reasons: ['plain-scan'], readToEnd: true }],
-  ['a trial', { proof: 'unproven', reasons: ['page-limit'], readToEnd: false }],
   ['a run that failed', { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false }],
   ['a run that was stopped', { status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], readToEnd: false }],
 ])('%s marks no customer as missing or removed, and neither counts nor restarts the count', async (_, ending) => {

@@ -10,14 +10,13 @@ import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
 import { aMirror, rowsOf } from './mirror-file.ts'
 import { aSandbox } from './workplace.ts'
 
-type Syncing = Partial<Organization> &
-  Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'pageLimit' | 'now' | 'monotonicMs'>>
+type Syncing = Partial<Organization> & Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'now' | 'monotonicMs'>>
 
 /** One run of an organization of a sandbox, over HTTP, as the program makes it; backing off takes no time. */
 export async function syncSandbox(
   sandbox: Sandbox,
   mirror: Mirror,
-  { signal, onProgress, pageLimit, now = Date.now, monotonicMs = now, ...settings }: Syncing = {},
+  { signal, onProgress, now = Date.now, monotonicMs = now, ...settings }: Syncing = {},
 ): Promise<Outcome> {
   return runOrganization(configured(sandbox, settings), {
     mirror,
@@ -29,7 +28,6 @@ export async function syncSandbox(
     random: () => 0,
     signal: signal ?? new AbortController().signal,
     onProgress,
-    pageLimit,
   })
 }
 

@@ -128,7 +128,7 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
 }
 
 /** Reasons of a run that is complete and has not read the list to its end. */
-const PARTS: ReadonlySet<string> = new Set(['page-limit', 'cached-answer'])
+const PARTS: ReadonlySet<string> = new Set(['cached-answer'])
 
 /** A wrong page may cost the proof; if a fifth of a list at rest is unread, the run must report why. */
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {

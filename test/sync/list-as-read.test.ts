@@ -179,7 +179,6 @@ function randomNights(random: Dice): Night[] {
 }
 
 function randomlyTold(random: Dice): Partial<Mirroring> {
-  if (random.chance(0.05)) return { pageLimit: 1 + random.below(3) }
   if (random.chance(0.05)) return { pageSize: 5 + random.below(20) }
   return random.chance(0.1) ? { scan: 'plain' } : {}
 }

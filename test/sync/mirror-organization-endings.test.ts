@@ -73,20 +73,6 @@ test('a stopped run keeps its saved rows, sends no more requests, and is reporte
   expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
 })
 
-test.each([1, 3])('a trial of %d pages reads that many, and is reported as incomplete', async (pageLimit) => {
-  const mirror = await aMirror()
-
-  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 100)), { pageLimit }))
-
-  expect(report).toMatchObject({
-    status: 'complete',
-    reasons: ['page-limit'],
-    requests: pageLimit,
-    received: 10 * pageLimit,
-  })
-  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined }])
-})
-
 test('a mirror that fails while it is written ends the run with its error', async () => {
   const mirror = await aMirror()
   const source = sourceOf(async (window) => {

@@ -110,7 +110,6 @@ async function playDays(mirror: Mirror, seed: number) {
       scan: dice.chance(0.05) ? 'plain' : 'chain',
       resumeWithinMs: 6 * HOUR_MS,
       maxRunMs: !isPartial && dice.chance(0.05) ? 500 + dice.below(5000) : undefined,
-      pageLimit: !isPartial && dice.chance(0.03) ? 1 + dice.below(5) : undefined,
     }).finally(putBack)
     source.close()
     const { report } = outcome

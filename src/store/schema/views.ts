@@ -145,9 +145,7 @@ FROM daily GROUP BY organization, day;
 `
 
 /** Whether a run read the list to its end, and kept most of it: the condition of `freshness.read_as_of`. */
-export const READ_TO_END =
-  `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"page-limit"%'` +
-  ` AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
+export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
 
 /** The same of a run that ends. */
 export function hasReadToEnd({
@@ -156,8 +154,7 @@ export function hasReadToEnd({
   rejected,
   received,
 }: Pick<Report, 'status' | 'reasons' | 'rejected' | 'received'>): boolean {
-  const isWhole = status === 'complete' && !reasons.includes('page-limit') && !reasons.includes('cached-answer')
-  return isWhole && rejected <= received / 2
+  return status === 'complete' && !reasons.includes('cached-answer') && rejected <= received / 2
 }
 
 /** Whether a run is no partial run: only those read the whole list, and are due every night. */

@@ -197,4 +197,4 @@ const WRONG_TYPES = `
 
 /** The first run of a mirror, which read some pages. */
 const A_TRIAL = `INSERT INTO runs (id, organization, trigger, started_at, read_as_of, status, reasons)
-  VALUES (1, 'acme', 'sync', '2026-03-01', '2026-03-01', 'complete', '["page-limit"]')`
+  VALUES (1, 'acme', 'sync', '2026-03-01', '2026-03-01', 'complete', '["cached-answer"]')`
