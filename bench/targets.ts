@@ -60,7 +60,7 @@ const ONE_LARGE = 'initial sync, one organization'
 const ONE_LARGE_AT_REST = 'at rest, one organization'
 
 /** The limits are of one run on two cores. */
-export const TARGETS: readonly Target[] = [
+const TARGETS: readonly Target[] = [
   ratio('at rest, over downloading the same', 1.2, wall('at rest', floorOf('at rest'))),
   ratio('the second night, over downloading the same', 1.2, wall('the second night', floorOf('the second night'))),
   ratio('1 % changed, over downloading the same', 1.5, wall('1 % changed', floorOf('1 % changed'))),

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import fs, { mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execPath, pid } from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -8,7 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
 import { turnWithTime } from '../src/machine/timers.ts'
-import { commit, commitIn, exactVersion, version } from '../src/machine/version.ts'
+import { commitIn } from '../src/machine/version.ts'
 import { aCheckout, npm } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
@@ -77,22 +76,6 @@ test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.
 function goneProcess(): number {
   return spawnSync(execPath, ['--version']).pid
 }
-
-test('version and commit are read once, so that no later run needs a file for them', () => {
-  const before = exactVersion()
-  expect(before).toMatch(/^\d+\.\d+\.\d+(\+[0-9a-f]{12})?$/)
-  const reading = vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
-    throw new Error('EMFILE: too many open files')
-  })
-  syncBuiltinESMExports()
-  try {
-    expect(exactVersion()).toBe(before)
-    expect(before.split('+')).toEqual([version(), commit() ?? []].flat())
-  } finally {
-    reading.mockRestore()
-    syncBuiltinESMExports()
-  }
-})
 
 test('a package knows the commit that the environment of its build names, as in the image', () => {
   const checkout = aCheckout(join(temporaryFolder(), 'checkout'))

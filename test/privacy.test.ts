@@ -209,17 +209,6 @@ test('a worker that was replaced while it rewrote changes nothing any more', asy
   expect(await unapplied(mirror)).toEqual([])
 })
 
-test('values that stood in free space before the policy are gone too', async () => {
-  const mirror = await aMirror()
-  const long = 'moved away from '.repeat(30)
-  await mirrorList(mirror, customers(1, 200, { address: long }))
-  tamper(mirror.file, 'DELETE FROM customers WHERE row_id % 2 = 0')
-  await mirrorList(mirror, customers(1, 200, { address: 'short' }))
-  await mirrorList(mirror, customers(1, 200, { address: 'short' }), POLICY)
-
-  expect(textsIn(mirror.file, ['moved away from'])).toEqual([])
-})
-
 test.skipIf(sqliteAlone.bytesOfTheFile)('samples that ANALYZE took of hidden values are gone', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 50))

@@ -1,10 +1,8 @@
 import { expect, inject, test } from 'vitest'
-import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
-import { activeIds, goneIds, searches, staged, syncSandbox } from './support/mirrored-sandbox.ts'
+import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { activeIds, goneIds, staged } from './support/mirrored-sandbox.ts'
 import { seeds, someOf } from './support/seeds.ts'
-import { aSandbox } from './support/workplace.ts'
 
 type Proof = 'proven' | 'settled' | 'unproven'
 
@@ -115,56 +113,6 @@ test.each(someOf(Object.keys(ENDS), { every: 10 }))(
     }
   },
 )
-
-test('a proven scan searches for a customer before the removal, and not before', async () => {
-  const { sandbox, nightly } = await staged('still')
-  await nightly()
-  sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
-
-  expect((await nightly()).report).toMatchObject({ proof: 'proven', removed: 0 })
-  expect(searches(sandbox)).toBe(0)
-  expect((await nightly()).report).toMatchObject({ proof: 'proven', removed: 1 })
-
-  expect(searches(sandbox)).toBe(6)
-})
-
-test('poison: every customer except one is mirrored, and the certificate names the unreadable position', async () => {
-  const { sandbox, mirror, nightly } = await staged('poison')
-  const poisoned = sandbox.organization('acme').customers[525]?.id ?? ''
-
-  const { report } = await nightly()
-
-  expect(report).toMatchObject({ status: 'complete', proof: 'unproven', reasons: expect.arrayContaining(['hole']) })
-  expect(sandbox.truth('acme').listed().difference(activeIds(mirror))).toEqual(new Set([poisoned]))
-  const { certificate } = (await mirror.findRun(report.runId ?? 0)) ?? {}
-  expect(z.object({ holes: z.unknown() }).parse(certificate)).toEqual({ holes: [{ position: 525, size: 1 }] })
-})
-
-test.each(
-  someOf([
-    'poison',
-    'growing-last-page',
-    'total-high',
-    'total-low',
-    'page-1-always',
-    'page-1-renumbered',
-    'repeat-page',
-  ]),
-)('%s: a lying service removes no customer that it listed correctly before, and the run ends', async (name) => {
-  const mirror = await aMirror()
-  const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1050 : 350
-  await syncSandbox(await aSandbox({ organizations: 1, customers }), mirror)
-  const before = activeIds(mirror)
-  const liar = await aSandbox({ organizations: 1, scenario: name, customers })
-
-  for (let night = 1; night <= (GROWING.has(name) ? 1 : seeds(3, { least: 2 })); night += 1) {
-    const { report } = await syncSandbox(liar, mirror, { removals: { after: 1, maxShare: 1 } })
-    expect(report).toMatchObject({ removed: 0, missing: 0 })
-  }
-
-  expect(before.difference(activeIds(mirror))).toEqual(new Set())
-  expect(liar.organization('acme').requests.length).toBeLessThan(600)
-})
 
 function removedIds({ file }: Parameters<typeof goneIds>[0]): Set<string> {
   return new Set(rowsOf(file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').map(({ id }) => String(id)))

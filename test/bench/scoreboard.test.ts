@@ -6,7 +6,6 @@ import type { OpenContender, Said } from '../../bench/scoreboard/contender.ts'
 import { ourScan } from '../../bench/scoreboard/our-scan.ts'
 import { plainLoop } from '../../bench/scoreboard/plain-loop.ts'
 import { runScoreboard } from '../../bench/scoreboard/run-scoreboard.ts'
-import { UsageError } from '../../src/errors/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** Our scan with a contender's word or copy changed on the way to the judge. */
@@ -35,28 +34,6 @@ test('a customer missing from the copy of a scan that says proven is reported, a
   expect(code).toBe(1)
   expect(rows['still']?.scan).toEqual({ lost: '1', removed: '0', said: 'proven' })
   expect(text).toContain('it did what it must never do:\n  still, night 1 (proven): 1 customer lost')
-})
-
-test('a scan that fails every night is not spotless, and one that makes up for it is', async () => {
-  const failing = (nights: number) => {
-    let night = 0
-    return tampered(({ active, spendNight }) => ({
-      active: () => (night <= nights ? new Set<string>() : active()),
-      spendNight: async (listRead) => {
-        const said = await spendNight(listRead)
-        night += 1
-        return night <= nights ? { ...said, claim: 'failed', word: 'failed' } : said
-      },
-    }))
-  }
-
-  expect(await scoreboard(['still'], failing(3), '--customers', '30')).toMatchObject({
-    code: 0,
-    rows: { still: { scan: { lost: '0', said: '3 × failed, 1 × proven; 30 missing as said' } } },
-  })
-  const never = await scoreboard(['still'], failing(4), '--customers', '30')
-  expect(never).toMatchObject({ code: 1, rows: { still: { scan: { lost: '30' } } } })
-  expect(never.text).toContain('still, night 4 (failed): 30 customers lost')
 })
 
 test('a proof without reading a listed customer is reported, even if the copy has that customer from before', async () => {
@@ -134,18 +111,6 @@ test('--json writes the numbers and the verdict, and --markdown prints the table
   const line = z.looseObject({ scenario: z.literal('still'), loop: score, scan: score })
   const document = z.looseObject({ customers: z.literal(30), violations: z.tuple([]), scenarios: z.tuple([line]) })
   expect(document.safeParse(JSON.parse(readFileSync(file, 'utf8')))).toMatchObject({ success: true })
-})
-
-test.each([
-  ['--only', 'insert-delte', 'did you mean "insert-delete"?'],
-  ['--customers', 'many', '--customers: Invalid input'],
-  ['--concurrency', '0', '--concurrency: Too small'],
-  ['--nights', '7', 'Usage: npm run scoreboard'],
-])('%s %s is refused before anything is played', async (option, value, message) => {
-  const refused = scoreboard([], ourScan, option, value)
-
-  await expect(refused).rejects.toThrow(UsageError)
-  await expect(refused).rejects.toThrow(message)
 })
 
 type Run = { code: number; text: string; rows: Record<string, Row> }

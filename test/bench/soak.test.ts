@@ -33,12 +33,6 @@ test('the events of a soak follow from the seed, are of every kind in ten minute
   expect(Math.max(...events.map(({ untilMs }) => untilMs))).toBeLessThanOrEqual(STAGE.restMs)
 })
 
-test('events never hit one worker or the queue twice at a time', () => {
-  const lasting = planEvents(STAGE).filter(({ kind }) => !/^(request|cancel)/.test(kind))
-  for (const own of Map.groupBy(lasting, ({ target }) => target).values())
-    for (const [index, event] of own.entries()) expect(event.atMs).toBeGreaterThanOrEqual(own[index - 1]?.untilMs ?? 0)
-})
-
 test.each([
   ['--minutes', 'soon'],
   ['--queue', 'postgres'],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { fateOf, fates } from '../store/nights.ts'
+import { fates } from '../store/nights.ts'
 import { customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
 import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
@@ -100,28 +100,6 @@ test('quick runs in a row report each change once', async () => {
   expect(second).toMatchObject({ inserted: 0, updated: 0, missing: 0 })
   expect(second.requests).toBeLessThanOrEqual(8)
   expect(third).toMatchObject({ inserted: 1, updated: 0, missing: 1 })
-})
-
-test('a missing customer that a quick run finds listed is missing no more', async () => {
-  const { mirror, quickly } = await aMirrored(LISTED)
-  await quickly(without(LISTED, 500))
-  expect(fateOf(mirror, 500)).toBe('missing')
-
-  const report = await quickly(LISTED)
-
-  expect(fateOf(mirror, 500)).toBe('listed')
-  expect(report).toMatchObject({ inserted: 0, updated: 1, missing: 0 })
-})
-
-test('an absence that a quick run finds is none that a removal needs', async () => {
-  const { mirror, night, quickly } = await aMirrored(LISTED)
-  const list = without(LISTED, 500)
-  for (let time = 0; time < 3; time += 1) await quickly(list)
-
-  expect(await night(list)).toMatchObject({ proof: 'proven', missing: 1, removed: 0 })
-  await quickly(list)
-  expect(fateOf(mirror, 500)).toBe('missing')
-  expect(await night(list)).toMatchObject({ proof: 'proven', removed: 1 })
 })
 
 test('a quick run stops at its limit and says so; the next one goes on', async () => {
@@ -281,19 +259,6 @@ test.each([
   expect(missingIn(mirror)).toEqual([])
 })
 
-test('a run that was interrupted is continued after a quick run between', async () => {
-  const { run, quickly } = await aMirrored(LISTED)
-  const stop = new AbortController()
-  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
-  const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
-  const list = [aDatedCustomer(9), ...without(LISTED, 800)]
-
-  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, missing: 1 })
-  const continued = await run(listedSource(list))
-
-  expect(continued).toMatchObject({ status: 'complete', proof: 'proven', resumedFrom: interrupted.runId })
-})
-
 test.each([
   ['first of all', 0],
   ['among those read before', 30],
@@ -310,29 +275,6 @@ test.each([
   expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
   expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
 })
-
-test.each([
-  ['removed', { after: 1, returned: 1 }],
-  ['missing', { after: 2, returned: 0 }],
-] as const)(
-  'a %s customer that a quick run found meanwhile, in a record that had to be rejected, is not absent for the run that continues',
-  async (fate, { after, returned }) => {
-    const { mirror, run, night, quickly } = await aMirrored(LISTED, { removals: { after, maxShare: 0.1 } })
-    const without40 = without(LISTED, 40)
-    await night(without40)
-    expect(fateOf(mirror, 40)).toBe(fate)
-    const stop = new AbortController()
-    const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
-    const interrupted = await run(listedSource(without40), { concurrency: 1, signal: stop.signal, onProgress })
-    const list = LISTED.with(30, aDatedCustomer(40, { email: ['odd'] }))
-
-    expect(await quickly(list)).toMatchObject({ status: 'partial', rejected: 1, returned })
-    const continued = await run(listedSource(list))
-
-    expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
-    expect(fateOf(mirror, 40)).toBe('listed')
-  },
-)
 
 test('while another run has the organization, a quick run does not begin', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)

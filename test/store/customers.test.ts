@@ -12,7 +12,7 @@ import {
   type SentRecord,
   START_MS,
 } from '../support/builders.ts'
-import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
 const LATER = { atMs: START_MS + MINUTE_MS }
@@ -72,19 +72,6 @@ test.each([
     expect(rowsOf(mirror.file, 'SELECT id FROM changes')).toEqual([{ id: customerId(10) }])
   },
 )
-
-test('runs of two organizations may alternate page by page without mixing', async () => {
-  const mirror = await aMirror()
-  const ours = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  const theirs = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
-  for (let page = 1; page <= 3; page += 1) {
-    await mirror.savePages(ours, [aPage(page, customers(page, page))], START_MS)
-    await mirror.savePages(theirs, [aPage(page, customers(page, page, { name: 'Theirs' }))], START_MS)
-  }
-
-  expect([ours.records.inserted, theirs.records.inserted]).toEqual([3, 3])
-  expect(dump(mirror.file)['runs']).toMatchObject([{ inserted: 3 }, { inserted: 3 }])
-})
 
 test('any text comes through byte for byte, and is the same text the next time', async () => {
   const mirror = await aMirror()

@@ -96,20 +96,6 @@ test('the last run of each organization is listed, with the start of its last co
   ])
 })
 
-test('freshness shows a waiting run, and the next run continues it', async () => {
-  const mirror = await aMirror()
-  const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
-  const first = await mirror.startRun({ ...start, nowMs: START_MS })
-  const window = { page: 1, size: 10, perPage: 10, total: 20, lastPage: 2, beyondEnd: false }
-  await mirror.savePages(first, [{ ...aPage(1, customers(1, 10)), window }], START_MS)
-  const error = { code: 'rate-limited', message: 'told to wait 90 s' }
-  await mirror.finishRun(first, anEnding({ status: 'waiting', reasons: ['waiting'], error }), START_MS + MINUTE_MS)
-
-  expect(await mirror.listFreshness()).toMatchObject([{ lastRunId: 1, lastStatus: 'waiting' }])
-  expect(await mirror.listLastRuns()).toMatchObject([{ status: 'waiting', errorCode: 'rate-limited' }])
-  expect(await mirror.startRun({ ...start, nowMs: START_MS + 2 * MINUTE_MS })).toMatchObject({ resumedFrom: 1 })
-})
-
 test('a run is recorded with all its numbers, and read back unchanged', async () => {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })

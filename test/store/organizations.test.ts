@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import type { Organizations } from '../../src/model/organizations.ts'
-import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { CLOCKS, night, organizationsOf } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
@@ -26,20 +25,6 @@ test('every row of every table has the new name, and nothing else of it differs'
   expect(contentsOf(file, 'acme-two')).toEqual(others)
   expect(renamed).toEqual({ customers: 60, changes: before['changes']?.length, runs: 5 })
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
-})
-
-test('the next night goes on from the nights before: who was missing is removed, and no customer is new', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 30))
-  await night(mirror, 1, customers(2, 30))
-
-  await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
-  const report = await night(mirror, 10, customers(2, 30), { organization: 'acme.eu' })
-
-  expect(report).toMatchObject({ inserted: 0, unchanged: 29, removed: 1 })
-  expect(rowsOf(mirror.file, 'SELECT organization, change FROM changes')).toEqual([
-    { organization: 'acme.eu', change: 'removed' },
-  ])
 })
 
 test.each([
@@ -90,20 +75,6 @@ test('nothing is left of it: no row in any table, and no byte in the file or bes
   expect(contentsOf(file, 'acme')).toEqual(others)
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
-})
-
-test('an organization with rows in every table leaves none in any, and another one keeps all of its own', async () => {
-  const { file } = await aMirrorWithEverything()
-  tamper(file, `INSERT INTO retired_organizations VALUES ('acme', '2026-01-01 00:00:00.000')`)
-  const others = contentsOf(file, 'acme-two')
-  const schema = rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')
-
-  expect(await (await organizationsOf(file)).forget('acme', CLOCKS)).toBe(true)
-
-  expect(countsOf(file, 'acme')).toEqual(Object.fromEntries(ORGANIZATION_TABLES.map((table) => [table, 0])))
-  expect(contentsOf(file, 'acme-two')).toEqual(others)
-  expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')).toEqual(schema)
-  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
 test.skipIf(sqliteAlone.driver)(

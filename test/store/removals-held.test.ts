@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { sqlTime } from '../../src/store/port/sql.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, fates, type Night, night } from './nights.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
@@ -54,17 +54,6 @@ test.each([
     })
   },
 )
-
-test('a guard marks no customer, not even one that was missing before', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  await night(mirror, 2, customers(2, 100))
-
-  expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ missing: 0, removed: 0, held: 30 })
-
-  expect(fates(mirror)).toEqual({ listed: 99, missing: 1, removed: 0 })
-  expect(changes(mirror)).toEqual([])
-})
 
 test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
   const mirror = await aMirror()
@@ -171,14 +160,4 @@ test.each([false, true])('a held customer that a search finds is released, also 
   })
   expect(await mirror.approveRemovals(runId, AT_MS)).toBe(29)
   expect(fateOf(mirror, 1)).toBe('listed')
-})
-
-test('the held removal of a customer who was deleted by hand is no longer held', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 40))
-  expect(await night(mirror, 2, [aCustomer(1)])).toMatchObject({ held: 39 })
-
-  tamper(mirror.file, 'DELETE FROM customers WHERE row_id >= 3')
-
-  expect(rowsOf(mirror.file, 'SELECT row_id FROM held_rows')).toEqual([{ row_id: 2 }])
 })

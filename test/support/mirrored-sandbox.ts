@@ -79,11 +79,6 @@ export async function staged(scenario: string, options: SandboxOptions = {}) {
   return { sandbox, mirror, nightly }
 }
 
-/** How often the service was searched. */
-export function searches(sandbox: Sandbox): number {
-  return sandbox.organization('acme').requests.filter(({ search }) => search !== '').length
-}
-
 /** A list that may hide customers, and its search. */
 export type SearchedService = {
   /** The customers on the pages of the list. */

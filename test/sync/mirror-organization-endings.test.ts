@@ -13,7 +13,7 @@ import {
   sourceOf,
   storedNames,
 } from '../support/listed-source.ts'
-import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, tamper } from '../support/mirror-file.ts'
 
 test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
   const mirror = await aMirror()
@@ -96,19 +96,6 @@ function failingAt(page: number, error: Error, beforeOthers?: () => Promise<unkn
     return pageOfList(customers(1, 100), window)
   })
 }
-
-test('an organization held by another run is not touched', async () => {
-  const mirror = await aMirror()
-  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  const source = listedSource(customers(1, 10))
-
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source))
-
-  expect(error).toBeInstanceOf(OrganizationLeased)
-  expect(report).toMatchObject({ status: 'failed', reasons: ['held'], runId: undefined, error: { code: 'leased' } })
-  expect(source.asked).toEqual([])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
-})
 
 test('a run that waits long is not taken over while it lives', async () => {
   const mirror = await aMirror()

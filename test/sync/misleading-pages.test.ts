@@ -82,25 +82,6 @@ test.each([
   expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(listed)
 })
 
-test.each(['chain', 'plain'] as const)(
-  '%s: pages that all hold the customers of page 1 fail the run, which names the page',
-  async (scan) => {
-    const server = await aFaultServer((response, request) => {
-      const { data } = envelopeOf(CUSTOMERS, { page: 1, size: request.size })
-      return json(200, { ...envelopeOf(CUSTOMERS, request), data })(response, request)
-    })
-    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
-
-    const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
-
-    const { status, error } = onlyRun(stdout)
-    expect({ code, status, error: error?.code }).toEqual({ code: 3, status: 'failed', error: 'repeated-page' })
-    expect(error?.message).toMatch(/page [2-5], per_page \d+, held the customers of another page/)
-    expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(100)
-    expect(server.requests.length).toBeLessThan(30)
-  },
-)
-
 test('one record that is larger than an answer may be does not block its organization: all others are mirrored', async () => {
   const rows = Array.from({ length: 250 }, (_, index) => aRecord(index + 1))
   rows[120] = { ...aRecord(121), name: 'x'.repeat(50_000) }

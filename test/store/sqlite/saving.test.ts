@@ -3,7 +3,6 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
-import { privacyPolicy } from '../../../src/privacy/privacy-policy.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aSqliteMirror } from '../../support/full-mirror.ts'
@@ -101,26 +100,6 @@ test('a run takes as many statements as another, however many customers and page
 
   const expected = { started: 23, saved: 10, ended: 13 }
   expect(counts).toEqual([expected, expected])
-})
-
-test('customers that a policy hides, or that lost a field, are found by their numbers, not among all of the organization', async () => {
-  const { file } = await aSqliteMirror()
-  const updates: string[] = []
-  const note = (sql: unknown) =>
-    void (/^\s*UPDATE customers[^]* FROM \(/.test(String(sql)) && updates.push(String(sql)))
-  const db = new Database(file, { verbose: note })
-  onTestFinished(() => void db.close())
-  const mirror = mirrorIn(db, file)
-  const ending = { proof: 'proven', reasons: [], removals } as const
-  await mirrorPages(mirror, [customers(1, 30)], { ending })
-  await mirrorPages(mirror, [[aCustomer(1, { phone: null }), ...customers(2, 30)]], { ending })
-  const privacy = privacyPolicy({ drop: ['phone'] })
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, privacy })
-  while (await mirror.applyPrivacy(run, START_MS));
-
-  const plans = updates.map((sql) => rowsOf(file, `EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail)))
-  expect(plans).toHaveLength(2)
-  for (const plan of plans) expect(plan).toContain('SEARCH customers USING INTEGER PRIMARY KEY (rowid=?)')
 })
 
 const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
