@@ -18,7 +18,10 @@ type CopiesLeft = { copies: string[]; replaced: string[] }
  * is returned.
  */
 export function listCopiesLeft(config: Config, organization: string): () => CopiesLeft {
-  const list = () => ({ copies: copiesThatHold(config, organization), replaced: replacedMirrors(config.mirror) })
+  const list = () => ({
+    copies: configuredPlans(config).flatMap((plan) => copiesOf(plan, organization)),
+    replaced: replacedMirrors(config.mirror),
+  })
   const before = list()
   return () => {
     try {
@@ -29,14 +32,7 @@ export function listCopiesLeft(config: Config, organization: string): () => Copi
   }
 }
 
-/**
- * The copies that the configuration publishes and that may hold rows of an organization, as far as they exist; then older ones, and what
- * publishes left that were killed. Throws MirrorUnusable for a folder that cannot be looked through.
- */
-function copiesThatHold(config: Config, organization: string): string[] {
-  return configuredPlans(config).flatMap((plan) => copiesOf(plan, organization))
-}
-
+/** What is published that may hold rows of an organization, as far as it exists; then older copies, and what publishes left that were killed. */
 function copiesOf(plan: TargetPlan, organization: string): string[] {
   if ('file' in plan)
     return copyTargets(plan, [organization]).flatMap(({ file }) => lookBeside(file, () => copiesAt(file)))

@@ -4,6 +4,7 @@ import { requireKnown } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isOfSqlite } from '../errors/faults.ts'
 import { either, joined, secondOf, type Sql, sql, text, written, type Written } from '../store/port/sql.ts'
+import { publicColumns } from '../model/public-tables.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { openToRead } from '../store/sqlite/open-to-read.ts'
@@ -274,11 +275,6 @@ export async function withFileToRead<Result>(
  * The changes after one that was read.
  */
 
-/** The columns of a change, in order; a copy without personal data has no `fields`. */
-const CHANGE_COLUMNS = [
-  ...['seq', 'run_id', 'organization', 'id', 'change', 'fields', 'changed_at', 'missing_since'],
-] as const
-
 /**
  * The changes after a seq, in its order, of one organization or of all. Throws UsageError where changes after it were deleted, and for a seq that
  * was never given, as after an older file took the place of the mirror: a reader who has read up to there would miss some.
@@ -290,7 +286,11 @@ export async function* readChanges(
   if (!(since >= 0))
     throw new UsageError('Changes are read after a seq: since is 0, or the seq of the last change that was read.')
   await requireMirrored(place, organization, [])
-  const columns = await columnsThere(place, CHANGE_COLUMNS, 'changes')
+  const columns = await columnsThere(
+    place,
+    publicColumns('changes').map(({ name }) => name),
+    'changes',
+  )
   const of = (table: string) =>
     organization === undefined ? sql`TRUE` : sql`${text(table)}.organization = ${organization}`
   const deleted = sql`(SELECT coalesce(max(feed_seq), 0) FROM horizons WHERE ${of('horizons')})`
@@ -298,19 +298,13 @@ export async function* readChanges(
   const changes = sql`SELECT ${text(columns.join(', '))}, ${deleted} AS deleted FROM changes WHERE seq > ${since} AND ${of('changes')} ORDER BY seq`
   let isFound = false
   for await (const some of readRows(place, changes, { asMade: true })) {
-    for (const row of some.rows) requireKept(since, row.at(-1))
+    for (const row of some.rows) requireFeed(since, { given: since, deleted: Number(row.at(-1)) })
     isFound ||= some.rows.length > 0
     yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
   }
   if (isFound) return
   for await (const { rows } of readRows(place, sql`SELECT ${deleted}, ${GIVEN}`))
-    for (const [seq, given] of rows) {
-      requireKept(since, seq)
-      if (given !== null && since > Number(given))
-        throw new UsageError(
-          `There is no change ${since} yet: the last one is ${Number(given)}. Start again from all customers, and continue from there.`,
-        )
-    }
+    for (const [seq, given] of rows) requireFeed(since, { given: Number(given ?? since), deleted: Number(seq) })
 }
 
 /** The last seq that was given to a change, also to one that was deleted; NULL where this user may not know. */
@@ -320,9 +314,10 @@ const GIVEN = either(
     THEN coalesce(pg_sequence_last_value(name::regclass), 0) END FROM pg_get_serial_sequence('changes', 'seq') AS name)`,
 )
 
-function requireKept(since: number, deleted: SqlValue | undefined): void {
-  if (Number(deleted) <= since) return
-  throw new UsageError(
-    `The changes before ${Number(deleted) + 1} were deleted, or undone by a restore: start again from all customers, and continue from there.`,
-  )
+/** Throws UsageError where changes after `since` were deleted, or where that seq was never given: a reader who has read up to there would miss some. */
+export function requireFeed(since: number, { given, deleted }: { given: number; deleted: number }): void {
+  const again = 'Start again from a copy, and continue from its last seq.'
+  if (since > given) throw new UsageError(`There is no change ${since} yet: the last one is ${given}. ${again}`)
+  if (since < deleted)
+    throw new UsageError(`The changes before ${deleted + 1} were deleted, or undone by a restore. ${again}`)
 }

@@ -7,6 +7,7 @@ import { lastNumber, nowIn, numberIn } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'
 import type { Chunk, ExportColumn, ExportFacts, ExportRow, Format } from './format.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
+import { requireFeed } from './read-rows.ts'
 
 /*
  * What is exported, from one state of a file.
@@ -50,7 +51,9 @@ export function beginExport(
   const known =
     'SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))'
   const lastSeq = numberIn(db, known)
-  if (changesSince !== undefined) requireChanges(db, changesSince, { lastSeq, ids })
+  // A reader may have read changes that were deleted with their organization since.
+  const given = Math.max(lastSeq, lastNumber(db, 'changes'))
+  if (changesSince !== undefined) requireFeed(changesSince, { given, deleted: numberIn(db, DELETED, ids) })
   const { table, columns, sql, parameters } = selectRows(db, selection, { ids, isPartition })
   const statement = db.prepare<unknown[], ExportRow>(sql).raw()
   let rows = 0
@@ -67,6 +70,8 @@ export function beginExport(
 function idsOf(organizations: readonly { organization: string }[]): string[] {
   return organizations.map(({ organization }) => organization)
 }
+
+const DELETED = 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
 
 const ACTIVE = 'SELECT COUNT(*) FROM customers WHERE organization = ? AND removed_at IS NULL'
 
@@ -85,23 +90,6 @@ function selectOrganizations(
   throw new UsageError(
     `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
   )
-}
-
-/**
- * Throws UsageError where the file does not hold the changes from there on, or no longer. A reader may have read changes that were deleted with
- * their organization since: the last number that was given is known.
- */
-function requireChanges(db: Connection, since: number, { lastSeq, ids }: { lastSeq: number; ids: string }): void {
-  if (since > Math.max(lastSeq, lastNumber(db, 'changes')))
-    throw new UsageError(
-      `There is no change ${since} yet: the last one is ${lastSeq}. Use the last seq of what you have.`,
-    )
-  const ofThese = 'FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
-  const deleted = numberIn(db, `SELECT coalesce(MAX(feed_seq), 0) ${ofThese}`, ids)
-  if (since < deleted)
-    throw new UsageError(
-      `The changes before ${deleted + 1} were deleted, or undone by a restore: start again from a copy, and continue from its last seq.`,
-    )
 }
 
 type Selected = Pick<ExportFacts, 'table'> & {

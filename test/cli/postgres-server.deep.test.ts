@@ -200,7 +200,7 @@ test('after a restore no number is given out again, and readers of the feed are 
   expect(shell(restore)).toMatchObject({ status: 0 })
 
   const since = (seq: string) => run(at(database), 'export', '--format', 'jsonl', '--changes-since', seq)
-  expect(await since('0')).toMatchObject({ code: 2, stderr: expect.stringContaining('start again from a copy') })
+  expect(await since('0')).toMatchObject({ code: 2, stderr: expect.stringContaining('Start again from a copy') })
   const { stderr } = await run(at(database), 'export', '--format', 'jsonl')
   expect(await since(/Last seq: (\d+)/.exec(stderr)?.[1] ?? '')).toMatchObject({ code: 0 })
   const { stdout } = await run(at(database), 'sync', '--json')

@@ -86,7 +86,7 @@ describe('a restore', () => {
     expect(start).toBe(read + 1)
     expect(await since(read)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/undone by a restore: start again from a copy/),
+      stderr: expect.stringMatching(/undone by a restore\. Start again from a copy/),
     })
     expect(await since(start)).toMatchObject({ code: 0 })
   })

@@ -27,7 +27,7 @@ test('a reader who has read all deleted changes goes on without a gap, and a rea
   expect(await seqs(file, 2)).toEqual([3, 4])
   expect(await seqs(file, 4)).toEqual([])
   await expect(exportedFrom(file, { changesSince: 1 })).rejects.toThrow(
-    'The changes before 3 were deleted, or undone by a restore: start again from a copy, and continue from its last seq.',
+    'The changes before 3 were deleted, or undone by a restore. Start again from a copy, and continue from its last seq.',
   )
 })
 
@@ -49,7 +49,7 @@ test('a reader of a copy goes on although the newest changes were forgotten sinc
 
     expect(await seqs(copy?.file ?? '', 4)).toEqual([])
     expect((await exportedFrom(copy?.file ?? '')).done).toMatchObject({ lastSeq: 3 })
-    await expect(seqs(copy?.file ?? '', 5)).rejects.toThrow('There is no change 5 yet: the last one is 3.')
+    await expect(seqs(copy?.file ?? '', 5)).rejects.toThrow('There is no change 5 yet: the last one is 4.')
   }
 })
 
