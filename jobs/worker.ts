@@ -9,7 +9,7 @@ import { createNotifier } from './notify/notifier.ts'
 import { watchPauses } from './pauses.ts'
 import { startPublisher } from './publish/publisher.ts'
 import { claimQueue, openBackend } from './queue/backend.ts'
-import { succeeds, within } from './queue/deadline.ts'
+import { repeatedly, succeeds, within } from './queue/deadline.ts'
 import { KINDS, ofEachKind } from './queue/kinds.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
@@ -189,10 +189,11 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
   const isAlone = backend.kind === 'embedded'
   const others = isAlone ? ALONE : compareConfigurations(comparing)
   const mirrorFailures = watchMirrorFailures(now)
-  const standing = setInterval(() => {
+  // A place that cannot be looked at is reported by what needs the mirror.
+  const place = repeatedly(timings.lookMs, async () => {
     const found = mirror.standing()
     if (found !== 'same') end(replaced(mirror.file, found))
-  }, timings.lookMs)
+  })
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),
@@ -232,8 +233,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     ...{ others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
     /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
-      clearInterval(standing)
-      for (const part of [pauses, others, notifier]) part.stop()
+      for (const part of [place, pauses, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all(workers.map((worker) => worker.close()))
       stopping.abort()

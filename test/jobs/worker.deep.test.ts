@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { renameSync, rmSync, symlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { postgresPrograms } from '../../bench/postgres-server.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
@@ -35,6 +36,18 @@ test('a mirror that is deleted ends the worker, and the next one makes a new mir
   expect(await worker.ended).toMatchObject({ code: 1 })
   await startWorker(place).ran('acme')
   expectWhole(place.mirror, 500)
+})
+
+test('a worker goes on while the place of its mirror cannot be looked at', async () => {
+  const { place, worker } = await aWorkerOf(20, aGate({ fromPage: 9 }), startWorker)
+  await worker.ran('acme')
+  renameSync(place.mirror, `${place.mirror}.moved`)
+  symlinkSync(place.mirror, place.mirror)
+  await sleep(600)
+  renameSync(`${place.mirror}.moved`, place.mirror)
+  await worker.stop()
+
+  expect(worker.lines.join('\n')).not.toContain('worker cannot go on')
 })
 
 test('a mirror that a newer version changes ends the worker, and its job goes back into the queue', async () => {
