@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { type Figures, readFigures } from '../report/figures.ts'
 import { listedNames } from '../text/wording.ts'
@@ -13,7 +14,7 @@ export function reportCommand(io: Io) {
     .addOption(mirrorOption())
     .option('--org <organization>', 'the figures of one organization')
     .option('--html <file>', 'write a page to look at, as one file that replaces the one before; - prints it')
-    .option(...JSON_OPTION)
+    .addOption(new Option(...JSON_OPTION).conflicts('html'))
     .action(async ({ org, html, json, ...named }) => {
       const { file: mirror, configuration } = await fileToRead(named)
       const all = await readFigures(mirror)

@@ -19,22 +19,22 @@ export type SqlValue = string | number | bigint | Buffer | null
 /** Some of the rows, with the names of their columns. The first ones may be none. */
 export type SomeRows = { columns: string[]; rows: SqlValue[][] }
 
-/** The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. */
+/**
+ * The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. `asMade`: a
+ * file of which a table has another shape is refused.
+ */
 export function readStatement(
   place: string,
   statement: string,
-  { limitMs }: { limitMs?: number | undefined } = {},
+  { limitMs, asMade }: { limitMs?: number | undefined; asMade?: boolean } = {},
 ): AsyncGenerator<SomeRows, void> {
-  return readRows(place, text(statement), { limitMs: limitMs === undefined ? 0 : limitMs + 1000 })
+  return readRows(place, text(statement), { limitMs: limitMs === undefined ? 0 : limitMs + 1000, asMade })
 }
 
 /** A statement of ours takes no longer on any mirror. */
 const READING_MS = 600_000
 
-/**
- * The rows of one statement, from one state. `asMade`: a file of which a table has another shape is refused. `limitMs` and `signal` end it on a
- * server.
- */
+/** The rows of one statement, from one state. `limitMs` and `signal` end it on a server. */
 async function* readRows(
   place: string,
   statement: Sql,
@@ -42,7 +42,7 @@ async function* readRows(
     asMade = false,
     limitMs = READING_MS,
     signal,
-  }: { asMade?: boolean; limitMs?: number; signal?: AbortSignal | undefined } = {},
+  }: { asMade?: boolean | undefined; limitMs?: number; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<SomeRows, void> {
   if (isPostgres(place)) {
     const { readOnServer } = await import('./postgres-statement.ts')

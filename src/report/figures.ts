@@ -37,7 +37,9 @@ export async function readFigures(place: string): Promise<Figures[]> {
   const known = await valuesOf(place, HAS_COMPANIES)
   const hasCompanies = Number(known[0]?.[0]) > 0
   const found = new Map<string, Gathered>()
-  for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES))
+  for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES, {
+    asMade: true,
+  }))
     for (const [kind, id, label, ...counts] of rows) {
       const organization = String(id)
       const gathered = found.get(organization) ?? nothing(organization, hasCompanies)
@@ -48,7 +50,7 @@ export async function readFigures(place: string): Promise<Figures[]> {
 }
 
 async function valuesOf(place: string, statement: string) {
-  const some = await Array.fromAsync(readStatement(place, statement))
+  const some = await Array.fromAsync(readStatement(place, statement, { asMade: true }))
   return some.flatMap(({ rows }) => rows)
 }
 

@@ -8,7 +8,7 @@ import { withReports } from '../../src/report/beside-copies.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aWorkplace } from '../support/workplace.ts'
@@ -104,6 +104,7 @@ test('an unknown organization is named with those that are there, and the mirror
     stderr: expect.stringContaining('no organization "nobody". It has acme, globex.'),
   })
   expect(await report(mirror, '--html', mirror)).toMatchObject({ code: 2 })
+  expect(await report(mirror, '--html', '-', '--json')).toMatchObject({ code: 2 })
   const page = join(dirname(mirror), 'report.html')
   expect(await report(mirror, '--html', page)).toMatchObject({ code: 0, stdout: '', stderr: '' })
   expect(statSync(page).mode & 0o777).toBe(0o600)
@@ -131,4 +132,11 @@ test('publish.report writes the page beside each copy, for those who may read th
     `${places[1]}: is not of this program and was left as it is; the copy has no page of figures.`,
   ])
   expect(await withReports({ publish: undefined }, published, { signal })).toBe(published)
+})
+
+test('a mirror that lacks a view has no figures, and says so as every command does', async () => {
+  const { file: mirror } = await fiveNights()
+  tamper(mirror, 'DROP VIEW customers_daily')
+
+  expect(await report(mirror)).toMatchObject({ code: 7, stderr: expect.stringContaining('customers_daily') })
 })
