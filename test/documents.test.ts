@@ -19,13 +19,12 @@ import {
   RUN_ELSEWHERE,
   RUN_HERE,
 } from './support/documents.ts'
-import { json, list } from './support/fault-server.ts'
 import { DOCUMENTED_COMMANDS, requireDocumented } from './support/json-page.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
-import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from './support/workplace.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const README = read('README.md')
@@ -162,34 +161,6 @@ test('every page and heading that a document links is there', () => {
 
   expect(links.length).toBeGreaterThan(10)
   expect(links.filter((link) => !isThere(link))).toEqual([])
-})
-
-test('times in the mirror are as the documents say, to the millisecond', async () => {
-  const gone = list(30, { meta: { total: 30 } })
-  const odd = json(200, { success: true, data: [{ id: 7 }], meta: { current_page: 1, per_page: 100, total: 1 } })
-  const { config, mirror } = aWorkplace([
-    organizationAt(await aFaultServer(gone)),
-    organizationAt(await aFaultServer(odd), { id: 'globex' }),
-  ])
-  for (let night = 0; night < 2; night += 1) await runCommand(syncCommand, ['--config', config])
-  const [, form = ''] = /Times are UTC as `([^`]+)`/.exec(read('docs/read/sql.md')) ?? []
-  const pattern = new RegExp(`^${form.replaceAll(/[YMDHS]/g, String.raw`\d`).replaceAll('.', String.raw`\.`)}$`)
-  const columns = [
-    ['customers', 'first_seen_at'],
-    ['customers', 'changed_at'],
-    ['runs', 'started_at'],
-    ['runs', 'finished_at'],
-    ['runs', 'read_as_of'],
-    ['rejects', 'seen_at'],
-    ['freshness', 'read_as_of'],
-  ] as const
-  const odds = columns.flatMap(([table, column]) => {
-    const values = rowsOf(mirror, `SELECT ${column} AS at FROM ${table} WHERE ${column} NOT NULL`)
-    if (values.length === 0) return [`no ${table}.${column}`]
-    return values.filter(({ at }) => !pattern.test(String(at))).map(({ at }) => `${table}.${column}: ${String(at)}`)
-  })
-
-  expect(odds).toEqual([])
 })
 
 test('every file and folder that CONTRIBUTING names is there', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { Mirror } from '../src/model/mirror.ts'
-import { rehearseMirror } from '../src/store/mirror.ts'
 import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS } from './support/builders.ts'
@@ -66,15 +65,6 @@ describe('a list that still has a forgotten customer', () => {
     expect(rowsOf(mirror.file, 'SELECT * FROM rejects')).toEqual([])
   })
 
-  test('counts it once, and as a duplicate from then on', async () => {
-    const list = customers(1, 12)
-    const mirror = await aMirrorWithout(5, list)
-
-    const { report } = await play(mirror, 1, { list: [...list, aCustomer(5)], told: { scan: 'plain' } })
-
-    expect(report).toMatchObject({ received: 13, suppressed: 1, duplicates: 1, unchanged: 11 })
-  })
-
   test('is no list of another organization, even if that one has the same customers', async () => {
     const list = customers(1, 2)
     const mirror = await aMirrorWithout(1, list)
@@ -84,17 +74,6 @@ describe('a list that still has a forgotten customer', () => {
     const { report } = await play(mirror, 1, { list })
 
     expect(report).toMatchObject({ status: 'complete', proof: 'proven', suppressed: 2, inserted: 0 })
-  })
-
-  test('is rehearsed as it is read', async () => {
-    const list = customers(1, 12)
-    const mirror = await aMirrorWithout(5, list)
-    const rehearsal = await rehearseMirror(mirror.file, ['acme'])
-
-    const { report } = await play(rehearsal, 1, { list })
-    await rehearsal.close()
-
-    expect(report).toMatchObject({ suppressed: 1, unchanged: 11, inserted: 0 })
   })
 })
 

@@ -91,16 +91,6 @@ test('every variable that a query names is one of the dashboard, or of Grafana',
   expect(named.filter((name) => !known.includes(name))).toEqual([])
 })
 
-test('every panel has a number and a place of its own', () => {
-  const fields = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-    Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
-  )
-
-  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
-  expect(new Set(fields).size).toBe(fields.length)
-  expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([])
-})
-
 test('Prometheus can read every query', () => {
   const file = join(temporaryFolder(), 'queries.yml')
   const rules = QUERIES.map((expr, n) => ({

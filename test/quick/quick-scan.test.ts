@@ -73,24 +73,6 @@ describe('by name', () => {
   })
 })
 
-describe('in other orders', () => {
-  test('a list in another order at every answer ends at the limit of requests, with none gone', () => {
-    const list = new QuickList(20_000)
-    const before = [...list.rows]
-    const chance = dice(3)
-    const service = {
-      answer: (window: Parameters<QuickList['answer']>[0]) => {
-        shuffle(list, chance)
-        return list.answer(window)
-      },
-    }
-
-    const found = readQuickly(list, before, { maxRequests: 40, service })
-
-    expect(found).toMatchObject({ requests: 40, gone: [], reasons: ['quick', 'request-limit'], laterOrder: undefined })
-  })
-})
-
 describe('services that answer oddly', () => {
   test('pages are smaller than asked for, and no other size is served', () => {
     const list = new QuickList(5000)
@@ -158,20 +140,6 @@ describe('services that answer oddly', () => {
 
     expect(gone).toEqual([])
     expect(pending).toContain(51)
-  })
-
-  test('a total of 2^53 - 1, behind which rows are answered too, ends the scan at its limit', () => {
-    const total = Number.MAX_SAFE_INTEGER
-    const list = new QuickList(5000)
-    const answer = (window: Window) => {
-      const place = Math.min(window.page - 1, 5000 / window.size - 2)
-      return { ...list.answer({ page: Math.floor(place) + 1, size: window.size }), window, total, beyondEnd: false }
-    }
-
-    const { gone, requests } = readQuickly(list, list.rows, { service: { answer } })
-
-    expect(gone).toEqual([])
-    expect(requests).toBeLessThanOrEqual(100)
   })
 
   test('one page for all numbers does not make customers gone', () => {

@@ -119,21 +119,6 @@ test('what stays is a hash of the id under random bytes of the organization, and
   ])
 })
 
-test('a customer forgotten twice is forgotten since the first time', async () => {
-  const file = await aFullMirror()
-  await forgotten(file)
-  const mirror = await aMirror(file)
-
-  const again = await mirror.forgetCustomer(forgetting({ nowMs: NOW + DAY_MS }))
-
-  expect(again).toMatchObject({
-    deleted: { customers: 0, changes: 0, rejects: 0 },
-    wasForgotten: true,
-    forgottenAtMs: NOW,
-  })
-  expect(valueOf(file, 'SELECT count(*) FROM forgotten')).toBe(1)
-})
-
 test.each([
   ['a customer that the mirror does not hold', { id: customerId(9999) }],
   ['a customer of another organization', { organization: 'globex' }],

@@ -295,16 +295,6 @@ test.each<[string, Listed[]]>([
   expect(searched).toMatchObject({ confirmed: new Set(), found: new Set(), refused: 0, isPostponed: false })
 })
 
-test('such a search is not made for a customer whose absence another one confirms, nor after one is found', async () => {
-  const { asked, search } = searchOf(customers(1, 5))
-  const control = { ...CONTROL, username: 'not listed' }
-  const [gone, stays] = [absent(9), absent(3)]
-
-  expect((await confirmAbsences([gone], [control], searchingBy(search, EVERY_KIND))).confirmed.size).toBe(1)
-  expect((await confirmAbsences([gone, stays], [control], searchingBy(search, EVERY_KIND))).found?.size).toBe(1)
-  expect(asked).not.toContain('customer-9')
-})
-
 test('a customer that the kind of search which works leaves open is looked for by another kind', async () => {
   const { search } = searchOf([aCustomer(1), aCustomer(9, { email: 'other@example.com' })])
   const unsure: Search = async (text) =>

@@ -34,24 +34,6 @@ describe('with a list before', () => {
   }
 
   test.each([
-    ['its end', [[0, 3, 0]]],
-    ['its beginning', [[0, 3, 1]]],
-    [
-      'one in its middle',
-      [
-        [0, 1, 0],
-        [1, 2, 2],
-      ],
-    ],
-  ])('windows without %s leave another list', (_, windows) => {
-    const recorder = new ListRecorder(knownList(yesterday))
-    for (const [start = 0, count = 0, listedAt = 0] of windows)
-      recorder.add({ start, size: 10 }, yesterday.columns.rowIds.subarray(listedAt, listedAt + count), { listedAt })
-
-    expect(rowsOf(recorder.next(4))).toHaveLength(3)
-  })
-
-  test.each([
     ['the fingerprint of a neighbour with an id of its own', mark(1), idMark(2)],
     ['a fingerprint that is nowhere', mark(5), idMark(4)],
     ['no fingerprint, like a customer that must be read again', UNKNOWN, idMark(3)],

@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { rehearseMirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
-import { aCustomer, customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
+import { customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import {
   listedSource,
   mirroring,
@@ -18,7 +17,6 @@ import {
 import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
-import { seeds } from '../support/seeds.ts'
 
 test('a whole list is mirrored, page by page, and the report counts it', async () => {
   const mirror = await aMirror()
@@ -78,34 +76,6 @@ test.each([
   expect(report).toMatchObject({ status, rejected: count, inserted: 20 - count })
   expect(report.error?.code).toBe(status === 'failed' ? 'bad-answer' : undefined)
   if (status === 'failed') expect(report.error?.message).toContain("'customer-mirror rejects' shows")
-})
-
-test('the order in which pages arrive makes no difference', async () => {
-  const list = [...customers(1, 44), aCustomer(45, { name: {} }), { name: 'Nobody' }, ...customers(46, 60)]
-  const told = ['customers', 'rejects', 'changes']
-  const strip = (mirror: Mirror) =>
-    Object.values(dump(mirror.file, told)).map((rows) =>
-      // The stamp of a row is that of its transaction.
-      rows.map(({ row_id: _row, reject_id: _reject, updated_at: _stamp, ...row }) => JSON.stringify(row)).toSorted(),
-    )
-  const reference = await aMirror()
-  const expected = await mirrorOrganization(mirroring(reference, listedSource(list), { concurrency: 1 }))
-
-  await fc.assert(
-    fc.asyncProperty(fc.scheduler(), fc.integer({ min: 1, max: 8 }), async (scheduler, concurrency) => {
-      const mirror = await aMirror()
-      const readPage = scheduler.scheduleFunction(async (page: number, size: number) =>
-        pageOfList(list, { page, size }),
-      )
-      const source = sourceOf(({ page, size }) => readPage(page, size))
-
-      const { report } = await scheduler.waitFor(mirrorOrganization(mirroring(mirror, source, { concurrency })))
-
-      expect(report).toEqual(expected.report)
-      expect(strip(mirror)).toEqual(strip(reference))
-    }),
-    { numRuns: seeds(25) },
-  )
 })
 
 test.each([1, 2, 7])(

@@ -148,23 +148,6 @@ test('a stop during the searches ends them at once: the run is complete, and the
   expect((await night(mirror, 4, { shown: WITHOUT_50 })).report).toMatchObject({ removed: 1 })
 })
 
-test('a run that lost its organization during the searches marks no customer', async () => {
-  const mirror = await aMirror()
-  const other = await aMirror(mirror.file)
-  await night(mirror, 1, { shown: LIST })
-  await night(mirror, 2, { shown: WITHOUT_50 })
-  const search: NonNullable<SearchedService['search']> = async (listed, text) => {
-    if (text === 'customer-50@example.com')
-      await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 4 * DAY_MS })
-    return WORKING['for any part, in any case'](listed, text)
-  }
-
-  const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
-
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'leased' } })
-  expect(fateOf(mirror, 50)).toBe('missing')
-})
-
 test.each([
   ['closes the connection', OUTAGES['the network']],
   ['answers with 503', OUTAGES['a 503']],
