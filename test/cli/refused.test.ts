@@ -38,6 +38,7 @@ test.each<[line: string, said: RegExp | string]>([
   ]),
   ['status --json --format prometheus', /cannot be used with option/],
   ['status --html x.html --json', /option '--json' cannot be used with option '--html <file>'/],
+  ['report --html x.html --json', /option '--json' cannot be used with option '--html <file>'/],
   ['status --output x.prom', /--output goes with --format prometheus/],
   ['status --format json', /Allowed choices are prometheus/],
   ['runs globx', 'did you mean "globex"?'],
