@@ -7,7 +7,7 @@ import { readPrivacy, readWebhookSecret } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
-import { type BucketPlan, configuredPlans, placeOf } from '../copies/publish-plan.ts'
+import { type BucketPlan, configuredPlans, ownerAlone, placeOf, type TargetPlan } from '../copies/publish-plan.ts'
 import { checkTargets } from '../copies/target-place.ts'
 import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
@@ -93,7 +93,7 @@ function commonChecks(config: Config): Check[] {
     { what: 'configuration', run: () => `${config.file}, ${count(config.organizations.length, 'organization')}` },
     { what: 'mirror', isCommon: true, run: () => (isPostgres(mirror) ? onServer(mirror) : inFile(mirror)) },
     ...configuredPlans(config).map((plan): Check => {
-      return { what: 'publish', run: () => ('to' in plan ? answerOfBucket(plan) : makeable(checkTargets(plan))) }
+      return { what: 'publish', run: () => ('to' in plan ? answerOfBucket(plan) : makeable(plan)) }
     }),
     notify && { what: 'notify', run: () => nightsReported(notify) },
     // A path may hold a token.
@@ -109,8 +109,11 @@ const EXPOSED = {
   fix: 'put the whole address into the environment variable CUSTOMER_MIRROR_QUEUE, and take queue out of the file.',
 }
 
-function makeable([first = 'it', ...others]: readonly string[]): string {
-  return `${first}${others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`} can be made`
+function makeable(plan: Exclude<TargetPlan, BucketPlan>): Found {
+  const [first = 'it', ...others] = checkTargets(plan)
+  const can = `${first}${others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`} can be made`
+  const alone = ownerAlone(plan)
+  return alone === undefined ? can : { said: `${can}, and ${alone.said}`, fix: alone.fix }
 }
 
 /** One request that changes nothing. The client of object storage is loaded only where it is needed. */

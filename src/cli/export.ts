@@ -6,7 +6,7 @@ import { count, grouped, jsonDocument, print, say } from './output/say.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/selection.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
-import { configuredPlans, publishApart } from '../copies/publish-plan.ts'
+import { configuredPlans, ownerAlone, placeOf, publishApart } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
 import { withReports } from '../report/beside-copies.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -107,6 +107,10 @@ export function publishCommand(io: Io) {
       const plans = configuredPlans(config, named)
       if (plans.length === 0) throw new UsageError(NO_FILE)
       const published = await withReports(config, await publishApart(plans, io), io)
+      for (const plan of plans) {
+        const alone = ownerAlone(plan)
+        if (alone) published.warnings.push(`${placeOf(plan)}: ${alone.said}; ${alone.fix}`)
+      }
       print(io.stdout, json ? jsonDocument(published) : publishedText(published))
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))

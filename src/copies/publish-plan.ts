@@ -132,6 +132,15 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   ]
 }
 
+/** What to say of copies that only their owner may read, although readers are what they are for; undefined where others may, and of a bucket. */
+export function ownerAlone(plan: TargetPlan): { said: string; fix: string } | undefined {
+  if ('to' in plan || plan.withoutPersonalData || plan.group !== undefined) return undefined
+  return {
+    said: 'only its owner may read it',
+    fix: 'name the group of its readers as publish.group, or let all users read it with publish.withoutPersonalData: true.',
+  }
+}
+
 export function placeOf(plan: TargetPlan): string {
   return 'file' in plan ? plan.file : 'parquet' in plan ? plan.parquet : bucketAddressText(plan.to)
 }

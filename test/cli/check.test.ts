@@ -244,7 +244,11 @@ test('copies that can be made are reported, and nothing is made', async () => {
   })
   await runCli(['sync', '--dry-run'], { cwd: place.folder })
 
-  expect((await check(place)).of('publish')).toBe(`✔ publish: ${folder}/readers-acme.db and 1 other copy can be made`)
+  expect((await check(place)).of('publish')).toEqual(
+    expect.stringContaining(
+      `! publish: ${folder}/readers-acme.db and 1 other copy can be made, and only its owner may read it`,
+    ),
+  )
   expect(existsSync(folder)).toBe(false)
 })
 

@@ -7,6 +7,8 @@ import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
+const OUR_GROUP = process.getgid?.() ?? 0
+
 /** A mirror of two organizations whose configuration says where to publish it. */
 async function aPlace(publish?: object, env: Record<string, string> = {}) {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
@@ -20,7 +22,8 @@ test('publishes to the file that is named, relative to where the command runs', 
   const { run, readers: file } = await aPlace()
 
   expect(await run('publish', 'copies/x.db')).toMatchObject({
-    ...{ code: 0, stderr: '' },
+    code: 0,
+    stderr: expect.stringMatching(/^! \S+x\.db: only its owner may read it; .* publish\.group\b/),
     stdout: `Copy for readers: ${file} (2 organizations, 15 customers)\n`,
   })
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
@@ -42,7 +45,11 @@ test('publishes as configured, and prints what it did as JSON', async () => {
 })
 
 test('makes the copy, and a Parquet file for each organization, which the next one replaces', async () => {
-  const { run, folder, mirror, readers } = await aPlace({ file: 'copies/x.db', parquet: 'copies/parquet' })
+  const { run, folder, mirror, readers } = await aPlace({
+    file: 'copies/x.db',
+    parquet: 'copies/parquet',
+    group: OUR_GROUP,
+  })
   const parquet = join(folder, 'copies', 'parquet')
   const rows = `SELECT organization, count(*) AS rows, any_value(typeof(id)) AS type FROM read_parquet('${parquet}/*/*.parquet',
     hive_partitioning = true) GROUP BY organization ORDER BY 1`

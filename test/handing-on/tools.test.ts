@@ -20,7 +20,7 @@ import {
 } from '../support/reader-machine.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
-const RUN = ['sqlite3', 'Python', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dlt', 'dbt']
+const RUN = ['sqlite3', 'Python', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']
 
 const LANGUAGES = `SELECT organization, language, count(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2`
 const TIMES = ['created_at_utc', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at', 'updated_at']
@@ -29,7 +29,7 @@ test('every block of the page is in a section that is run', () => {
   const headings = PAGE.flatMap((page) => blocksIn(page)).map(({ heading }) => heading)
 
   expect(headings.filter((heading) => !RUN.includes(heading))).toEqual([])
-  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 2, 3, 1, 2, 1, 1])
+  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 2, 3, 1, 2, 1])
 })
 
 withProgram('sqlite3', () => {

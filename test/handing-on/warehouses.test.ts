@@ -5,11 +5,10 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { CLOCKS, DAY_MS, organizationsOf, scanEnding } from '../store/nights.ts'
-import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { CLOCKS, DAY_MS, organizationsOf } from '../store/nights.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/full-mirror.ts'
-import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { aBlock, aReaderMachine, PAGE, rowsWithMoments, withPython } from '../support/reader-machine.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aBlock, aReaderMachine, withPython } from '../support/reader-machine.ts'
 
 const DBT = fileURLToPath(new URL('../../docs/read/dbt', import.meta.url))
 const HOUR_MS = DAY_MS / 24
@@ -25,55 +24,6 @@ test('the sources of dbt name columns that the copy has', () => {
   expect(known).toEqual(expect.arrayContaining(named))
 })
 
-withPython('dlt', ['dlt.sources.sql_database', 'duckdb'], (python) => {
-  test('dlt loads what changed since its last load, and the warehouse has every row, removals and returns included', async () => {
-    const mirror = await aMirror()
-    // A list that is read to its end only after a copy had rows of the others that are later than some of its own.
-    const run = await mirror.startRun({ organization: 'initech', trigger: 'sync', nowMs: START_MS })
-    await mirror.savePages(run, [aPage(1, customers(201, 210))], START_MS)
-    await playNight(mirror, 0)
-    const copy = publishedFrom(mirror)
-    const { values } = await aReaderMachine({ copy, python })
-    const block = aBlock('dlt')
-    const load = async (what: typeof block, expected: unknown) => {
-      publishedFrom(mirror, copy)
-      const [loaded, rows, active] = await values(what, LOADED, inWarehouse(''), inWarehouse('WHERE is_active'))
-      expect(loaded).toEqual(expected)
-      expect(rowsWithMoments(rows)).toEqual(inMirror(copy, 'customers'))
-      expect(rowsWithMoments(active)).toEqual(inMirror(copy, 'active_customers'))
-    }
-    await load(block, 70)
-    for (const n of [1, 2]) await playNight(mirror, n)
-    await mirror.finishRun(run, scanEnding({}), START_MS + 6 * DAY_MS)
-    await load(block, expect.any(Number))
-    const before = String(valueOf(copy, 'SELECT max(updated_at) FROM customers'))
-    for (const n of [3, 4]) await playNight(mirror, n)
-    await (await organizationsOf(mirror.file)).retire('globex', CLOCKS)
-    await load(block, valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE updated_at > ?', before))
-    expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBeGreaterThan(10)
-
-    // Rows that are deleted leave when all is loaded again.
-    tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(7))
-    const anew = { ...block, text: block.text.replace('.run(customers)', '.run(customers, refresh="drop_data")') }
-    await load(anew, valueOf(mirror.file, 'SELECT count(*) FROM customers'))
-    expect(PAGE.map(({ text }) => text).join()).toContain('`pipeline.run(customers, refresh="drop_data")`')
-  })
-})
-
-const LOADED = 'pipeline.last_trace.last_normalize_info.row_counts.get("customers", 0)'
-const COLUMNS = `organization, id, name, username, email, phone, address, company_name, language, timezone, created_at,
-  created_at_utc, extra, first_seen_at, changed_at, missing_since, removed_at, updated_at, is_active`
-
-function inWarehouse(condition: string): string {
-  const sql = `SELECT ${COLUMNS} FROM mirror.customers ${condition} ORDER BY organization, id`
-  return `__import__("duckdb").connect("warehouse.duckdb").sql("""${sql}""").fetchall()`
-}
-
-function inMirror(copy: string, table: string): unknown[][] {
-  const rows = rowsOf(copy, `SELECT ${COLUMNS} FROM ${table} ORDER BY organization, id`)
-  return rowsWithMoments(rows.map((row) => [...Object.values(row).slice(0, -1), row['is_active'] === 1]))
-}
-
 withPython('dbt', ['dbt.cli.main', 'dbt.adapters.duckdb'], (python) => {
   test('dbt finds the export fresh, whatever the age of a retired organization, and makes and tests its models', async () => {
     const mirror = await aMirror()
@@ -83,7 +33,7 @@ withPython('dbt', ['dbt.cli.main', 'dbt.adapters.duckdb'], (python) => {
     const { folder, run, values } = await aReaderMachine({ copy, python })
     cpSync(DBT, join(folder, 'dbt'), { recursive: true })
     await run(aBlock('dbt'))
-    const opening = { ...aBlock('dlt'), text: 'import duckdb\nwarehouse = duckdb.connect("warehouse.duckdb")' }
+    const opening = { ...aBlock('DuckDB', 1), text: 'import duckdb\nwarehouse = duckdb.connect("warehouse.duckdb")' }
     const [active, languages] = await values(
       opening,
       'warehouse.sql("SELECT count(*) FROM active_customers").fetchall()',

@@ -47,17 +47,13 @@ export async function aReaderMachine({
   const programs = join(temporaryFolder(), 'bin')
   mkdirSync(programs)
   symlinkSync(LAUNCHER, join(programs, 'customer-mirror'))
-  const home = temporaryFolder()
   const options = {
     cwd: folder,
     env: {
-      HOME: home,
-      // What dlt has loaded; for root it would be in /var/dlt.
-      DLT_DATA_DIR: join(home, '.dlt'),
+      HOME: temporaryFolder(),
       // No time of a copy may be taken for one of this machine.
       TZ: 'Pacific/Auckland',
       NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
-      RUNTIME__DLTHUB_TELEMETRY: 'false',
       PATH: [programs, dirname(execPath), INSTALLED_TOOLS, ours['PATH']].join(delimiter),
       ...env,
     },
