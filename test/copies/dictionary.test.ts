@@ -100,10 +100,10 @@ Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is tex
 [types of its own](../operate/postgres.md). Notes: \`service\` is as the service sent it, and all else is by the mirror; \`NULL\` is
 NULL where there is none; \`personal\` may hold personal data. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit.`
 
-/** Columns that are just those of `customers` are named in one line, where there are more than an organization and an id. */
+/** Columns that are just those of `customers` are named in one line. */
 function section({ name, meaning, columns }: PublicTable): string {
   const shared = columns.filter((column) => name !== 'customers' && OF_CUSTOMERS.has(JSON.stringify(column)))
-  const own = shared.length > 2 ? columns.filter((column) => !shared.includes(column)) : columns
+  const own = columns.filter((column) => !shared.includes(column))
   const names = shared.map((column) => `\`${column.name}\``).join(', ')
   const rows = own.map(({ name: column, type, meaning: holds, source, nullable, personal }) => {
     const notes = [source === 'service' && source, nullable && 'NULL', personal && 'personal'].filter(Boolean)
@@ -113,7 +113,7 @@ function section({ name, meaning, columns }: PublicTable): string {
   if (rows.length === 0) return `${told} Its columns are those of [customers](#customers) but for \`row_id\`.`
   return [
     told,
-    ...(own === columns ? [] : [`As in [customers](#customers): ${names}.`]),
+    ...(shared.length === 0 ? [] : [`As in [customers](#customers): ${names}.`]),
     ['| column | type | meaning | notes |', '| --- | --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
 }

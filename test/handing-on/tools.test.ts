@@ -20,7 +20,7 @@ import {
 } from '../support/reader-machine.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
-const RUN = ['sqlite3', 'Python', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']
+const RUN = ['sqlite3', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']
 
 const LANGUAGES = `SELECT organization, language, count(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2`
 const TIMES = ['created_at_utc', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at', 'updated_at']
@@ -29,7 +29,7 @@ test('every block of the page is in a section that is run', () => {
   const headings = PAGE.flatMap((page) => blocksIn(page)).map(({ heading }) => heading)
 
   expect(headings.filter((heading) => !RUN.includes(heading))).toEqual([])
-  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 2, 3, 1, 2, 1])
+  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 2, 3, 1, 2, 1])
 })
 
 withProgram('sqlite3', () => {
@@ -39,20 +39,6 @@ withProgram('sqlite3', () => {
     const rows = rowsOf(copy, LANGUAGES).map((row) => Object.values(row).join())
 
     expect(csv.trim().split(/\r?\n/)).toEqual(['organization,language,customers', ...rows])
-  })
-})
-
-withProgram('python3', () => {
-  test('Python reads times and booleans as such', async () => {
-    const { run, copy } = await aReaderMachine()
-    const printed = await run(aBlock('Python'))
-    const rows = rowsOf(copy, 'SELECT id, updated_at, is_active FROM customers ORDER BY updated_at DESC, id LIMIT 5')
-
-    expect(printed.trim().split('\n')).toEqual(
-      rows.map((row) =>
-        [row['id'], `${iso(row['updated_at'])}+00:00`, row['is_active'] === 1 ? 'True' : 'False'].map(String).join(' '),
-      ),
-    )
   })
 })
 
