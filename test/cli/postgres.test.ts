@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { runCli } from '../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
+import { move } from '../support/commands.ts'
+import { aSqliteMirror } from '../support/full-mirror.ts'
 
 /** No server listens there. */
 const AWAY = 'postgres://ann@127.0.0.1:1/crm'
@@ -42,4 +44,15 @@ test('with maxWait 0s a sync whose mirror is away ends at once with 5; a passwor
     ...{ code: 5, stdout: '', stderr: expect.not.stringContaining('Waiting') },
   })
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--mirror holds a password(?!.*hunter2)/) })
+})
+
+test('a server that does not answer ends with 5, and names it without the user', async () => {
+  const { file } = await aSqliteMirror()
+
+  expect(await move(file, 'postgres://ann@127.0.0.1:1/crm')).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining(
+      'postgres://127.0.0.1:1/crm: connect ECONNREFUSED 127.0.0.1:1 (connect, ECONNREFUSED). Start the server',
+    ),
+  })
 })
