@@ -18,7 +18,7 @@ type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 export function whatToDo({ outcomes, held }: Ended, asked: Asked): string {
   const option = configOption(asked.config)
   const advice = outcomes.map(({ report }) => reportAdvice(report, option))
-  return failureBlocks(outcomes, asked) + advice.join('') + heldAdvice(held, option)
+  return failureBlocks(outcomes, asked) + orderAdvice(outcomes, option) + advice.join('') + heldAdvice(held, option)
 }
 
 /** One block for each way in which organizations failed or were stopped: their names, the cause, what to do, and the command that shows a run. */
@@ -72,15 +72,19 @@ function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): 
     .join('')
 }
 
+/** What to do where partial runs knew no order. */
+function orderAdvice(outcomes: readonly Outcome[], option: string): string {
+  const isUnordered = ({ status, reasons }: Report) => status === 'partial' && reasons.includes('no-order')
+  const ids = outcomes.flatMap(({ report }) => (isUnordered(report) ? [report.organization] : []))
+  if (ids.length === 0) return ''
+  const title = groupTitle(ids, 'a quick run goes by the order in which a full run last read the list')
+  return `\n${title}. Make a full run first:\n  customer-mirror sync${ids.length > 20 ? '' : ` ${ids.join(' ')}`}${option}\n`
+}
+
 /** What to do about a run that did not fail and could not do all of its work. */
 function reportAdvice({ organization, status, reasons, runId, requests, pruned }: Report, option: string): string {
-  const isPartial = status === 'partial'
   const texts = [
-    isPartial &&
-      reasons.includes('no-order') &&
-      `\n${organization}: such a run goes by the order in which a full run last read the list. Make a full run first:\n` +
-        `  customer-mirror sync ${organization}${option}\n`,
-    isPartial &&
+    status === 'partial' &&
       reasons.includes('request-limit') &&
       `\n${organization}: the run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
         'goes on from there, and a full run finds everything.\n',
