@@ -42,10 +42,8 @@ export function buildCopy(path: string, settings: CopySettings): Built {
   }
 }
 
-/** What a copy is of. */
-type CopiedState = { recorded: Recorded; leftOut: readonly LeftOut[]; publishedAt: string }
-
-function copyState(db: Connection, { mirror, organization, ...settings }: CopySettings): CopiedState {
+/** Copies one state of the mirror. Returns what the copy is of. */
+function copyState(db: Connection, { mirror, organization, ...settings }: CopySettings) {
   try {
     db.prepare('ATTACH ? AS mirror').run(mirror)
     const state = db.transaction(() => {
@@ -116,6 +114,7 @@ const SHARED = 'dictionary'
 
 /** A view over tables that every copy has. Another one, `customers_daily`, is copied as a table: DuckDB cannot read the view of SQLite. */
 const SAME_VIEW = 'customers_history'
+const SQL_OF_VIEW = `SELECT sql FROM mirror.sqlite_schema WHERE name = '${SAME_VIEW}'`
 
 /** The organizations whose rows are copied, which are all that were read to their end, or one. */
 type Settings = { organizations: readonly string[]; isOfAll: boolean; withoutPersonalData: boolean }
@@ -125,10 +124,11 @@ function copyTables(db: Connection, settings: Settings): void {
   for (const table of tablesOfCopy(settings)) {
     const { name, columns } = table
     const names = columns.map((column) => quoted(column.name)).join(', ')
-    if (name === 'active_customers') addView(db, name, `SELECT ${names} FROM customers WHERE removed_at IS NULL`)
+    if (name === 'active_customers')
+      db.exec(`CREATE VIEW main.${name} AS SELECT ${names} FROM customers WHERE removed_at IS NULL`)
     else if (name === 'freshness') copyFreshness(db, table, settings)
     else if (name === SAME_VIEW && !settings.withoutPersonalData)
-      db.exec(db.prepare<[string], string>(VIEW).pluck().get(SAME_VIEW) ?? '')
+      db.exec(db.prepare<[], string>(SQL_OF_VIEW).pluck().get() ?? '')
     else copyTable(db, table, settings)
   }
   // The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since; and
@@ -139,8 +139,6 @@ function copyTables(db: Connection, settings: Settings): void {
     DELETE FROM main.${SHARED} WHERE NOT EXISTS
       (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
 }
-
-const VIEW = 'SELECT sql FROM mirror.sqlite_schema WHERE name = ?'
 
 /** A public table with the columns that are in the copy, and how the value of each is read. */
 type CopiedTable = Omit<PublicTable, 'columns'> & { columns: readonly (PublicColumn & { value: string })[] }
@@ -198,11 +196,7 @@ function copyFreshness(db: Connection, table: CopiedTable, settings: Settings): 
     if (since === undefined) return quoted(name)
     return `CAST(ROUND((julianday('now') - julianday(${since})) * 86400) AS INTEGER) AS ${quoted(name)}`
   })
-  addView(db, table.name, `SELECT ${columns.join(', ')} FROM ${stored}`)
-}
-
-function addView(db: Connection, name: string, sql: string): void {
-  db.exec(`CREATE VIEW main.${quoted(name)} AS ${sql}`)
+  db.exec(`CREATE VIEW main.${table.name} AS SELECT ${columns.join(', ')} FROM ${stored}`)
 }
 
 /*
@@ -210,7 +204,10 @@ function addView(db: Connection, name: string, sql: string): void {
  */
 
 /** Adds the table `manifest` to a copy that has all others: what it holds of each organization, and those that it leaves out. */
-function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: CopiedState): Built['organizations'] {
+function fillManifest(
+  db: Connection,
+  { recorded, leftOut, publishedAt }: ReturnType<typeof copyState>,
+): Built['organizations'] {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const leave = db.prepare(`INSERT INTO manifest (organization, published_at, left_out, last_run_id, last_status)

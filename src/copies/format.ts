@@ -114,10 +114,11 @@ export function csvFormat({ excel }: Pick<FormatSettings, 'excel'>): Format {
 
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** How the texts and the numbers in a line are written, before they are quoted; as they are where it is left out. */
-type Shown = { text?: (text: string) => string; number?: (number: number) => string }
-
-export function csvLine(values: readonly SqlValue[], { text = String, number = String }: Shown = {}): string {
+/** A line with its end. Texts and numbers are written as these say before they are quoted. */
+export function csvLine(
+  values: readonly SqlValue[],
+  { text = String, number = String }: { text?: (text: string) => string; number?: (number: number) => string } = {},
+): string {
   const fieldOf = (value: SqlValue): string => {
     if (value === null) return ''
     if (typeof value === 'number') return number(value)

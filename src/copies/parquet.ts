@@ -56,7 +56,12 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       for (const [at, { name, convert, data }] of columns.entries()) {
         const value = row[at] ?? null
         const stored = value === null ? null : convert(value)
-        if (stored === undefined) throw unwritable(name, facts)
+        // As only an edit by hand leaves it.
+        if (stored === undefined)
+          throw new UsageError(
+            `A value of ${name} in ${facts.table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
+              'are repaired by the next run; --format csv and jsonl export values as they are.',
+          )
         if (stored instanceof Uint8Array) size += stored.length
         data.push(stored)
       }
@@ -67,14 +72,6 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
     void writer.finish()
     yield taken()
   }
-}
-
-/** A value is of another kind than its column, as only an edit by hand leaves it. */
-function unwritable(column: string, { table }: ExportFacts): UsageError {
-  return new UsageError(
-    `A value of ${column} in ${table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
-      'are repaired by the next run; --format csv and jsonl export values as they are.',
-  )
 }
 
 /** The manifest, under a key for each fact. Facts that are not known have no key. */

@@ -35,7 +35,14 @@ export async function* readOnServer(
   signal?.addEventListener('abort', end)
   try {
     await client.connect()
-    await client.query(begin(place.schema, limitMs))
+    // A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for.
+    const limits = [
+      `SET LOCAL idle_in_transaction_session_timeout = '10min'`,
+      `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
+      // Some systems cannot look whether a client is gone.
+      `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
+    ]
+    await client.query(beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', place.schema, limits))
     requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
     yield* rowsOf(client, sql, values)
   } catch (error) {
@@ -45,16 +52,6 @@ export async function* readOnServer(
     // What could not log in keeps its socket open until then.
     await client.end().catch(() => {})
   }
-}
-
-/** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */
-function begin(schema: string, limitMs: number): string {
-  return beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, [
-    `SET LOCAL idle_in_transaction_session_timeout = '10min'`,
-    `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
-    // Some systems cannot look whether a client is gone.
-    `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
-  ])
 }
 
 async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {

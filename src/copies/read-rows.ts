@@ -177,13 +177,16 @@ export async function* readCustomers(
   const wanted = folded(search ?? '')
   const isFound = (values: readonly SqlValue[]) =>
     search === undefined || values.some((value) => typeof value === 'string' && folded(value).includes(wanted))
+  // Without a fraction of a second, as in SQLite.
+  const shown = (name: string, value: SqlValue) =>
+    name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
   let left = limit
   for await (const some of readRows(place, customersStatement({ ...filter, columns }, searched), {
     asMade: true,
     signal,
   })) {
     const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
-    const rows = found.slice(0, left).map((row) => columns.map((name, at) => shownValue(name, row[at] ?? null)))
+    const rows = found.slice(0, left).map((row) => columns.map((name, at) => shown(name, row[at] ?? null)))
     left -= rows.length
     yield { columns: some.columns.slice(0, columns.length), rows }
     if (left === 0) return
@@ -245,11 +248,6 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
     return sql`${hasIt} OR octet_length(${name}) <> length(${name})`
   })
   return sql`(${joined(found, ' OR ')})`
-}
-
-/** `created_at_utc` without a fraction of a second, as in SQLite. */
-function shownValue(name: string, value: SqlValue): SqlValue {
-  return name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
 }
 
 /**

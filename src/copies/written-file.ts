@@ -57,13 +57,12 @@ export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfi
   const place = () => {
     flushFile(path)
     renameSync(path, file)
-    afterPlacing(file, UNCONFIRMED, () => flushFolder(dirname(file)))
+    const what =
+      'the disk failed before it confirmed that: after a power failure, what was there before may be there again'
+    afterPlacing(file, what, () => flushFolder(dirname(file)))
   }
   return { path, place, end }
 }
-
-const UNCONFIRMED =
-  'the disk failed before it confirmed that: after a power failure, what was there before may be there again'
 
 /** Errors name the file, and not its private name, which is gone by then. */
 export async function writeFor<Result>(
