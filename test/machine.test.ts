@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
-import { turnWithTime } from '../src/machine/timers.ts'
 import { commitIn } from '../src/machine/version.ts'
 import { aCheckout, npm } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -31,29 +30,6 @@ function aFile(): string {
   writeFileSync(file, '')
   return file
 }
-
-/** In which turn of the event loop each of several pieces of work began, counted from the first; each takes so long. */
-async function turnsOf(pieces: number, tookMs: number): Promise<number[]> {
-  let [nowMs, turn, isOver] = [0, 0, false]
-  const count = () => {
-    turn += 1
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const began = await Promise.all(
-    Array.from({ length: pieces }, async () => {
-      await turnWithTime(() => nowMs)
-      nowMs += tookMs
-      return turn
-    }),
-  )
-  isOver = true
-  return began.map((each) => each - (began[0] ?? 0))
-}
-
-test('work that takes long is begun one piece a turn, so that the event loop looks at other things in between', async () => {
-  expect(await turnsOf(4, 20)).toEqual([0, 1, 2, 3])
-})
 
 test('a process is named so that another can find out whether it is gone', () => {
   expect(nameOfProcess()).toContain(`#${pid}#`)

@@ -76,26 +76,3 @@ test.each(Object.entries(KEPT))(
     expect(goneFrom(service.mirror)).toEqual([])
   },
 )
-
-test('a cached list in the very first night does not count as an empty list', async () => {
-  await using service = await behindCache()
-  const report = await service.night({ isOld: () => true, headers: KEPT.both })
-  expect(report).toMatchObject({ proof: 'unproven', held: 0, inserted: 0 })
-  expect(report.reasons).toContain('cached-answer')
-  expect(await service.night()).toMatchObject({ proof: 'proven', inserted: 250 })
-  expect(valueOf(service.mirror.file, 'SELECT count(*) FROM changes')).toBe(0)
-})
-
-test('a plain scan reports the cached answers it did not use, and fails where they are more than a tenth of the list', async () => {
-  await using service = await behindCache()
-  const old = { isOld: ({ page }: Window) => page === 2, headers: KEPT.both }
-  expect(await service.night(old, { scan: 'plain', pageSize: 20 })).toMatchObject({
-    ...{ status: 'complete', proof: 'unproven' },
-    reasons: ['plain-scan', 'cached-answer'],
-    inserted: 230,
-  })
-  expect(await service.night(old, { scan: 'plain', pageSize: 100 })).toMatchObject({
-    status: 'failed',
-    error: { code: 'page-mismatch', message: expect.stringContaining('held 150 of the first 250 customers') },
-  })
-})

@@ -67,25 +67,6 @@ test('a customer that has changed, or was changed by hand, is not known by its r
   expect(valueOf(mirror.file, names)).toBe('Customer 16,Customer 30')
 })
 
-test.each(['fails', 'is stopped'])(
-  'a page as before a run that %s is read again where that run wrote a customer',
-  async (how) => {
-    const [before, after] = [aCustomer(25), aCustomer(25, { name: 'Renamed' })]
-    const list = [...customers(1, 24), before]
-    const one = { told: { concurrency: 1 } }
-    const ending = how === 'fails' ? { failAfter: 1 } : { stopAfter: 1 }
-
-    const { mirror, known } = await expectAlike([
-      { list, ...one },
-      { list: [after, ...customers(1, 24)], ...one, ...ending },
-      { list, ...one },
-    ])
-
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(2)
-    expect(known[2]).toBe(2)
-  },
-)
-
 test('a customer that is missing, and one that is removed, come back on a page as before', async () => {
   const [list, without] = [customers(1, 40), customers(1, 30)]
   const told = { scan: 'chain', pageSize: 100 } as const
@@ -118,19 +99,6 @@ test.each(['missing_since', 'removed_at'])(
     expect(reports[1]?.updated).toBe(1)
   },
 )
-
-test('the next run repairs a change by hand that was made while a changed page was read', async () => {
-  const list = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 10)]
-  const edit = async ({ file }: Mirror) =>
-    tamper(file, `UPDATE customers SET name = 'By Hand' WHERE name = 'Customer 5'`)
-  const mirror = await aMirror()
-
-  for (const night of [-1, 0]) await makeNight(mirror, night, { list: customers(1, 10) })
-  await makeNight(mirror, 1, { list, meanwhile: { after: 1, meddle: edit } })
-  for (const night of [2, 3]) await makeNight(mirror, night, { list })
-
-  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE name = 'By Hand'`)).toBe(0)
-})
 
 test('any nights give the same mirror, with the list as last read and without it', async () => {
   const drawn = seeds(120, { least: 2, every: 60 })

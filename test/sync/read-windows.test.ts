@@ -2,10 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { ListScan } from '../../src/scan/list-scan.ts'
-import { endOf, startOf } from '../../src/scan/window.ts'
-import { customerId, customers } from '../support/builders.ts'
+import { customers } from '../support/builders.ts'
 import { aReading, idsIn, pagesOf, untilAborted } from '../support/listed-source.ts'
-import { someOf } from '../support/seeds.ts'
 
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })
@@ -120,32 +118,6 @@ test('failures that other pages come between do not end the reading, however man
   expect(scan.certificate()).toMatchObject({ proof: 'proven', holes: [] })
   expect(idsIn(saved).size).toBe(4500)
 })
-
-test.each(someOf([1, 2, 4], { every: 2 }))(
-  'a poison row anywhere costs only that row, and the scan reports its position (%d at once)',
-  async (concurrency) => {
-    const list = customers(1, 300)
-    for (const poison of someOf(list.map((_, place) => place))) {
-      const scan = new ListScan()
-      const { saved, run } = aReading(list, {
-        scan,
-        concurrency,
-        readPage: (window) => {
-          const holdsIt = startOf(window) <= poison && poison < endOf(window)
-          return holdsIt ? Promise.reject(broken(window.page)) : undefined
-        },
-      })
-      await run
-
-      const read = idsIn(saved)
-      const missing = list.filter(({ id }) => !read.has(String(id)))
-      expect(missing).toMatchObject([{ id: customerId(poison + 1) }])
-      const { proof, reasons, holes } = scan.certificate()
-      expect({ proof, holes }).toEqual({ proof: 'unproven', holes: [{ position: poison, size: 1 }] })
-      expect(reasons).toContain('hole')
-    }
-  },
-)
 
 test('a refused size is reported to the scan, which continues with another', async () => {
   const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })

@@ -1,17 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { below, seededRandom, type ServiceCustomer } from '../../src/service/customers.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { openMirror } from '../../src/store/mirror.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS } from '../support/builders.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { addressOf } from '../support/mirror-reader.ts'
+import { aMirror } from '../support/mirror-file.ts'
 import { activeIds, goneIds, syncSandbox } from '../support/mirrored-sandbox.ts'
-import { startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aSandbox } from '../support/workplace.ts'
 
 /** 1,050 customers take twelve overlapping windows. */
 const WINDOWS = Array.from({ length: 12 }, (_, index) => index + 1)
@@ -42,73 +40,36 @@ test.each(someOf(STOPS, { every: 25 }))(
   },
 )
 
-test.each(inject('isDeep') ? WINDOWS : [7])(
-  'killed while it reads window %d of 12: the next run continues, is exact and proven, and reads nothing more than twice',
-  async (window) => {
-    let asked = 0
-    let kill: (() => void) | undefined
-    const { sandbox, file, mirror, part, whileRead } = await aMirroredList(() => {
-      if (kill === undefined) return false
-      asked += 1
-      if (asked === window) kill()
-      return asked >= window
-    })
-    const written = organizationsOf(sandbox, { scan: 'chain', concurrency: 1 })
-    const { folder, config } = aWorkplace(written)
-    writeFileSync(config, readFileSync(config, 'utf8').replace('./data/customers.db', addressOf(file)))
-
-    const first = await whileRead(async () => {
-      const child = startCli(['sync'], { cwd: folder })
-      kill = () => child.send('SIGKILL')
-      expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
-      kill = undefined
-    })
-    expect(first.windows).toHaveLength(window - 1)
-    const downtime = DOWNTIMES[window % 4] ?? 'both'
-    change(sandbox, downtime, 100 + window)
-    const second = await part({})
-
-    expect(second.outcome.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
-    expect(valueOf(file, 'SELECT resumed_from IS NOT NULL FROM runs ORDER BY id DESC')).toBe(window > 1 ? 1 : 0)
-    await expectExact({ sandbox, mirror, parts: [first, second] })
-  },
-)
-
 type Window = { page: number; per_page: number }
 /** A run: the windows it was answered, and the list it read, which stood still meanwhile. */
 type Part = { windows: Window[]; list: readonly ServiceCustomer[] }
 
-/** A thousand customers in a sandbox, mirrored the night before. Requests that are `dropped` are not answered. */
-async function aMirroredList(dropped: () => boolean = () => false) {
-  const sandbox = await aSandbox({
-    organizations: 1,
-    intercept: async (c, next) => (dropped() ? c.body(null, 503) : next()),
-  })
+/** A thousand customers in a sandbox, mirrored the night before. */
+async function aMirroredList() {
+  const sandbox = await aSandbox({ organizations: 1 })
   const mirror = await aMirror()
   const night = await syncSandbox(sandbox, mirror, { now: () => Date.now() - 10 * MINUTE_MS })
   expect(night.report).toMatchObject({ proof: 'proven', inserted: 1050 })
   const hand = sandbox.organization('acme')
 
-  async function whileRead<Result>(read: () => Promise<Result>): Promise<Part & { outcome: Result }> {
+  async function part(settings: Parameters<typeof syncSandbox>[2]): Promise<Part & { outcome: Outcome }> {
     const before = hand.requests.length
     const list = [...hand.customers]
-    const outcome = await read()
+    const outcome = await syncSandbox(sandbox, mirror, { ...STRICT, ...settings })
     // Searches before a removal read no part of the list.
     const windows = hand.requests.slice(before).filter(({ status, search }) => status === 200 && search === '')
     return { windows, list, outcome }
   }
-  const part = (settings: Parameters<typeof syncSandbox>[2]) =>
-    whileRead(() => syncSandbox(sandbox, mirror, { ...STRICT, ...settings }))
-  return { sandbox, mirror, file: mirror.file, part, whileRead }
+  return { sandbox, mirror, part }
 }
 
 /** Changes of the list during the downtime, the same for the same seed. */
-function change(sandbox: Sandbox, downtime: Downtime, seed: number, most = 9): void {
+function change(sandbox: Sandbox, downtime: Downtime, seed: number): void {
   const hand = sandbox.organization('acme')
   const random = seededRandom(`downtime ${seed}`)
   const newcomer = newcomers(`downtime ${seed}`)
   const anyCustomer = () => hand.customers[below(random, hand.customers.length)]
-  for (let count = 0; count < most; count += 1) {
+  for (let count = 0; count < 9; count += 1) {
     if (downtime === 'deletes' || downtime === 'both') hand.delete(anyCustomer()?.id ?? '')
     if (downtime === 'inserts' || downtime === 'both') hand.insert(newcomer(anyCustomer()?.created_at ?? ''))
   }
