@@ -130,7 +130,7 @@ export function isNotable(offsetMs: number): boolean {
 }
 
 /** Whether signatures may be corrected by so much. */
-export function isCorrectable(offsetMs: number): boolean {
+function isCorrectable(offsetMs: number): boolean {
   return Math.abs(offsetMs) <= MOST_CORRECTION_MS
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
 import { ContractBroken, SourceRefused, UsageError } from '../errors/errors.ts'
 import { type Answer, decodedText } from './connection.ts'
-import { cutPage, cutRecords, type CutRecords, type Cutting } from './cut-page.ts'
+import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
 export type CustomersPage = {
@@ -14,7 +14,7 @@ export type CustomersPage = {
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
-  cut?: ((cutting: Cutting) => CutRecords | undefined) | undefined
+  cut?: (() => CutRecords | undefined) | undefined
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -57,7 +57,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
     size,
     askedSize: asked.size,
     records: eager === undefined ? parse : () => eager,
-    cut: lazy && ((cutting) => cutRecords(lazy.records, size, cutting)),
+    cut: lazy && (() => cutRecords(lazy.records, size)),
     total,
     lastPage,
     bytes: body.byteLength,

@@ -75,17 +75,15 @@ export type CutRecords = {
   records(): readonly unknown[] | undefined
 }
 
-/** `quickly` cuts at every text like `},{`, even within a record, in a third of the time; `exactly` reads every character. */
-export type Cutting = 'quickly' | 'exactly'
-
 /**
- * Cuts the elements of an array of objects apart, given the bytes between its brackets; undefined where they are more than
- * `most`. A cut in the wrong place can do no harm to a caller who takes a record as known only when the very same bytes were
- * parsed before, and parses the others: JSON values with a comma between each and the next are an array of just these values.
+ * Cuts the elements of an array of objects apart at every text like `},{`, even within a record, given the bytes between its brackets;
+ * undefined where they are more than `most`. A cut in the wrong place can do no harm to a caller who takes a record as known only when
+ * the very same bytes were parsed before, and parses the others: JSON values with a comma between each and the next are an array of
+ * just these values.
  */
-export function cutRecords(data: Buffer, most: number, cutting: Cutting = 'exactly'): CutRecords | undefined {
+export function cutRecords(data: Buffer, most: number): CutRecords | undefined {
   const text = data.toString('latin1')
-  const borders = cutting === 'quickly' ? quickBordersIn(text, most) : bordersIn(text, most)
+  const borders = bordersIn(text, most)
   if (borders === undefined) return undefined
   const { starts, ends } = borders
   const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
@@ -122,7 +120,7 @@ type Borders = { starts: number[]; ends: number[] }
 /** The text between two objects; a service writes it the same way everywhere. */
 const BETWEEN = /\}[ \t\n\r]*,[ \t\n\r]*\{/
 
-function quickBordersIn(text: string, most: number): Borders | undefined {
+function bordersIn(text: string, most: number): Borders | undefined {
   const borders: Borders = { starts: [], ends: [] }
   const [between = '},{'] = BETWEEN.exec(text) ?? []
   let start = 0
@@ -133,36 +131,6 @@ function quickBordersIn(text: string, most: number): Borders | undefined {
   }
   addRecord(borders, text, start, text.length)
   return borders
-}
-
-function bordersIn(text: string, most: number): Borders | undefined {
-  const borders: Borders = { starts: [], ends: [] }
-  let [start, depth] = [0, 0]
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfText(text, at)
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
-    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
-    else if (code === COMMA && depth === 0) {
-      addRecord(borders, text, start, at)
-      if (borders.starts.length === most) return undefined
-      start = at + 1
-    }
-  }
-  addRecord(borders, text, start, text.length)
-  return borders
-}
-
-const [QUOTE, COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x22, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d]
-
-/** Where the text that begins at a quotation mark ends: at the next one that is not escaped. */
-function endOfText(text: string, from: number): number {
-  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let escapes = 0
-    while (text[at - 1 - escapes] === '\\') escapes += 1
-    if (escapes % 2 === 0) return at
-  }
-  return text.length
 }
 
 /** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */

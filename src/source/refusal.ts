@@ -1,7 +1,6 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
-import { moment } from '../text/wording.ts'
 import { type Answer, headerOf } from './connection.ts'
-import { type Clock, isCorrectable, isNotable } from './clock.ts'
+import { type Clock, isNotable } from './clock.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { type Address, errorEnvelope } from './customers-page.ts'
@@ -72,18 +71,9 @@ function unauthorizedAdvice(context: RefusalContext): string {
   const check = `Check the API key, the secret and the signing recipe; 'customer-mirror signing explain ${organization}' shows what is signed.`
   if (clockOffsetMs === undefined || !isNotable(clockOffsetMs)) return check
   const offset = `The clock of this machine is about ${Math.abs(Math.round(clockOffsetMs / 1000))} s ${clockOffsetMs > 0 ? 'behind' : 'ahead of'} the service's`
-  if (!isCorrectable(clockOffsetMs)) return tooFarOff(context)
-  if (isNotable(clockOffsetMs - correctionMs)) return `${offset}: set it, then try again.`
+  if (isNotable(clockOffsetMs - correctionMs))
+    return `${offset}: set it, then try again. Signatures are corrected by at most 24 hours.`
   return `${offset}, but signing with the corrected time was refused too. ${check}`
-}
-
-/** Nothing is signed for such a time: a signature for another year could be used in that year. */
-function tooFarOff({ clock: { serviceNowMs, offsetMs = 0 } }: RefusalContext): string {
-  const [ours, theirs] = [serviceNowMs - offsetMs, serviceNowMs].map(moment)
-  return (
-    `Its Date says ${theirs} where this machine has ${ours}. Signatures are corrected by at most 24 hours, so nothing was ` +
-    'signed for that time. Set the clock of this machine; if it is right, find what answers there with a wrong Date.'
-  )
 }
 
 function rateLimited(answer: Answer, context: RefusalContext): RateLimited {

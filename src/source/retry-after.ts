@@ -7,7 +7,8 @@ import { type AnswerHeaders, headerOf } from './connection.ts'
  */
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | undefined {
   const asked =
-    fromRetryAfter(headerOf(headers, 'retry-after'), nowMs) ?? fromReset(headerOf(headers, 'x-ratelimit-reset'), nowMs)
+    fromRetryAfter(headerOf(headers, 'retry-after') ?? '', nowMs) ??
+    fromNumber(headerOf(headers, 'x-ratelimit-reset') ?? '', nowMs)
   return asked === undefined ? undefined : Math.max(SHORTEST_PAUSE_MS, Math.ceil(asked))
 }
 
@@ -24,14 +25,9 @@ const LONGEST_BELIEVABLE_MS = 31 * 24 * 60 * 60 * 1000
 const FIRST_UNIX_SECOND = 1_000_000_000
 const FIRST_UNIX_MILLISECOND = 1_000_000_000_000
 
-function fromRetryAfter(text: string | undefined, nowMs: number): number | undefined {
-  if (text === undefined) return undefined
+function fromRetryAfter(text: string, nowMs: number): number | undefined {
   const dateMs = httpDateMs(text)
   return dateMs === undefined ? fromNumber(text, nowMs) : believable(dateMs - nowMs)
-}
-
-function fromReset(text: string | undefined, nowMs: number): number | undefined {
-  return text === undefined ? undefined : fromNumber(text, nowMs)
 }
 
 function fromNumber(text: string, nowMs: number): number | undefined {
@@ -51,18 +47,14 @@ export function remainingIn(headers: AnswerHeaders): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
-/** An HTTP date in any of its three forms, as Unix milliseconds; undefined for anything else. */
+/** An HTTP date as Unix milliseconds; undefined for anything else, and for the oldest form, which names no zone. */
 export function httpDateMs(text: string): number | undefined {
-  const form = FORMS.find(({ pattern }) => pattern.test(text))
-  if (form === undefined) return undefined
-  const ms = Date.parse(text + form.suffix)
+  const ms = FORMS.some((form) => form.test(text)) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }
 
 // Date.parse alone finds a date in almost anything ("soon 1" is in 2001), so the shape is checked first.
 const FORMS = [
-  { pattern: /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
-  { pattern: /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
-  // The oldest form names no zone and means GMT; left as it is, it would be read as local time.
-  { pattern: /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/, suffix: ' GMT' },
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
 ]

@@ -86,18 +86,17 @@ test.each([
   expect(server.requests).toHaveLength(requests)
 })
 
-test.each([
-  [27 * 365.25, '2050-11'],
-  [-1.01, '2023-11-13'],
-])('a service whose date is %d days off is not signed for by that date, and the error says so', async (days, named) => {
-  const reply = refusal(401, 'stale', 'Timestamp too far off', dateOf(days * 86_400_000))
-  const { error, server, events } = await readFrom(reply)
-  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })
-  expect(String(error)).toMatch(/answered 401.*at most 24 hours.*Set the clock.*wrong Date/)
-  expect(String(error)).toContain(named)
-  expect(events).toEqual([])
-  expect(server.requests.map(({ headers }) => headers['x-timestamp'])).toEqual([String(NOW_MS / 1000)])
-})
+test.each([27 * 365.25, -1.01])(
+  'a service whose date is %d days off is not signed for by that date, and the error says so',
+  async (days) => {
+    const reply = refusal(401, 'stale', 'Timestamp too far off', dateOf(days * 86_400_000))
+    const { error, server, events } = await readFrom(reply)
+    expect(error).toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })
+    expect(String(error)).toMatch(/answered 401.*The clock of this machine.*set it.*at most 24 hours/)
+    expect(events).toEqual([])
+    expect(server.requests.map(({ headers }) => headers['x-timestamp'])).toEqual([String(NOW_MS / 1000)])
+  },
+)
 
 test.each([408, 425, 500, 599])('a %i is an outage, and what is said with it is never quoted', async (status) => {
   const debug = { message: 'SQLSTATE customer1@example.com', exception: 'PDOException', trace: [] }

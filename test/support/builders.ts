@@ -55,7 +55,7 @@ export function aSourcePage(number: number, records: unknown[], overrides: Parti
   const bytes = `[${texts}]`.length
   const unknown = { total: undefined, lastPage: undefined, digest: undefined }
   const size = overrides.size ?? 100
-  const cut: CustomersPage['cut'] = (cutting) => cutRecords(Buffer.from(texts), size, cutting)
+  const cut: CustomersPage['cut'] = () => cutRecords(Buffer.from(texts), size)
   const page = { page: number, size, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown }
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }

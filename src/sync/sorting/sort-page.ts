@@ -65,12 +65,8 @@ function endsOf(size: number, rowAt: (at: number) => Row): Look['ends'] {
 
 /** Undefined where the page cannot be cut into records. */
 function recognize(page: CustomersPage, recognition: Recognition): Records | undefined {
-  for (const cutting of ['quickly', 'exactly'] as const) {
-    const cut = page.cut?.(cutting)
-    const recognized = cut && recognizeRecords(cut, page, recognition)
-    if (recognized !== undefined) return recognized
-  }
-  return undefined
+  const cut = page.cut?.()
+  return cut && recognizeRecords(cut, page, recognition)
 }
 
 /** Undefined if the cut was wrong. */

@@ -65,8 +65,8 @@ test('a reject leaves the others known, with their ids for the scan', () => {
 function readAgain(before: readonly SentRecord[], sent: readonly SentRecord[]) {
   const page = aSourcePage(1, [...sent])
   const parsed: number[] = []
-  const cut: typeof page.cut = (cutting) => {
-    const records = page.cut?.(cutting)
+  const cut: typeof page.cut = () => {
+    const records = page.cut?.()
     return records && { ...records, record: (place) => (parsed.push(place), records.record(place)) }
   }
   return { ...sortPage({ ...page, cut }, undefined, { known: remembered(before), fingerprint }), parsed }
