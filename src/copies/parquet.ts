@@ -101,7 +101,7 @@ type Kind = {
   /** The type that readers find. */
   element: Omit<SchemaElement, 'name'>
   /** A value as SQLite returns it, as the writer takes it; undefined where the column cannot hold it. */
-  convert: (value: Value) => Stored | undefined
+  convert: (value: NonNullable<SqlValue>) => Stored | undefined
 }
 
 type Stored = bigint | boolean | Uint8Array | null
@@ -136,10 +136,8 @@ const UUID: Kind = {
       : undefined,
 }
 
-type Value = NonNullable<SqlValue>
-
 /** `YYYY-MM-DD HH:MM:SS`, with or without milliseconds, in UTC. */
-function asTimestamp(value: Value): bigint | undefined {
+function asTimestamp(value: NonNullable<SqlValue>): bigint | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?$/.test(value)) return undefined
   const unixMs = Date.parse(`${value.replace(' ', 'T')}Z`)
   return Number.isNaN(unixMs) ? undefined : BigInt(unixMs)

@@ -67,9 +67,7 @@ export function beginExport(
   return { chunks: format(counted(), about), done: () => ({ rows, lastSeq, leftOut }) }
 }
 
-function idsOf(organizations: readonly { organization: string }[]): string[] {
-  return organizations.map(({ organization }) => organization)
-}
+const idsOf = (all: readonly { organization: string }[]) => all.map(({ organization }) => organization)
 
 const DELETED = 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
 

@@ -5,8 +5,7 @@ import { ORGANIZATION } from '../config/publish.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isMissing, makeFolder, nearestFolder } from '../machine/folders.ts'
-import { fileError } from '../store/port/sqlite-errors.ts'
-import { JOURNALS, kindOfFile } from '../store/sqlite/open-to-read.ts'
+import { JOURNALS, kindOfFile, lookBeside } from '../store/sqlite/open-to-read.ts'
 import { atPlace } from './copy-error.ts'
 import type { FolderPlan, PublishPlan } from './publish-plan.ts'
 import { giveToGroup } from './written-file.ts'
@@ -97,11 +96,7 @@ export function copyTargets(
  * for a target or a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
-  try {
-    statSync(plan.mirror, { throwIfNoEntry: false })
-  } catch (error) {
-    throw fileError(error, plan.mirror)
-  }
+  lookBeside(plan.mirror, () => statSync(plan.mirror, { throwIfNoEntry: false }))
   const targets = 'file' in plan ? copyTargets(plan, plan.organizations) : [{ file: plan.parquet, group: plan.group }]
   for (const { file, group } of targets) {
     accessOf({ ...plan, group })
