@@ -66,9 +66,11 @@ class QueueTurns implements SharedTurns {
     for (let isTaken = false; !isTaken;) {
       const turnMs = await this.#take(this.#spacingMs)
       if (monotonicMs() < this.#pausedUntilMs) break
-      if (turnMs > monotonicMs()) await sleep(turnMs - monotonicMs(), signal)
+      // A slow answer is no reason to ask for another turn: that would be as slow.
+      const startMs = Math.max(turnMs, monotonicMs())
+      if (startMs > monotonicMs()) await sleep(startMs - monotonicMs(), signal)
       // Where it is not, this process was stopped or busy for a while.
-      isTaken = monotonicMs() - turnMs <= STALE_MS
+      isTaken = monotonicMs() - startMs <= STALE_MS
     }
     if (monotonicMs() - this.#askedMs > STALE_MS) await this.#take(0)
     signal.throwIfAborted()

@@ -44,11 +44,19 @@ test('while the database is away, each worker takes its share of the limit, and 
   expect(world.lines[0]?.[0]).toMatchObject({ limit: 'vendor', workers: 3 })
 })
 
+test('a database that answers slowly gives turns all the same', async () => {
+  const { clock, values, openTurns } = aWorld(LIMIT, 1)
+  values.answersAfterMs = 700
+  await clock.play(openTurns(0).next(PATIENT))
+
+  expect(clock.now()).toBeLessThan(2000)
+})
+
 /** A service with a limit, the database of the limit, and workers with two organizations each, whose clocks differ by hours. */
 function aWorld(limit: ServiceLimit, workers: number) {
   const clock = eventClock()
   const random = dice(7)
-  const values = valuesHere(clock.now)
+  const values = valuesHere(clock.now, clock.sleep)
   const take = rateLimiter(limit)
   const lines: [facts: unknown, said?: string][] = []
   const note = (...line: [facts: unknown, said?: string]) => void lines.push(line)
@@ -92,7 +100,7 @@ function aWorld(limit: ServiceLimit, workers: number) {
     await clock.play(Promise.race([clock.sleep(forMs, PATIENT), Promise.all(reading)]))
   }
 
-  const world = { values, lines, answered: 0, refused: 0, play }
+  const world = { clock, values, lines, answered: 0, refused: 0, openTurns, play }
   return world
 }
 
@@ -136,15 +144,18 @@ function eventClock() {
 }
 
 /** Turns as a database gives them, in this process, by its clock. */
-function valuesHere(nowMs: () => number) {
+function valuesHere(nowMs: () => number, sleep: Sleep) {
   let [nextMs, pausedUntilMs] = [0, 0]
-  const database = { isAway: false }
+  const database = { isAway: false, answersAfterMs: 0 }
   const takeTurn = async (_limit: string, spacingMs: number, pauseMs: number) => {
     if (database.isAway) throw new Error('the database is away')
+    if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
     const turnMs = Math.max(nowMs(), nextMs)
     if (pauseMs > 0) pausedUntilMs = Math.max(pausedUntilMs, nowMs() + pauseMs)
     nextMs = turnMs + (pausedUntilMs > nowMs() ? 0 : spacingMs)
-    return JSON.stringify({ turnInMs: turnMs - nowMs(), pausedMs: Math.max(0, pausedUntilMs - nowMs()) })
+    const taken = { turnInMs: turnMs - nowMs(), pausedMs: Math.max(0, pausedUntilMs - nowMs()) }
+    if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
+    return JSON.stringify(taken)
   }
   return Object.assign(database, { takeTurn })
 }
