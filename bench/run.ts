@@ -2,9 +2,10 @@ import { UsageError } from '../src/errors/errors.ts'
 import { runBench } from './run-bench.ts'
 import { runScoreboard } from './scoreboard/run-scoreboard.ts'
 import { runSoak } from './soak/run-soak.ts'
+import { runPicture } from './terminal-picture.ts'
 
-// The program of `npm run bench`, `npm run scoreboard` and `npm run soak`: its first argument is which.
-const RUNS = { bench: runBench, scoreboard: runScoreboard, soak: runSoak }
+// The program of `npm run bench`, `npm run scoreboard`, `npm run soak` and `npm run picture`: its first argument is which.
+const RUNS = { bench: runBench, scoreboard: runScoreboard, soak: runSoak, picture: runPicture }
 
 const [, , name = '', ...args] = process.argv
 const run = Object.entries(RUNS).find(([each]) => each === name)?.[1]
