@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { addHeaders, addHealth } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
 import type { ServiceCustomer } from './customers.ts'
-import { type Details, type LargePages, listPage, type ListQuery, readListQuery } from './listing.ts'
+import { type Details, listPage, type ListQuery, readListQuery } from './listing.ts'
 import {
   type Credentials,
   type HeaderNames,
@@ -37,7 +37,6 @@ export type ServiceOptions = {
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
   latencyMs?: number | undefined
-  largePages?: LargePages | undefined
   /** Sees every request and every answer, without changing them. */
   observe?: MiddlewareHandler<ServiceEnv> | undefined
   /** Sees every request before the service does and every answer after it, and may answer in its place. */
@@ -51,7 +50,6 @@ export const BASE_PATH = '/api/v1'
 
 /** The specification as an HTTP application over lists of customers. Where the specification is silent, it works like Laravel. */
 export function createService(options: ServiceOptions): Hono<ServiceEnv> {
-  const { largePages = 'refuse' } = options
   const service = new Hono<ServiceEnv>()
 
   service.use(addHeaders)
@@ -65,7 +63,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
     const { plan, customers, answer = answerHonestly } = c.get('organization')
     if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
     const url = new URL(c.req.url)
-    const read = readListQuery(url.searchParams, largePages)
+    const read = readListQuery(url.searchParams)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
     const serve: Serve = (query) => listPage(customers.list(query), query, url.origin + url.pathname)
     return send(c, answer(read.query, serve), c.env.outgoing)

@@ -6,9 +6,6 @@ export type Details = Record<string, string[]>
 /** The query of a request for the list, with defaults filled in. */
 export type ListQuery = { page: number; perPage: number; search: string; language: string }
 
-/** The answer to a `per_page` over the maximum, which the specification leaves open: 422, the maximum, or as requested. */
-export type LargePages = 'refuse' | 'cap' | 'serve'
-
 export type ListEnvelope<Row = ServiceCustomer> = {
   success: true
   data: readonly Row[]
@@ -53,12 +50,9 @@ export function listPage(customers: readonly ServiceCustomer[], query: ListQuery
 }
 
 /** The query parameters, or the details of a 422 if one is invalid. The last of repeated parameters counts. */
-export function readListQuery(
-  parameters: URLSearchParams,
-  largePages: LargePages,
-): { query: ListQuery } | { details: Details } {
+export function readListQuery(parameters: URLSearchParams): { query: ListQuery } | { details: Details } {
   const text = (name: string): string => parameters.getAll(name).at(-1)?.trim() ?? ''
-  const perPage = readPerPage(text('per_page'), largePages)
+  const perPage = readPerPage(text('per_page'))
   if (typeof perPage === 'string') return { details: { per_page: [perPage] } }
   return { query: { page: readPage(text('page')), perPage, search: text('search'), language: text('language') } }
 }
@@ -69,14 +63,13 @@ function readPage(text: string): number {
   return Number.isSafeInteger(page) ? page : 1
 }
 
-function readPerPage(text: string, largePages: LargePages): number | string {
+/** A number over the maximum is refused; the specification leaves the answer to it open. */
+function readPerPage(text: string): number | string {
   if (text === '') return DEFAULT_PER_PAGE
   if (!/^([+-]?[1-9]\d*|0)$/.test(text)) return 'The per page field must be an integer.'
   const asked = Number(text)
   if (asked < 1) return 'The per page field must be at least 1.'
-  if (asked <= MAX_PER_PAGE) return asked
-  if (largePages === 'refuse') return `The per page field must not be greater than ${MAX_PER_PAGE}.`
-  return largePages === 'cap' ? MAX_PER_PAGE : Math.min(asked, Number.MAX_SAFE_INTEGER)
+  return asked <= MAX_PER_PAGE ? asked : `The per page field must not be greater than ${MAX_PER_PAGE}.`
 }
 
 function filter(customers: readonly ServiceCustomer[], { search, language }: ListQuery): readonly ServiceCustomer[] {

@@ -19,7 +19,7 @@ import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../sign
 export type { Mark, Truth } from './scenarios/scenario.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'largePages' | 'intercept' | 'sharedRateLimit'> & {
+export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'intercept' | 'sharedRateLimit'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
