@@ -118,7 +118,7 @@ function makeable(plan: Exclude<TargetPlan, BucketPlan>): Found {
 
 /** One request that changes nothing. The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
-  const { openS3Store } = await import('../copies/objects/s3-store.ts')
+  const { openS3Store } = await import('../copies/objects/bucket.ts')
   const store = openS3Store(plan, processEnvironment())
   try {
     await store.ask()

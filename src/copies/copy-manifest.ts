@@ -68,14 +68,13 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
   const [before, now] = [readCopy(file), readCopy(newPath)]
   if (before !== undefined && now !== undefined) {
-    const isOfSameNight = (one: ReadOrganization, other?: ReadOrganization) => one.run === other?.run
-    const inOther =
-      (copy: Copy) =>
-      ({ organization }: ReadOrganization) =>
-        copy.recorded.find((one) => one.organization === organization)
-    const holdsForgotten = before.recorded.some((one) => (inOther(now)(one)?.forgotten ?? Infinity) > one.forgotten)
+    const inCopy = ({ recorded }: Copy, organization: string) =>
+      recorded.find((one) => one.organization === organization)
+    const holdsForgotten = before.recorded.some(
+      (one) => (inCopy(now, one.organization)?.forgotten ?? Infinity) > one.forgotten,
+    )
     const isOfPartialRun =
-      now.recorded.every((one) => isOfSameNight(one, inOther(before)(one))) &&
+      now.recorded.every((one) => one.run === inCopy(before, one.organization)?.run) &&
       !isDeepStrictEqual(before.recorded, now.recorded)
     if (holdsForgotten || isOfPartialRun) return undefined
   }

@@ -1,10 +1,21 @@
-import { openSync } from 'node:fs'
+import { createReadStream, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  paginateListObjectsV2,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
 import pLimit from 'p-limit'
-import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
-import { atPlace } from '../copy-error.ts'
-import { privateName, removeFile } from '../written-file.ts'
+import { type BucketEnvironment, bucketEnvironment, type Environment } from '../../config/environment.ts'
+import { bucketAddressText } from '../../config/publish.ts'
+import { atPlace, copyFault } from '../copy-error.ts'
 import {
   type FoundPlace,
   manifestText,
@@ -13,7 +24,10 @@ import {
   readManifestText,
   type Swept,
 } from './object-place.ts'
-import { OBJECTS, type ObjectStore } from './s3-store.ts'
+import type { BucketPlan } from '../publish-plan.ts'
+import { privateName, removeFile } from '../written-file.ts'
+import { CopyFailed, factsOf, type Fault, isOurs } from '../../errors/errors.ts'
+import { tlsFailure } from '../../errors/faults.ts'
 
 const MANIFEST = 'manifest.json'
 
@@ -102,3 +116,176 @@ async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: 
     return { warnings: [warning], isLeft: factsOf(error).again !== 'never' }
   }
 }
+
+/** What every object of customers begins with. */
+const OBJECTS = 'customers/'
+
+/** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
+type ObjectStore = ReturnType<typeof openS3Store>
+
+/** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
+export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
+
+/** The service takes parts from 5 MiB on, and 10,000 of them. */
+const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
+
+/** Parts of a large object that are sent at the same time; so many are in memory. */
+const PARTS_AT_ONCE = 4
+
+/**
+ * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
+ * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
+ * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake.
+ */
+export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
+  const { bucket, prefix } = settings.to
+  const shown = bucketAddressText(settings.to)
+  const service = bucketEnvironment(environment)
+  const at = service.endpoint === undefined ? shown : `${shown} at ${new URL(service.endpoint).host}`
+  const client = clientOf(service, limits)
+  const start = prefix === '' ? '' : `${prefix}/`
+  const place = (key: string) => ({ Bucket: bucket, Key: start + key })
+  const ofCustomers = { Bucket: bucket, Prefix: start + OBJECTS }
+  const keysOf = (keys: readonly (string | undefined)[]) =>
+    keys.flatMap((key) => (key?.startsWith(start + OBJECTS) === true ? [key.slice(start.length)] : []))
+  const attempt = async <Result>(call: string, work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw storeError(error, at, call)
+    }
+  }
+  /** The text of an object, with a mark of its version; undefined where there is none. */
+  const readText = (key: string) =>
+    attempt('GetObject', async () => {
+      try {
+        const { Body, ETag } = await client.send(new GetObjectCommand(place(key)))
+        return { text: (await Body?.transformToString()) ?? '', version: ETag }
+      } catch (error) {
+        if (errorNameOf(error) === 'NoSuchKey') return undefined
+        throw error
+      }
+    })
+  return {
+    shown,
+    // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
+    ask: () => attempt('ListObjectsV2', () => client.send(new ListObjectsV2Command({ ...ofCustomers, MaxKeys: 1 }))),
+    readText,
+    /**
+     * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes nothing, where
+     * another process wrote it meanwhile; that is looked at right before, too, because some services take a condition and do not apply it.
+     */
+    replaceText: (key: string, text: string, version: string | undefined) =>
+      attempt('PutObject', async () => {
+        if ((await readText(key))?.version !== version) return false
+        const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
+        const object = { ...place(key), Body: text, ContentType: 'application/json', ...condition }
+        try {
+          await client.send(new PutObjectCommand(object))
+          return true
+        } catch (error) {
+          // Where it was deleted meanwhile, there is no object to match.
+          const isOvertaken = ['ConditionalRequestConflict', 'NoSuchKey'].includes(errorNameOf(error))
+          if (!isOvertaken && statusOf(error) !== 412) throw error
+          // The answer to a first attempt may have been lost on its way, after the service had written the object.
+          return (await readText(key))?.text === text
+        }
+      }),
+    /**
+     * Writes an object from an open file, in parts where it is large: no reader sees it before all of it is there, and parts that were sent
+     * before a failure are removed. Throws CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
+     */
+    upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
+      attempt('PutObject', async () => {
+        const Body = createReadStream('', { fd: descriptor, start: 0, end: bytes - 1, autoClose: false })
+        const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
+        await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
+      }),
+    list: () =>
+      attempt('ListObjectsV2', async () => {
+        const keys: (string | undefined)[] = []
+        // It writes into what it is given.
+        for await (const page of paginateListObjectsV2({ client, stopOnSameToken: true }, { ...ofCustomers }))
+          keys.push(...(page.Contents ?? []).map(({ Key }) => Key))
+        return keysOf(keys)
+      }),
+    remove: (key: string) => attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key)))),
+    /** Ends uploads that were begun and not ended. */
+    abandonUploads: async (isOver: (key: string) => boolean) => {
+      const ask = new ListMultipartUploadsCommand(ofCustomers)
+      const { Uploads = [] } = await attempt('ListMultipartUploads', () => client.send(ask))
+      for (const { Key, UploadId } of Uploads)
+        for (const key of keysOf([Key]).filter(isOver))
+          await attempt('AbortMultipartUpload', () =>
+            client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId })),
+          )
+    },
+    close: () => client.destroy(),
+  }
+}
+
+/** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
+function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
+  const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
+  return new S3Client({
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && { credentials }),
+    maxAttempts: attempts,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: Math.min(10_000, requestMs),
+      requestTimeout: requestMs,
+      socketTimeout: requestMs,
+      throwOnRequestTimeout: true,
+    },
+  })
+}
+
+/** The name that the client gives an error: the code in the answer of the service, or that of the system. */
+function errorNameOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z\d_]+$/.test(error.code)
+    ? error.code
+    : error.name
+}
+
+/** The HTTP status of the answer; undefined where there was none. */
+function statusOf(error: unknown): number | undefined {
+  const metadata: unknown = error instanceof Error && '$metadata' in error ? error.$metadata : undefined
+  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined
+  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined
+}
+
+/**
+ * What the service refused or could not do, as CopyFailed or UsageError; errors of this program unchanged. The message never holds what the
+ * service said, which may quote keys and signatures, but its code. What the client says quotes no secrets: it is about settings and names.
+ */
+export function storeError(error: unknown, shown: string, call: string): unknown {
+  if (isOurs(error) || !(error instanceof Error)) return error
+  const [name, status] = [errorNameOf(error), statusOf(error)]
+  const tls = tlsFailure(name, error.message)
+  const fault = tls === undefined ? faultOf(error, name, status) : 'denied'
+  const ofClient = fault === 'gone' ? 'no answer' : (error.message.split('\n')[0] ?? '').replace(/\.$/, '')
+  const what = tls?.what ?? (status === undefined ? ofClient : 'the service refused a request')
+  const facts = [call, name === 'Error' ? undefined : name, status].filter((each) => each !== undefined).join(', ')
+  const fix = tls === undefined ? '' : `. ${tls.fix.replace(/\.$/, '')}`
+  return copyFault(shown, { fault, said: `${what} (${facts})${fix}` }, { where: 'bucket', cause: error })
+}
+
+function faultOf(error: Error, name: string, status: number | undefined): Fault {
+  if (name === 'NoSuchUpload') return 'busy'
+  if (status === undefined) {
+    const isOfNetwork = /^(E(?!RR_)[A-Z_]+|HPE_[A-Z_]+|TimeoutError|AbortError)$/.test(name)
+    return isOfNetwork && !('syscall' in error && error.syscall === 'open') ? 'gone' : 'denied'
+  }
+  if (status === 507 || /QuotaExceeded|StorageFull|InsufficientStorage|^EntityTooLarge$/i.test(name)) return 'full'
+  // What succeeded and cannot be read: its end is missing, or a proxy has put its own answer in its place.
+  const isCut = status < 300
+  return isCut || status >= 500 || [408, 429, 499].includes(status) || MOMENTARY.test(name) ? 'gone' : 'denied'
+}
+
+/** What another attempt may do, whatever the status: a connection too slow for the service, others who change the same, a broken transfer. */
+const MOMENTARY =
+  /^(RequestTimeout|IncompleteBody|OperationAborted|ConditionalRequestConflict|BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)$|Throttl/

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../config/environment.ts'
+import { leftOutOf } from '../build-copy.ts'
+import { atPlace } from '../copy-error.ts'
+import type { StoreLimits } from './bucket.ts'
+import { lookAtFolder } from './folder.ts'
+import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
+import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
+import { parquetFormat } from '../parquet.ts'
+import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
+import { beginExport } from '../selection.ts'
+import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
 import { nowIn, numberIn, openToRead } from '../../store/sqlite/open-to-read.ts'
 import { isoOf } from '../../time/moments.ts'
-import { leftOutOf } from '../build-copy.ts'
-import { atPlace } from '../copy-error.ts'
-import { beginExport } from '../selection.ts'
-import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
-import { parquetFormat } from '../parquet.ts'
-import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
-import { accessOf, requireSafeFolder } from '../target-place.ts'
-import { lookAtFolder } from './folder.ts'
-import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
-import type { StoreLimits } from './s3-store.ts'
 
 type ObjectsPlan = FolderPlan | BucketPlan
 
@@ -41,7 +41,7 @@ export async function publishBucket(
   environment: Environment,
   limits?: StoreLimits,
 ): Promise<Published> {
-  const [{ openS3Store }, { lookAtBucket }] = await Promise.all([import('./s3-store.ts'), import('./bucket.ts')])
+  const { lookAtBucket, openS3Store } = await import('./bucket.ts')
   const store = openS3Store(plan, environment, limits)
   try {
     const { objects: bucket, ...done } = await publishObjects(plan, () => lookAtBucket(store))
