@@ -162,19 +162,14 @@ export async function publishApart(
   plans: readonly TargetPlan[],
   { signal }: { signal: AbortSignal },
 ): Promise<Published> {
-  if (signal.aborted) throw stopped()
   const asked = { env: processEnvironment(), signal }
   const { said, ending } = await askApart(import.meta.url, 'publish-process', JSON.stringify(plans), asked)
-  if (signal.aborted) throw stopped()
+  if (signal.aborted) throw new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
   if (ending !== undefined)
     throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })
   const answer: Answer = JSON.parse(said)
   if ('error' in answer) throw reportedError(answer.error)
   return answer.published
-}
-
-function stopped(): Interrupted {
-  return new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
 }
 
 /** Some of several copies may be in their places already. */

@@ -88,11 +88,11 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     const { organization } = one
     const entry = found.get(organization)
     const kept = entry && keptEntry(plan, db, one, entry)
-    const written = kept === undefined ? await writeObject(plan, place, { db, one }) : undefined
+    const written = kept ?? (await writeObject(plan, place, { db, one }))
     // That it could not be written keeps no other organization back.
-    if (written?.failed !== undefined) failed.push(written.failed)
-    if (written?.entry !== undefined) made.add(organization)
-    const next = written?.entry ?? kept ?? entry
+    if ('message' in written) failed.push(written)
+    else if (kept === undefined) made.add(organization)
+    const next = 'message' in written ? entry : written
     if (next !== undefined) entries.push(next)
   }
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(db)) })
@@ -161,7 +161,7 @@ async function writeObject(
   { withoutPersonalData }: ObjectsPlan,
   place: FoundPlace,
   { db, one }: { db: Connection; one: ReadOrganization },
-): Promise<{ entry: PublishedObject; failed?: never } | { failed: Published['failed'][number]; entry?: never }> {
+): Promise<PublishedObject | Published['failed'][number]> {
   const { organization } = one
   const object = place.begin(organization)
   try {
@@ -175,12 +175,12 @@ async function writeObject(
         for (const chunk of beginExport(db, { ...exporting, isPartition: true }).chunks) object.write(chunk)
       } catch (error) {
         if (!isOurs(error) || factsOf(error).again !== 'never') throw error
-        return { failed: { file: `${place.shown}/${organization}`, ...describeError(error) } }
+        return { file: `${place.shown}/${organization}`, ...describeError(error) }
       }
       return rowFactsOf(db, organization)
     })()
-    if ('failed' in facts) return facts
-    return { entry: { organization, ...facts, ...(await object.put()), ...runFactsOf(one) } }
+    if ('message' in facts) return facts
+    return { organization, ...facts, ...(await object.put()), ...runFactsOf(one) }
   } finally {
     object.close()
   }

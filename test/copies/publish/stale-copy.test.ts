@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
-import { night, organizationsOf } from '../../store/nights.ts'
+import { night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
@@ -64,11 +64,11 @@ test('a copy that lacks a quick run is stale only if that run changed something'
   await night(mirror, 0, customers(1, 5))
   const plan = aPlan(mirror.file)
   publishAll(plan)
-  await quickRun(mirror, 0.1, customers(1, 5))
+  await quickRun(mirror, 0, customers(1, 5), { hour: 1 })
   const afterNothing = staleCopies(plan)
-  await quickRun(mirror, 0.2, customers(1, 6))
+  await quickRun(mirror, 0, customers(1, 6), { hour: 2 })
   const afterNews = staleCopies(plan)
-  await quickRun(mirror, 0.3, customers(1, 6))
+  await quickRun(mirror, 0, customers(1, 6), { hour: 3 })
   publishAll(plan)
 
   expect(afterNothing).toEqual([])
@@ -85,7 +85,7 @@ test('copies after quick runs push no copy of a night out of those that are kept
   const plan = { ...aPlan(mirror.file), keep: 2 }
   publishAll(plan)
   for (const hour of [1, 2, 3]) {
-    await quickRun(mirror, hour / 24, customers(1, 5 + hour))
+    await quickRun(mirror, 0, customers(1, 5 + hour), { hour })
     publishAll(plan)
   }
   const inTheEvening = olderCopies(plan.file)
@@ -95,14 +95,3 @@ test('copies after quick runs push no copy of a night out of those that are kept
   expect(inTheEvening).toEqual([])
   expect(olderCopies(plan.file).map((file) => valueOf(file, 'SELECT count(*) FROM customers'))).toEqual([8])
 })
-
-function quickRun(mirror: Mirror, day: number, list: readonly unknown[], organization = 'acme') {
-  const ending = {
-    status: 'partial',
-    reasons: ['quick'],
-    readToEnd: false,
-    trustedPages: 0,
-    removals: undefined,
-  } as const
-  return night(mirror, day, list, { organization, isPartial: true, proof: 'unproven', ending })
-}
