@@ -148,7 +148,7 @@ function selectFeed(
     table: 'changes',
     columns: [...own, ...values],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
-        WHERE (+now.updated_at > ? OR now.organization IN (${LATE})) AND +now.organization IN (SELECT value FROM json_each(?))
+        WHERE (${since === 0 ? '+' : ''}now.updated_at > ? OR now.organization IN (${LATE})) AND +now.organization IN (SELECT value FROM json_each(?))
           AND NOT EXISTS (SELECT 1 FROM changes AS later
             WHERE later.organization = now.organization AND later.id = now.id AND later.seq > ?)
       UNION ALL
