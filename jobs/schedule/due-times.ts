@@ -1,7 +1,7 @@
 import type { RunKind } from '../queue/kinds.ts'
-import { Cron } from 'croner'
 import { createHash } from 'node:crypto'
 import type { Config } from '../../src/config/read-config.ts'
+import { parsedCron } from '../../src/config/schedule.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
@@ -23,7 +23,7 @@ export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Sche
 function leastGapMs(cron: string): number {
   const known = LEAST_GAPS.get(cron)
   if (known !== undefined) return known
-  const moments = parsed({ cron, timezone: 'UTC' }).nextRuns(ENOUGH, EPOCH).map(Number)
+  const moments = parsedCron({ cron, timezone: 'UTC' }).nextRuns(ENOUGH, EPOCH).map(Number)
   const leastMs = Math.min(...moments.slice(1).map((atMs, index) => atMs - (moments[index] ?? 0)))
   LEAST_GAPS.set(cron, leastMs)
   return leastMs
@@ -76,7 +76,7 @@ function momentsAround(line: CronLine, atMs: number): { lastMs: number; nextMs: 
   const found = FOUND.get(key) ?? []
   const known = found.find(({ lastMs, nextMs }) => lastMs <= atMs && atMs < nextMs)
   if (known !== undefined) return known
-  const runs = parsed(line)
+  const runs = parsedCron(line)
   const next = runs.nextRun(new Date(atMs))
   if (next === null) throw new Error('there is no such day')
   const [last = EPOCH] = runs.previousRuns(1, new Date(atMs + 1))
@@ -88,12 +88,6 @@ function momentsAround(line: CronLine, atMs: number): { lastMs: number; nextMs: 
 /** What was found last of each line, since many organizations ask for the same. */
 const FOUND = new Map<string, { lastMs: number; nextMs: number }[]>()
 const MOST_FOUND = 8
-
-function parsed({ cron, timezone }: CronLine): Cron {
-  return new Cron(cron.replaceAll('?', '*'), {
-    ...{ timezone, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' },
-  })
-}
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {

@@ -41,16 +41,11 @@ function wording({ code, message }: YAMLError): string {
 }
 
 const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
-  BAD_SCALAR_START: 'begins with a character that needs quotes: put the value in quotes',
   BLOCK_AS_IMPLICIT_KEY:
     'has a key within a value: indent the next line like this one, or put a value with a colon in quotes',
-  BLOCK_IN_FLOW: 'has a colon that does not fit within braces or brackets: look for a missing comma or quote',
-  DUPLICATE_KEY: 'is a key that was already given above: keep one of the two',
   MULTILINE_IMPLICIT_KEY: 'is not a key and its value: write a colon and a space between them',
   MULTIPLE_DOCS: 'begins a second document: keep one, without --- between',
   RESOURCE_EXHAUSTION: 'is nested too deeply',
-  TAB_AS_INDENT: 'is indented with a tab: use spaces',
-  TAG_RESOLVE_FAILED: 'has an unknown tag: remove the !tag',
 }
 
 const LOOSE = 'is an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'

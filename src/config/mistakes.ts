@@ -41,28 +41,15 @@ function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mis
   const known = keysAt(configFile, path)
   // `apiKey: {abc}` and `apiKey: {abc: }` make the value a key, so a key is not repeated here.
   if (known.includes('env')) return [{ path, part: 'value', message: `holds an unknown key: it ${SECRET_FORM}` }]
-  return keys.map((key) => ({ path: [...path, key], part: 'key', message: unknownKey(key, path, known) }))
+  return keys.map((key) => ({ path: [...path, key], part: 'key', message: unknownKey(key, known) }))
 }
 
-function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
+function unknownKey(key: string, known: readonly string[]): string {
   if (key === '<<') return 'unknown key: merge keys are not supported, put shared settings under defaults'
   const meant = nearest(key, known)
   if (meant !== undefined) return `unknown key (did you mean "${meant}"?)`
-  return elsewhere(key, path) ?? `unknown key (known are ${known.join(', ')})`
+  return `unknown key (known are ${known.join(', ')})`
 }
-
-/** The message for a known key in the wrong place. */
-function elsewhere(key: string, path: readonly PropertyKey[]): string | undefined {
-  const home = HOMES.find(({ at }) => nearest(key, keysAt(configFile, at)) !== undefined && at.length !== path.length)
-  const name = home && nearest(key, keysAt(configFile, home.at))
-  return home && (name === key ? `belongs ${home.called}` : `unknown key (did you mean "${name}", ${home.called}?)`)
-}
-
-const HOMES = [
-  { at: [], called: 'at the top level' },
-  { at: ['defaults'], called: 'under defaults or in an organization' },
-  { at: ['organizations', 0], called: 'in an organization' },
-]
 
 /** The keys the schema knows at a path. */
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {

@@ -1,3 +1,4 @@
+import { Cron } from 'croner'
 import { z } from 'zod'
 import { duration, refusing, setting } from './values.ts'
 import { didYouMean } from './suggestion.ts'
@@ -72,51 +73,20 @@ function isKnownZone(name: string): boolean {
   }
 }
 
-/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be. */
-type Field = { name: string; min: number; max: number; names?: readonly string[]; first?: number; also?: RegExp }
-
-const MONTHS = 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC'.split(' ')
-const DAYS = 'SUN MON TUE WED THU FRI SAT'.split(' ')
-
-const FIELDS: readonly Field[] = [
-  { name: 'minute', min: 0, max: 59 },
-  { name: 'hour', min: 0, max: 23 },
-  { name: 'day of month', min: 1, max: 31, also: /^[?L]$/i },
-  { name: 'month', min: 1, max: 12, names: MONTHS, first: 1 },
-  // The last Friday of a month, or its second one.
-  {
-    name: 'day of week',
-    min: 0,
-    max: 7,
-    names: DAYS,
-    also: new RegExp(`^(?:\\?|(?:[0-7]|${DAYS.join('|')})(?:L|#[1-5]))$`, 'i'),
-  },
-]
-
-/**
- * The mistake in a cron line, as a sentence; `example` is what follows "such as". The scheduler reads more, and takes it for something else:
- * a weekday among the months for a month, say. It decides in the end whether there is such a moment.
- */
+/** The mistake in a cron line, as a sentence; `example` is what follows "such as". */
 function cronProblem(text: string, example: string): string | undefined {
-  const written = text.trim().split(/\s+/)
-  if (written.length !== FIELDS.length) return `must have five fields, such as ${example}`
-  const at = FIELDS.findIndex((field, index) => !written[index]?.split(',').every((part) => isPart(part, field)))
-  const field = FIELDS[at]
-  if (field === undefined) return undefined
-  const { name, min, max } = field
-  return `has a bad ${name} (field ${at + 1} of five): write numbers from ${min} to ${max}, a range upwards such as 1-5, or * with a step such as */5`
+  if (text.trim().split(/\s+/).length !== 5) return `must have five fields, such as ${example}`
+  try {
+    parsedCron({ cron: text, timezone: 'UTC' })
+    return undefined
+  } catch {
+    return `has a bad field: write numbers, a range upwards such as 1-5, or * with a step such as */5, as in ${example}`
+  }
 }
 
-/** Whether it is `*`, a value or a range, each with a step or without one, or what else the field may be. */
-function isPart(part: string, { min, max, names = [], first = 0, also }: Field): boolean {
-  if (also?.test(part)) return true
-  const [, range, step = '1'] = /^([^/]+)(?:\/(\d+))?$/.exec(part) ?? []
-  if (range === undefined || Number(step) < 1 || Number(step) > max) return false
-  if (range === '*') return true
-  const [from = Number.NaN, to = from, ...others] = range.split('-').map((value) => {
-    const at = names.indexOf(value.toUpperCase())
-    if (at >= 0) return at + first
-    return /^\d+$/.test(value) ? Number(value) : Number.NaN
+/** The moments of a cron line. Throws for a line with a mistake. */
+export function parsedCron({ cron: line, timezone: zone }: { cron: string; timezone: string }): Cron {
+  return new Cron(line.replaceAll('?', '*'), {
+    ...{ timezone: zone, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' },
   })
-  return others.length === 0 && min <= from && from <= to && to <= max
 }

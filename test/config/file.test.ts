@@ -1,15 +1,12 @@
-import { writeSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { readConfig } from '../../src/config/read-config.ts'
-import { readBytes } from '../../src/config/read-text.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 import { heldPipe } from '../support/failing-disk.ts'
-import { runInShell } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
 
 test.each([
@@ -89,23 +86,6 @@ test('paths are relative to the folder of the file, not to where the command run
 test('a byte order mark and Windows line ends are fine', async () => {
   const config = await configOf(`\uFEFF${acme().replaceAll('\n', '\r\n')}`)
   expect(config.organizations[0]?.apiKey).toEqual({ env: 'ACME_API_KEY' })
-})
-
-test('a pipe that this process was given is read, but not waited for without end', async () => {
-  const { descriptor } = heldPipe(join(await aFolder(), 'pipe'))
-  const read = (maxBytes: number) => readBytes(`/proc/self/fd/${descriptor}`, { maxBytes, silenceMs: 20 })
-  expect(await read(9)).toEqual({ problem: 'is a pipe that stays silent', missing: false })
-  writeSync(descriptor, 'more than four')
-  expect(await read(4)).toEqual({ bytes: Buffer.from('more than four') })
-})
-
-test.each([
-  ['a command in <( )', 'customer-mirror schedule -c <(cat)'],
-  ['standard input', 'cat | customer-mirror schedule -c /dev/stdin'],
-])('the configuration may come from %s', async (_, command) => {
-  const { code, stdout } = runInShell(command, { cwd: await aFolder(), input: acme() })
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/^acme +no schedule/m)
 })
 
 const KEYS = 'mirror queue schedule defaults organizations id baseUrl apiKey secret env file'.split(' ')
