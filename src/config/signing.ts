@@ -38,14 +38,13 @@ export const signing = z.strictObject({
   timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
     default: 's',
   }),
-  headers: setting(
-    z.strictObject({
-      key: headerName('carries the API key', DEFAULT_HEADERS.key),
-      timestamp: headerName('carries the time', DEFAULT_HEADERS.timestamp),
-      signature: headerName('carries the signature', DEFAULT_HEADERS.signature),
-      nonce: headerName('carries the nonce, where the template uses one', DEFAULT_HEADERS.nonce),
-    }),
-    'The names of the headers.',
+  nonceHeader: setting(
+    z
+      .string()
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Nonce')
+      .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name'),
+    'The header that carries the nonce, where the template uses one.',
+    { default: DEFAULT_HEADERS.nonce },
   ),
 })
 
@@ -56,13 +55,15 @@ export function recipe(own: Signing, shared: Signing): Recipe {
   // An organization's own preset overrides a shared template, and the other way round: they exclude each other.
   const form = own.preset === undefined && own.template === undefined ? shared : own
   const { encoding = 'hex', prefix = '', secretEncoding = 'utf8', timestamp = 's' } = { ...shared, ...own }
+  const nonce = own.nonceHeader ?? shared.nonceHeader ?? DEFAULT_HEADERS.nonce
   return {
     template: form.template ?? PRESETS[form.preset ?? DEFAULT_PRESET],
     encoding,
     prefix,
     secretEncoding,
     timestamp,
-    headers: { ...DEFAULT_HEADERS, ...shared.headers, ...own.headers },
+    // The specification names the others.
+    headers: { ...DEFAULT_HEADERS, nonce },
   }
 }
 
@@ -72,16 +73,8 @@ function writtenTemplateProblem(text: string): string | undefined {
   return templateProblem(text)
 }
 
-function headerName(what: string, usual: string) {
-  const name = z
-    .string()
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Signature')
-    .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name')
-  return setting(name, `The header that ${what}.`, { default: usual })
-}
-
 const OURS =
-  /^(?:accept|accept-encoding|cache-control|connection|content-length|content-type|host|transfer-encoding|user-agent)$/i
+  /^(?:x-api-key|x-timestamp|x-signature|accept|accept-encoding|cache-control|connection|content-length|content-type|host|transfer-encoding|user-agent)$/i
 
 function isPreset(name: string): name is PresetName {
   return Object.hasOwn(PRESETS, name)

@@ -229,9 +229,10 @@ export async function writeConfig(
 
 function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, top: SandboxConfig): string {
   const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
+  const { headers, ...signing } = recipe
   const text = stringify({
     ...top,
-    ...(!isDefault && { defaults: { signing: recipe } }),
+    ...(!isDefault && { defaults: { signing: { ...signing, nonceHeader: headers.nonce } } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
   return `${SANDBOX_HEADING}${text}`

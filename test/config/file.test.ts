@@ -89,7 +89,7 @@ test('a byte order mark and Windows line ends are fine', async () => {
 })
 
 const KEYS = 'mirror queue schedule defaults organizations id baseUrl apiKey secret env file'.split(' ')
-const MORE_KEYS = 'signing headers key preset template rateLimit shared removals cron __proto__ <<'.split(' ')
+const MORE_KEYS = 'signing nonceHeader key preset template rateLimit shared removals cron __proto__ <<'.split(' ')
 
 const anything = fc.letrec((tie) => ({
   value: fc.oneof(

@@ -70,13 +70,13 @@ test('retention is merged limit by limit, and forever lifts a shared one', async
 })
 
 test('a preset of its own replaces a shared template, and keeps the shared encoding', async () => {
-  const shared = 'defaults: { signing: { template: "{ts}", encoding: base64, headers: { key: X-Key } } }\n'
-  const [organization] = (await configOf(shared + acme('signing: { preset: ts-body, headers: { nonce: X-Once } }')))
+  const shared = 'defaults: { signing: { template: "{ts}", encoding: base64, nonceHeader: X-Number } }\n'
+  const [organization] = (await configOf(shared + acme('signing: { preset: ts-body, nonceHeader: X-Once }')))
     .organizations
   expect(organization?.signing).toEqual({
     ...recipeOf('ts-body'),
     encoding: 'base64',
-    headers: { key: 'X-Key', timestamp: 'X-Timestamp', signature: 'X-Signature', nonce: 'X-Once' },
+    headers: { key: 'X-API-Key', timestamp: 'X-Timestamp', signature: 'X-Signature', nonce: 'X-Once' },
   })
 })
 

@@ -12,6 +12,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../../src/service/sandbox.ts'
 import { ask } from './a-sandbox.ts'
 import { aSandbox } from '../support/workplace.ts'
+import { DEFAULT_HEADERS } from '../../src/signing/signing.ts'
 
 test('every organization is served its own customers, and no id is shared', async () => {
   const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
@@ -117,7 +118,7 @@ test('the written configuration names every organization with its credentials', 
 
 test('the written configuration is read back as the sandbox it was written for', async () => {
   const cwd = await aFolder()
-  const headers = { key: 'X-Key', timestamp: 'X-Time', signature: 'X-Signed', nonce: 'X-Once' }
+  const headers = { ...DEFAULT_HEADERS, nonce: 'X-Once' }
   const template = '{nonce}.{ts}\n{url}'
   const recipe = {
     template,
