@@ -40,10 +40,10 @@ const KEPT_FOREVER = { default: FOREVER, examples: ['365d'] }
 const retention = z.strictObject({
   changes: setting(
     kept,
-    'How long changes are kept, and rejected records after they were resolved; history and daily counts begin where changes do.',
+    'How long changes are kept, reports of runs that no row refers to, and rejected records after they were resolved; history and daily ' +
+      'counts begin where changes do.',
     KEPT_FOREVER,
   ),
-  runs: setting(kept, 'How long reports of runs are kept that no row refers to.', KEPT_FOREVER),
   removedCustomers: setting(kept, 'How long customers are kept after they were removed.', KEPT_FOREVER),
 })
 
@@ -197,12 +197,10 @@ export function mergeRetention(
   shared: z.output<typeof retention> | undefined,
   own: z.output<typeof retention> | undefined,
 ): Retention | undefined {
-  const { changes, runs, removedCustomers } = { ...shared, ...own }
-  const [changesMs, runsMs, removedCustomersMs] = [changes, runs, removedCustomers].map((ms) =>
-    ms === Infinity ? undefined : ms,
-  )
-  if (changesMs === undefined && runsMs === undefined && removedCustomersMs === undefined) return undefined
-  return { changesMs, resolvedRejectsMs: changesMs, runsMs, removedCustomersMs }
+  const { changes, removedCustomers } = { ...shared, ...own }
+  const [changesMs, removedCustomersMs] = [changes, removedCustomers].map((ms) => (ms === Infinity ? undefined : ms))
+  if (changesMs === undefined && removedCustomersMs === undefined) return undefined
+  return { changesMs, resolvedRejectsMs: changesMs, runsMs: changesMs, removedCustomersMs }
 }
 
 /**

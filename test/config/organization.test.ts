@@ -56,15 +56,16 @@ defaults:
 })
 
 test('retention is merged limit by limit, and forever lifts a shared one', async () => {
-  const shared = 'defaults: { retention: { changes: 365d, runs: 90d } }\n'
-  const [own] = (await configOf(shared + acme('retention: { changes: forever, removedCustomers: 1.5d }'))).organizations
-  const [none] = (await configOf(shared + acme('retention: { changes: forever, runs: forever }'))).organizations
+  const shared = 'defaults: { retention: { changes: 365d, removedCustomers: 90d } }\n'
+  const [own] = (await configOf(shared + acme('retention: { removedCustomers: forever }'))).organizations
+  const [none] = (await configOf(shared + acme('retention: { changes: forever, removedCustomers: forever }')))
+    .organizations
 
   expect(own?.retention).toEqual({
-    changesMs: undefined,
-    resolvedRejectsMs: undefined,
-    runsMs: 90 * 86_400_000,
-    removedCustomersMs: 1.5 * 86_400_000,
+    changesMs: 365 * 86_400_000,
+    resolvedRejectsMs: 365 * 86_400_000,
+    runsMs: 365 * 86_400_000,
+    removedCustomersMs: undefined,
   })
   expect(none?.retention).toBeUndefined()
 })
