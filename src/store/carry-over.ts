@@ -28,9 +28,9 @@ export async function carryInto(path: string, replaced: Connection | undefined, 
       const said = 'what is left of forgotten customers could not be erased. Nothing was restored'
       throw mirrorFault(path, { fault: 'full', said })
     }
-    const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
-    const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
-    return { forgotten: from && forgotten, unrecognized, onlyInBackup, customers, organizations }
+    const count = (what: string) => numberIn(restored, `SELECT COUNT(${what}) FROM customers`)
+    const held = { customers: count('*'), organizations: count('DISTINCT organization') }
+    return { forgotten: from && forgotten, unrecognized, onlyInBackup, ...held }
   } finally {
     restored.close()
   }
@@ -43,11 +43,12 @@ export async function carryInto(path: string, replaced: Connection | undefined, 
  */
 function carryFeed(from: Connection | undefined, to: Connection, nowMs: number): string[] {
   const before = from ?? to
-  const [restored, known] = [mirroredIn(to), mirroredIn(before)]
-  const textIn = (db: Connection, statement: string) => db.prepare<[], string>(statement).pluck().get()
+  const textsIn = (db: Connection, statement: string) => db.prepare<[], string>(statement).pluck().all()
+  const mirrored = 'SELECT DISTINCT organization FROM runs ORDER BY 1'
+  const [restored, known] = [textsIn(to, mirrored), textsIn(before, mirrored)]
   // Every mirror makes a key for itself, which its backups have too.
   const key = 'SELECT hex(key) FROM fingerprint_key'
-  const isOne = from !== undefined && textIn(from, key) === textIn(to, key)
+  const isOne = from !== undefined && textsIn(from, key)[0] === textsIn(to, key)[0]
   const given = (table: string) => Math.max(lastNumber(to, table), lastNumber(before, table))
   const numbers = {
     // A reader who has read all of the replaced feed has read less than one number more.
@@ -59,7 +60,7 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number):
     to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
     to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
   }
-  const stamp = textIn(before, 'SELECT updated_at FROM last_update')
+  const [stamp] = textsIn(before, 'SELECT updated_at FROM last_update')
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, coalesce(?, updated_at))').run(stamp)
   // Readers of an organization that came after the backup have rows of it, too.
   const came = known.filter((organization) => nameInBackup(before, to, organization) === organization)
@@ -77,6 +78,9 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number):
 async function carryForgotten(from: Connection | undefined, to: Connection) {
   const carried = { forgotten: 0, unrecognized: 0 }
   if (from === undefined) return carried
+  const add = to.prepare(
+    'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
   const keys = from.prepare<[], { organization: string; key: Buffer }>('SELECT organization, key FROM forgotten_keys')
   const hashes = from.prepare<[string], { hash: string; at: string }>(
     'SELECT hash, forgotten_at AS at FROM forgotten WHERE organization = ?',
@@ -95,13 +99,11 @@ async function carryForgotten(from: Connection | undefined, to: Connection) {
       const ownHash = ownKey === undefined || ownKey.equals(key) ? hash : id && idHash(ownKey)(id)
       if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
       if (ownHash === undefined) carried.unrecognized += 1
-      else carried.forgotten += to.prepare(ADD).run(name, ownHash, at).changes
+      else carried.forgotten += add.run(name, ownHash, at).changes
     }
   }
   return carried
 }
-
-const ADD = 'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Its name when the backup was made: the one that has its runs there, since to rename an organization renames its runs. */
 function nameInBackup(from: Connection, to: Connection, organization: string): string {
@@ -131,8 +133,4 @@ function idsByHash(db: Connection, organization: string, key: Buffer): Map<strin
   const found = new Map<string, string>()
   for (const text of texts.iterate({ organization })) for (const id of uuidsIn(text)) found.set(hashOf(id), id)
   return found
-}
-
-function mirroredIn(db: Connection): string[] {
-  return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
 }
