@@ -112,23 +112,22 @@ const AGES: Readonly<Record<string, string>> = {
 /** It holds nothing about customers, and is in every copy. */
 const SHARED = 'dictionary'
 
-/** A view over tables that every copy has. Another one, `customers_daily`, is copied as a table: DuckDB cannot read the view of SQLite. */
-const SAME_VIEW = 'customers_history'
-const SQL_OF_VIEW = `SELECT sql FROM mirror.sqlite_schema WHERE name = '${SAME_VIEW}'`
+/** Views over tables that every copy has. Another one, `customers_daily`, is copied as a table: DuckDB cannot read the view of SQLite. */
+const SAME_VIEWS: ReadonlySet<string> = new Set(['customers_history', 'customers_normalized'])
 
 /** The organizations whose rows are copied, which are all that were read to their end, or one. */
 type Settings = { organizations: readonly string[]; isOfAll: boolean; withoutPersonalData: boolean }
 
 /** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
 function copyTables(db: Connection, settings: Settings): void {
+  const view = db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck()
   for (const table of tablesOfCopy(settings)) {
     const { name, columns } = table
     const names = columns.map((column) => quoted(column.name)).join(', ')
     if (name === 'active_customers')
       db.exec(`CREATE VIEW main.${name} AS SELECT ${names} FROM customers WHERE removed_at IS NULL`)
     else if (name === 'freshness') copyFreshness(db, table, settings)
-    else if (name === SAME_VIEW && !settings.withoutPersonalData)
-      db.exec(db.prepare<[], string>(SQL_OF_VIEW).pluck().get() ?? '')
+    else if (SAME_VIEWS.has(name) && !settings.withoutPersonalData) db.exec(view.get(name) ?? '')
     else copyTable(db, table, settings)
   }
   // The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since; and
@@ -143,9 +142,12 @@ function copyTables(db: Connection, settings: Settings): void {
 /** A public table with the columns that are in the copy, and how the value of each is read. */
 type CopiedTable = Omit<PublicTable, 'columns'> & { columns: readonly (PublicColumn & { value: string })[] }
 
-/** The public tables that a copy has. A reject is a record as it came: what of it is personal cannot be known. */
+/** The tables that a copy without personal data lacks. A reject is a record as it came: what of it is personal cannot be known. */
+const PERSONAL_TABLES: ReadonlySet<string> = new Set(['rejects', 'customers_normalized'])
+
+/** The public tables that a copy has. */
 export function tablesOfCopy({ withoutPersonalData }: Pick<Settings, 'withoutPersonalData'>): CopiedTable[] {
-  const tables = PUBLIC_TABLES.filter(({ name }) => !(withoutPersonalData && name === 'rejects'))
+  const tables = PUBLIC_TABLES.filter(({ name }) => !(withoutPersonalData && PERSONAL_TABLES.has(name)))
   return tables.map((table) => {
     const columns = table.columns.flatMap((column) => {
       const name = `${table.name}.${column.name}`

@@ -88,6 +88,14 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     ...CUSTOMER,
   }),
   publicTable('active_customers', 'the customers that are not removed', CUSTOMER),
+  publicTable('customers_normalized', 'every customer by what spellings differ in, to compare and to count by', {
+    organization: organizationColumn,
+    id,
+    email: personal(orNull.text('e-mail address, trimmed, in small letters (a to z); NULL where none is left')),
+    company_name: personal(orNull.text('name of the company, likewise')),
+    removed_at: CUSTOMER.removed_at,
+    is_active: CUSTOMER.is_active,
+  }),
   publicTable('changes', 'every change of a customer since the first complete run of its organization, in order', {
     seq: number('number of the change; a later change has a higher number'),
     run_id: number('run that found the change, as runs.id'),

@@ -135,6 +135,25 @@ test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: objec
   },
 )
 
+test('customers_normalized has e-mail addresses and companies in one spelling, on either database', async () => {
+  const mirror = await aMirror()
+  const spelt = [
+    { email: ' Ada@Example.COM ', company_name: 'ACME Gmbh' },
+    { email: 'ada@example.com', company_name: ' acme GMBH' },
+    { email: '  ', company_name: 'ÉCLAIR İzmir' },
+    { email: null, company_name: null },
+  ]
+  await mirrorPages(mirror, [spelt.map((values, index) => aCustomer(index + 1, values))])
+
+  const rows = rowsOf(mirror.file, 'SELECT email, company_name FROM customers_normalized ORDER BY id')
+  expect(rows).toEqual([
+    { email: 'ada@example.com', company_name: 'acme gmbh' },
+    { email: 'ada@example.com', company_name: 'acme gmbh' },
+    { email: null, company_name: 'Éclair İzmir' },
+    { email: null, company_name: null },
+  ])
+})
+
 function renamed(n: number): SentRecord {
   return aCustomer(n, { name: 'Renamed' })
 }

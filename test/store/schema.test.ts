@@ -9,7 +9,14 @@ import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { isThere } from '../support/mirror-reader.ts'
 
-const VIEWS = ['active_customers', 'customers_daily', 'customers_history', 'freshness', 'held_removals']
+const VIEWS = [
+  'active_customers',
+  'customers_daily',
+  'customers_history',
+  'customers_normalized',
+  'freshness',
+  'held_removals',
+]
 
 test('a new mirror has the documented tables and views, those that runs need, and no others', async () => {
   const { file } = await aMirror()

@@ -17,6 +17,12 @@ SELECT organization, id, ${TEXT_FIELDS.join(', ')}, created_at_utc, extra, first
   last_run_id, updated_at, is_active
 FROM customers WHERE removed_at IS NULL;
 
+-- What analysts compare customers by, across organizations and spellings.
+CREATE VIEW customers_normalized AS
+SELECT organization, id, ${f.string(`nullif(${f.small('trim(email)')}, '')`)} AS email, ${f.string(`nullif(${f.small('trim(company_name)')}, '')`)} AS company_name,
+  removed_at, is_active
+FROM customers;
+
 -- The customers whose removal waits for a decision. One who was not marked as missing yet is absent since the scan that held the removal back.
 CREATE VIEW held_removals AS
 SELECT held.organization, customers.id, name, username, email, 

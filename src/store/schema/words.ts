@@ -36,6 +36,8 @@ export const SQLITE = {
   value: (_field: string, json: string) => `json_extract(${json}, '$')`,
   shown: (_field: string, value: string) => `CAST(${value} AS TEXT)`,
   string: (value: string) => `CAST(${value} AS TEXT)`,
+  // Small letters of ASCII alone, so that both databases fold alike.
+  small: (value: string) => `lower(${value})`,
   apart: '',
 }
 
@@ -71,6 +73,7 @@ export const POSTGRES: Words = {
   value: (field, json) => `(${json}::json #>> '{}')${field === 'extra' ? '::json' : ''}`,
   shown: (_field, value) => value,
   string: (value) => `(${value})::text`,
+  small: (value) => `lower(${value} COLLATE "C")`,
   // Ends a subquery that is not to be done twice.
   apart: 'OFFSET 0',
 }
