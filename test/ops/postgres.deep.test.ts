@@ -84,7 +84,14 @@ test.each([
 
 test('a view of another role over customers is named, and nothing is changed', async () => {
   const { ask, schema } = await aMirror()
-  const views = ['active_customers', 'freshness', 'customers_history', 'customers_daily', 'held_removals']
+  const views = [
+    'active_customers',
+    'customers_normalized',
+    'freshness',
+    'customers_history',
+    'customers_daily',
+    'held_removals',
+  ]
   await ask(`${ROLES}; GRANT ALL ON SCHEMA ${schema} TO keeper; GRANT SELECT ON mirror_schema TO keeper`)
   for (const table of ['customers', ...views]) await ask(`ALTER TABLE ${table} OWNER TO keeper`)
   await ask('CREATE VIEW theirs AS SELECT id FROM customers')

@@ -30,6 +30,7 @@ const MEANINGS_THERE: Readonly<Record<string, string>> = {
   'dictionary.nullable': 'true where the column may be NULL',
   'dictionary.personal': 'true where the column may hold personal data of a customer',
   'customers.is_active': 'true while the customer is not removed, false after',
+  'customers_normalized.is_active': 'true while the customer is not removed, false after',
   'active_customers.is_active': 'true while the customer is not removed, false after',
 }
 
