@@ -36,8 +36,10 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
       removeUnfinished(folder)
       const found = readManifestIn(folder)
       const parts = requireOurs(folder, found)
-      // One of another size was changed, and is written anew.
-      const isThere = ({ object, bytes }: { object: string; bytes: number }) => parts.get(object) === bytes
+      const uncertain = new Set(found?.replaced.map(({ object }) => object))
+      // One of another size was changed, and one that a killed publish may have replaced is of either: both are written anew.
+      const isThere = ({ object, bytes }: { object: string; bytes: number }) =>
+        parts.get(object) === bytes && !uncertain.has(object)
       const made: { path: string; object: string }[] = []
       const writeManifest = (content: Manifest) =>
         writeTextFile(join(folder, MANIFEST), manifestText(content), { mode: modeOf(access), gid: access.gid })
@@ -66,12 +68,9 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
           const done = { warnings: [], isLeft: false }
           if (!isNew) return done
           return atPlace(folder, () => {
-            // It names both sets meanwhile, so that the next publish knows what is ours if this one is killed, and writes it anew.
-            writeManifest({
-              ...content,
-              organizations: found?.organizations ?? [],
-              replaced: content.organizations.map(({ object }) => ({ object })),
-            })
+            // It is the one from before meanwhile, and names what is replaced: if this publish is killed, the next one writes that anew.
+            const before = found ?? { ...content, organizations: [], replaced: [] }
+            writeManifest({ ...before, replaced: [...before.replaced, ...made.map(({ object }) => ({ object }))] })
             const what = 'not all of it: each partition is of this publish or of the one from before'
             return afterPlacing(folder, what, () => {
               for (const { path, object } of made) renameSync(path, join(folder, object))

@@ -121,6 +121,42 @@ test('a publish that is killed while files are replaced leaves whole files of bo
   expect(readdirSync(join(plan.parquet, 'organization=acme'))).toEqual(['part-0.parquet'])
 })
 
+test('a publish that leaves personal data out, and is killed while files are replaced, leaves none behind after the next one', async () => {
+  const { mirror, plan } = await aPublishedMirror()
+  const withoutAny = { ...plan, withoutPersonalData: true }
+  await night(mirror, 1, customers(1, 7), { organization: 'initech' })
+  for (const organization of ['globex', 'initech']) {
+    const repair = failOnDisk('renameSync', (_from, to) => String(to).includes(organization))
+    await expect(publishFolder(withoutAny)).rejects.toMatchObject({ code: 'full' })
+    repair()
+  }
+  await publishFolder(withoutAny)
+
+  expect(partsIn(plan.parquet)).toEqual([...PARTS, 'organization=initech/part-0.parquet'])
+  for (const part of partsIn(plan.parquet)) {
+    const described = await (await aDuckDb()).all(`DESCRIBE FROM '${join(plan.parquet, part)}'`)
+    expect(described.map(({ column_name: name }) => name)).not.toContain('email')
+  }
+})
+
+test('a file that a killed publish replaced is written anew, though it is as long, and the mirror as it was before', async () => {
+  const { plan } = await aPublishedMirror()
+  const file = join(plan.parquet, PARTS[0] ?? '')
+  const read = async () => (await aDuckDb()).all(`FROM '${file}' ORDER BY id`)
+  const [size, before] = [statSync(file).size, await read()]
+  const later = await aMirror()
+  for (const organization of ['acme', 'globex']) await night(later, 1, customers(1, 5), { organization })
+  const repair = failOnDisk('renameSync', (_from, to) => String(to).includes('globex'))
+  await expect(publishFolder({ ...plan, mirror: later.file })).rejects.toMatchObject({ code: 'full' })
+  repair()
+  const [sizeOfReplaced, replaced] = [statSync(file).size, await read()]
+  await publishFolder(plan)
+
+  expect(sizeOfReplaced).toBe(size)
+  expect(replaced).not.toEqual(before)
+  expect(await read()).toEqual(before)
+})
+
 test('a part that was changed, or is gone, is written anew', async () => {
   const { plan, publishAgain } = await aPublishedMirror()
   appendFileSync(join(plan.parquet, PARTS[0] ?? ''), 'x')
