@@ -6,7 +6,7 @@ import { ifThere } from '../store/refusals.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasTable, inMirrorFile } from '../store/sqlite/open-to-read.ts'
-import { readStatement, type SqlValue } from './read-rows.ts'
+import { allOf, readStatement, type SqlValue } from './read-rows.ts'
 
 /*
  * The organizations of a mirror or of a copy, and what a mirror records of their runs.
@@ -30,8 +30,7 @@ export async function listMirroredOrganizations(
   place: string,
   { mayBeMissing = false } = {},
 ): Promise<MirroredOrganization[]> {
-  const rowsOf = async (statement: string) =>
-    (await Array.fromAsync(readStatement(place, statement))).flatMap(({ rows }) => rows)
+  const rowsOf = (statement: string) => allOf(readStatement(place, statement))
   const reading = rowsOf("SELECT 1 FROM dictionary WHERE table_name = 'manifest'")
   const marks = mayBeMissing ? await ifThere(reading) : await reading
   if (marks === undefined) return []

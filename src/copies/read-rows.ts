@@ -59,15 +59,20 @@ async function* readRows(
   }
 }
 
+/** All rows of some. */
+export async function allOf(some: AsyncIterable<SomeRows>): Promise<SqlValue[][]> {
+  return (await Array.fromAsync(some)).flatMap(({ rows }) => rows)
+}
+
 /** Those of these columns that a table has: a copy may lack some. */
-async function columnsThere(
+export async function columnsThere(
   place: string,
   columns: readonly string[],
   table = 'customers',
 ): Promise<readonly string[]> {
   if (isPostgres(place)) return columns
-  const found = await Array.fromAsync(readRows(place, sql`SELECT name FROM pragma_table_info(${table})`))
-  const there = new Set(found.flatMap(({ rows }) => rows.flat()))
+  const found = await allOf(readRows(place, sql`SELECT name FROM pragma_table_info(${table})`))
+  const there = new Set(found.flat())
   return columns.filter((column) => there.has(column))
 }
 
@@ -200,8 +205,8 @@ async function requireMirrored(
   configured: readonly string[],
 ): Promise<void> {
   if (organization === undefined) return
-  const runs = await Array.fromAsync(readRows(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
-  requireKnown([organization], { known: runs.flatMap(({ rows }) => rows.map(([id]) => String(id))), configured })
+  const runs = await allOf(readRows(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+  requireKnown([organization], { known: runs.map(([id]) => String(id)), configured })
 }
 
 function customersStatement(filter: CustomersFilter, searched: readonly string[]): Sql {

@@ -1,4 +1,4 @@
-import { readStatement } from '../copies/read-rows.ts'
+import { columnsThere, readStatement } from '../copies/read-rows.ts'
 
 /** An organization in figures, none of which says anything of a single customer. */
 export type Figures = {
@@ -34,8 +34,8 @@ const MONTHS = 24
  * MirrorUnusable.
  */
 export async function readFigures(place: string): Promise<Figures[]> {
-  const known = await valuesOf(place, HAS_COMPANIES)
-  const hasCompanies = Number(known[0]?.[0]) > 0
+  // A copy without personal data has no names of companies.
+  const hasCompanies = (await columnsThere(place, ['company_name'])).length > 0
   const found = new Map<string, Gathered>()
   for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES, {
     asMade: true,
@@ -48,15 +48,6 @@ export async function readFigures(place: string): Promise<Figures[]> {
     }
   return [...found.values()].map(inOrder).toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }
-
-async function valuesOf(place: string, statement: string) {
-  const some = await Array.fromAsync(readStatement(place, statement, { asMade: true }))
-  return some.flatMap(({ rows }) => rows)
-}
-
-/** A copy without personal data has no names of companies. */
-const HAS_COMPANIES =
-  "SELECT COUNT(*) FROM dictionary WHERE table_name = 'active_customers' AND column_name = 'company_name'"
 
 /** One statement for all of it, so that the figures are of one state. */
 const FIGURES = `

@@ -46,7 +46,7 @@ export function newObject(
   let bytes = 0
   return {
     write(chunk) {
-      const content = Buffer.from(chunk)
+      const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       atPlace(folder, () => writeFileSync(descriptor, content))
       digest.update(content)
       bytes += content.length
