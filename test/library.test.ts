@@ -86,7 +86,7 @@ test.each([
   expect(customersFound.map(({ name }) => name)).toEqual(found.map((at) => NAMES[at]))
 })
 
-test('a program that has not read changes which are no longer kept is told so, and what it misspells', async () => {
+test('a program is told that changes which it has not read are no longer kept, and that a name is misspelled', async () => {
   const open = await threeNights()
   const mirror = await openMirror(open.file)
   await prune(open, { changesMs: 1 }, 9)

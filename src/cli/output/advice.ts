@@ -65,7 +65,7 @@ function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): 
     .map(({ organization, held: removals, runId }) => {
       const are = `${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'}`
       return (
-        `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. To see whom:\n` +
+        `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. Who they are:\n` +
         `  customer-mirror removals show ${organization}${option}\n`
       )
     })
@@ -89,12 +89,9 @@ function reportAdvice({ organization, status, reasons, runId, requests, pruned }
       `\n${organization}: the run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
         'goes on from there, and a full run finds everything.\n',
     reasons.includes('shape-changed') &&
-      `
-${organization}: fields of many customers have changed, and what is stored is kept. To see which, and to take them as they come:
-` +
-        `  customer-mirror runs show ${runId ?? ''}${option}
-  customer-mirror accept ${organization}${option}
-`,
+      `\n${organization}: fields of many customers have changed, and what is stored is kept. To see which, and to take them as they come:\n` +
+        `  customer-mirror runs show ${runId ?? ''}${option}\n` +
+        `  customer-mirror accept ${organization}${option}\n`,
     pruned?.error !== undefined &&
       `! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`,
   ]
