@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execPath, pid } from 'node:process'
-import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
@@ -55,15 +54,14 @@ function goneProcess(): number {
 
 test('a package knows the commit that the environment of its build names, as in the image', () => {
   const checkout = aCheckout(join(temporaryFolder(), 'checkout'))
-  mkdirSync(join(checkout, 'dist'))
   vi.stubEnv('CUSTOMER_MIRROR_COMMIT', 'a'.repeat(40))
   try {
-    npm(checkout, 'run', 'build:commit')
+    npm(checkout, 'run', 'build:bundle')
   } finally {
     vi.unstubAllEnvs()
   }
 
-  const written = pathToFileURL(join(checkout, 'dist', 'commit'))
+  const written = join(checkout, 'dist', 'commit')
   expect(commitIn(written)).toBe('a'.repeat(12))
   writeFileSync(written, '\n')
   expect(commitIn(written)).toBeUndefined()

@@ -15,7 +15,6 @@ import {
   aCheckout,
   launcherFiles,
   packedDocuments,
-  filesIn,
   pack,
   ROOT,
   npm,
@@ -46,16 +45,19 @@ describe('the package, packed and installed', () => {
   })
   afterAll(() => rmSync(place, { recursive: true, force: true }))
 
-  test('it holds every file of the program, compiled, and everything those read', () => {
-    const sources = filesIn('src').concat(filesIn('jobs'))
-    const compiled = sources
-      .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-      .flatMap((path) => ['.js', '.d.ts'].map((end) => `dist/${path.replace(/\.ts$/, end)}`))
-    const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
+  test('it holds the program, compiled, with the types of the library, and nothing else', () => {
+    const programs = ['cli/main', 'library', 'cli/statement-process', 'copies/publish-process', 'report/process']
+    const made = files.filter((path) => path.startsWith('dist/'))
+    const isType = (path: string) => path.startsWith('dist/src/') && path.endsWith('.d.ts')
 
-    expect(files).toEqual(
-      [...ALWAYS, 'dist/commit', ...compiled, ...read, ...launcherFiles(), ...packedDocuments()].toSorted(),
+    expect(files.filter((path) => !made.includes(path))).toEqual(
+      [...ALWAYS, ...launcherFiles(), ...packedDocuments()].toSorted(),
     )
+    expect(made.filter((path) => !isType(path) && !path.startsWith('dist/parts/'))).toEqual(
+      ['dist/commit', ...programs.map((name) => `dist/src/${name}.js`)].toSorted(),
+    )
+    expect(made).toContain('dist/src/library.d.ts')
+    expect(made.filter((path) => path.includes('jobs') && isType(path))).toEqual([])
   })
 
   test('it works from nothing to a mirror and its worker, on the Node on PATH', async () => {

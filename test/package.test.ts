@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,11 +30,11 @@ import { temporaryFolder } from './support/temp-folder.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'
 
-test('npm runs nothing of this package when it is installed', () => {
+test('npm runs nothing of this package when it is installed, and builds it in a checkout', () => {
   const scripts = Object.keys(manifest.scripts)
 
   expect(scripts).toContain('prepack')
-  expect(scripts.filter((name) => /^(pre|post)?install$|^(pre|post)?prepare$|^dependencies$/.test(name))).toEqual([])
+  expect(scripts.filter((name) => /install$|^(pre|post)?prepare$|^dependencies$/.test(name))).toEqual(['prepare'])
   expect(existsSync(join(ROOT, 'binding.gyp'))).toBe(false)
 })
 
@@ -86,6 +87,22 @@ describe('the launcher of an installed package', () => {
     expect(readdirSync(place)).toEqual(kept === undefined ? [] : [kept])
     if (kept !== undefined) expect(readdirSync(join(place, kept, 'customer-mirror'))).not.toEqual([])
   })
+})
+
+test('a checkout starts what was built, until a file of it is changed', async () => {
+  const { program, folder } = anInstalledLauncher()
+  const starts = async () => (await runToEnd([], { cwd: folder, program, env: {} })).stdout.trim()
+  const touch = (path: string, seconds: number) => utimesSync(join(folder, path), seconds, seconds)
+  writeText(join(folder, 'src/cli/main.ts'), `console.log('as written')`)
+  writeText(join(folder, 'jobs/run/run-job.ts'), '')
+  writeText(join(folder, 'package-lock.json'), '{}')
+
+  expect(await starts()).toBe('as written')
+  writeText(join(folder, 'dist/commit'), '')
+  touch('dist/commit', Date.now() / 1000 + 60)
+  expect(await starts()).toBe('compiled program:')
+  touch('jobs/run/run-job.ts', Date.now() / 1000 + 120)
+  expect(await starts()).toBe('as written')
 })
 
 /** Just enough of an installed package for its launcher, with a program that prints how it was called. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const needed = engines.node.replace('>=', '')
-// A checkout holds the program as TypeScript; an installed package holds it compiled, since Node strips no types there.
+// A checkout holds the program as TypeScript, and compiled where it was built; an installed package holds it compiled alone.
 const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 // At this signal Node would open its debugger to every user of the machine, with all that the program knows.
@@ -18,7 +18,7 @@ if (isAtLeast(process.versions.node, needed)) {
   const folder = compileCacheFolder()
   // A start takes half the time with it; where it cannot be kept, nothing is lost.
   if (folder !== undefined) module.enableCompileCache(folder)
-  await (isInstalled ? import('../../dist/src/cli/main.js') : import('./main.ts'))
+  await (isInstalled || isBuilt() ? import('../../dist/src/cli/main.js') : import('./main.ts'))
 } else {
   const node = bundledNode()
   if (node === undefined) {
@@ -29,6 +29,18 @@ if (isAtLeast(process.versions.node, needed)) {
   } else {
     await runWith(node)
   }
+}
+
+/** Whether this checkout was built, and no file of it was changed since. Compiled, a command starts in two thirds of the time. */
+function isBuilt() {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const timeOf = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+  const built = timeOf('dist/commit')
+  if (built === Infinity) return false
+  const sources = ['src', 'jobs'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, path)),
+  )
+  return ['package-lock.json', ...sources].every((path) => timeOf(path) < built)
 }
 
 /**

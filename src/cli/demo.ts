@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
+import { isCheckout } from '../machine/version.ts'
 import { startSandbox, writeConfig } from '../service/sandbox.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
@@ -79,5 +80,5 @@ function nextSteps(config: string, mirror: string): string {
 `
 }
 
-/** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
-const PROGRAM = import.meta.url.endsWith('.ts') ? 'npm start --' : 'customer-mirror'
+/** How this program is called. */
+const PROGRAM = isCheckout() ? 'npm start --' : 'customer-mirror'

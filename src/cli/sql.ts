@@ -79,7 +79,7 @@ export type TooLong = 'too long'
  */
 async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
   const asking = { env: processEnvironment(), signal: io.signal, results: io.stdout }
-  const { said, ending } = await askApart(import.meta.url, 'statement-process', JSON.stringify(plan), asking)
+  const { said, ending } = await askApart('cli/statement-process', JSON.stringify(plan), asking)
   if (io.signal.aborted || (ending === undefined && said === '')) return
   if (ending === undefined) throw withAdvice(reportedError(JSON.parse(said)))
   const why =

@@ -163,7 +163,7 @@ export async function publishApart(
   { signal }: { signal: AbortSignal },
 ): Promise<Published> {
   const asked = { env: processEnvironment(), signal }
-  const { said, ending } = await askApart(import.meta.url, 'publish-process', JSON.stringify(plans), asked)
+  const { said, ending } = await askApart('copies/publish-process', JSON.stringify(plans), asked)
   if (signal.aborted) throw new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
   if (ending !== undefined)
     throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })

@@ -1,21 +1,16 @@
 import { spawn } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
-import { dirname, extname } from 'node:path'
+import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { programFile } from './version.ts'
 
 /**
- * The arguments with which Node starts the program beside the module at `url`: TypeScript in a checkout, and compiled in an installed
- * package. As in the launcher, no signal opens the debugger. Without a bound on young objects, an export of 100,000 customers to Parquet took
- * 281 MB of memory; with it, 197.
+ * The arguments with which Node starts a program that runs apart. As in the launcher, no signal opens the debugger. Without a bound on young
+ * objects, an export of 100,000 customers to Parquet took 281 MB of memory; with it, 197.
  */
-export function programBeside(url: string, name: string): string[] {
-  return [
-    '--disable-sigusr1',
-    '--max-semi-space-size=8',
-    fileURLToPath(new URL(`${name}${extname(fileURLToPath(url))}`, url)),
-  ]
+export function argumentsOf(program: string): string[] {
+  return ['--disable-sigusr1', '--max-semi-space-size=8', programFile(program)]
 }
 
 /** The variable with which a process keeps what it compiled where this one does, and so starts in less than half the time. */
@@ -25,16 +20,15 @@ function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
 }
 
 /**
- * Starts the program beside the module at `url`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
+ * Starts a program, such as `report/process`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
  * reports on standard output; where that is for `results`, which it prints, on file descriptor 3. Aborting `signal` kills it, at any moment.
  */
 export async function askApart(
-  url: string,
-  name: string,
+  program: string,
   asked: string,
   { env, signal, results }: { env: NodeJS.ProcessEnv; signal: AbortSignal; results?: NodeJS.WritableStream },
 ): Promise<{ said: string; ending: string | undefined }> {
-  const child = spawn(process.execPath, programBeside(url, name), {
+  const child = spawn(process.execPath, argumentsOf(program), {
     // What V8 says when there is no memory left is not for users.
     stdio: ['pipe', descriptorOf(results) ?? 'pipe', 'ignore', ...(results === undefined ? [] : ['pipe' as const])],
     env: { ...env, ...keptCompiled() },

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
 
 /** This program's version, from its package.json. */
 export function version(): string {
@@ -17,7 +18,7 @@ export function commit(): string | undefined {
 }
 
 /** The commit in a file, shortened; undefined where it holds none. */
-export function commitIn(file: URL): string | undefined {
+export function commitIn(file: string): string | undefined {
   try {
     return /^[0-9a-f]{12}/.exec(readFileSync(file, 'utf8'))?.[0]
   } catch {
@@ -25,12 +26,20 @@ export function commitIn(file: URL): string | undefined {
   }
 }
 
-// Both are read once, at the start: a run does not depend on the files.
-const VERSION = readVersion()
-const COMMIT = commitIn(new URL('../../commit', import.meta.url))
-
-/** How many folders it is above this file differs between a checkout and an installed package. */
-function readVersion(): string {
-  const manifest: { version: string } = JSON.parse(readFileSync(findPackageJSON(import.meta.url) ?? '', 'utf8'))
-  return manifest.version
+/** Whether this is a checkout, where commands are run by npm, and not an installed package. */
+export function isCheckout(): boolean {
+  return existsSync(join(ROOT, 'src/cli/main.ts'))
 }
+
+/** The file of a program that runs apart, such as `report/process`: compiled as this code is, or TypeScript as this code is. */
+export function programFile(name: string): string {
+  return IS_COMPILED ? join(ROOT, 'dist/src', `${name}.js`) : join(ROOT, 'src', `${name}.ts`)
+}
+
+const MANIFEST = findPackageJSON(import.meta.url) ?? ''
+const ROOT = dirname(MANIFEST)
+const IS_COMPILED = !import.meta.url.endsWith('.ts')
+
+// Both are read once, at the start: a run does not depend on the files.
+const { version: VERSION }: { version: string } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
+const COMMIT = isCheckout() ? undefined : commitIn(join(ROOT, 'dist/commit'))

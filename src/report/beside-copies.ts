@@ -16,7 +16,7 @@ export async function withReports(
   const copies = published.copies.map(({ file, publishedAt }) => ({ file, atMs: Date.parse(isoOf(publishedAt)) }))
   if (publish?.report !== true || copies.length === 0 || signal.aborted) return published
   const asked = { env: processEnvironment(), signal }
-  const { said, ending } = await askApart(import.meta.url, 'process', JSON.stringify(copies), asked)
+  const { said, ending } = await askApart('report/process', JSON.stringify(copies), asked)
   const warnings: string[] =
     ending === undefined
       ? JSON.parse(said)

@@ -40,7 +40,7 @@ export function packedDocuments(): string[] {
   return ['docs/operate/postgres.md', ...filesIn('docs/ops/postgres')]
 }
 
-export function filesIn(folder: string): string[] {
+function filesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))

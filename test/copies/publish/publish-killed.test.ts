@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { failedText } from '../../../src/cli/output/advice.ts'
-import { programBeside } from '../../../src/machine/process-apart.ts'
+import { argumentsOf } from '../../../src/machine/process-apart.ts'
 import { publishCopies } from '../../../src/copies/publish.ts'
 import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
 import { night } from '../../store/nights.ts'
@@ -17,7 +17,7 @@ import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
 
-const PROGRAM = programBeside(new URL('../../../src/copies/publish.ts', import.meta.url).href, 'publish-process')
+const PROGRAM = argumentsOf('copies/publish-process')
 const CUSTOMERS = 800
 
 describe('killed at any moment', () => {
