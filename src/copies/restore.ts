@@ -101,12 +101,11 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
   } catch (error) {
     db.close()
     if (isDamage(error) && force) return undefined
-    const kept = 'Nothing was restored.'
     const said = isDamage(error)
       ? 'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then ' +
         'restore with --force'
       : 'a worker, a command or a reader has the mirror open'
     if (!isDamage(error) && (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy')) throw error
-    throw mirrorFault(file, { fault: 'busy', said }, { kept, cause: error })
+    throw mirrorFault(file, { fault: 'busy', said }, { kept: 'Nothing was restored.', cause: error })
   }
 }

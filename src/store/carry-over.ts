@@ -5,7 +5,7 @@ import { purgeCustomer } from './forget.ts'
 import { purge, sqliteSession } from './port/sqlite-store.ts'
 import type { Connection } from './sqlite/connect.ts'
 import { isWhole, openDatabase } from './sqlite/open-database.ts'
-import { lastNumber, numberIn } from './sqlite/open-to-read.ts'
+import { continueAfter, lastNumber, numberIn } from './sqlite/open-to-read.ts'
 
 /**
  * Takes from the mirror that is about to be replaced, where it can be read, what must not go back in time: the numbers of changes and runs,
@@ -56,10 +56,7 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number):
     runs: Math.max(given('runs'), isOne ? 0 : Math.floor(nowMs / 1000)),
     forgotten: given('forgotten'),
   }
-  for (const [table, seq] of Object.entries(numbers)) {
-    to.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-    to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
-  }
+  for (const [table, seq] of Object.entries(numbers)) continueAfter(to, table, seq)
   const [stamp] = textsIn(before, 'SELECT updated_at FROM last_update')
   to.prepare('UPDATE last_update SET updated_at = max(updated_at, coalesce(?, updated_at))').run(stamp)
   // Readers of an organization that came after the backup have rows of it, too.

@@ -6,6 +6,7 @@ import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { NUMBERED, type Table, TABLES_OF_SERVER } from './schema/schema.ts'
 import type { Connection } from './sqlite/connect.ts'
+import { continueAfter } from './sqlite/open-to-read.ts'
 
 /** What each mirror makes for itself, or needs no more. */
 const OWN: ReadonlySet<string> = new Set(['dictionary', 'leases', 'mirror_schema', 'commits'])
@@ -178,7 +179,7 @@ async function basesIn(from: Session, tables: readonly Table[]): Promise<Map<Val
 }
 
 /** Goes on with the numbers after the highest that was ever given. */
-async function continueNumbers(from: Session, to: Session) {
+async function continueNumbers(from: Session, to: Copying['to']) {
   for (const [table, column] of NUMBERED) {
     const sequence = `${table}_${column}_seq`
     const given = either(
@@ -187,9 +188,8 @@ async function continueNumbers(from: Session, to: Session) {
     )
     const last = await from.first<{ number: number }>(sql`SELECT ${given}`)
     if (last === undefined) continue
-    if (to.kind === 'sqlite') await to.run(sql`DELETE FROM sqlite_sequence WHERE name = ${table}`)
-    const inFile = sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, CAST(${last.number} AS INTEGER))`
-    await to.run(sql`${either(inFile, sql`SELECT setval(${sequence}::regclass, ${last.number})`)}`)
+    if ('db' in to) continueAfter(to.db, table, last.number)
+    else await to.run(sql`SELECT setval(${sequence}::regclass, ${last.number})`)
   }
 }
 
@@ -204,10 +204,7 @@ export async function noteNumbers(session: Session, db: Connection): Promise<voi
       CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
         THEN pg_sequence_last_value(name::regclass) END AS seq
     FROM pg_get_serial_sequence('changes', 'seq') AS name`)
-  if (typeof asked?.seq === 'number') {
-    db.exec(`DELETE FROM sqlite_sequence WHERE name = 'changes'`)
-    db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', CAST(? AS INTEGER))`).run(asked.seq)
-  }
+  if (typeof asked?.seq === 'number') continueAfter(db, 'changes', asked.seq)
   if (asked?.mayRead !== true) return
   const note = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
   const last = sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`
