@@ -78,7 +78,7 @@ describe('which files may import which', () => {
   /** Each room may import those before it. Commands load jobs when they need them, and a run loads the reading of a quick one. */
   const ROOMS = [
     ...['text', 'time', 'errors', 'machine', 'address', 'model', 'privacy', 'http', 'signing', 'config', 'source'],
-    ...['scan', 'store', 'sync', 'quick', 'copies', 'status', 'report', 'service', 'cli', 'library.ts'],
+    ...['scan', 'store', 'sync', 'quick', 'copies', 'status', 'report', 'service', 'serve', 'cli', 'library.ts'],
   ]
   const HOOKS = /^src\/(sync\/mirror-organization\.ts → src\/quick\/|model\/\w+\.ts → src\/privacy\/)/
 
@@ -120,7 +120,7 @@ describe('which files may import which', () => {
 
   test('the mirror is used only through its verbs', () => {
     const doors = ['src/store/mirror.ts']
-    const outside = product.filter(({ path }) => !/^src\/(store|copies)\//.test(path))
+    const outside = product.filter(({ path }) => !/^src\/(store|copies|serve)\//.test(path))
     const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
       [...imports.map(({ target }) => target), ...lazyImports]
         .filter((target) => target.startsWith('src/store/') && !doors.includes(target))
@@ -156,7 +156,7 @@ test.each([
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/copies\/objects\//],
   ['@aws-sdk/lib-storage', /^src\/copies\/objects\//],
-  ['hono', /^(src\/(service|http|status|report)|jobs)\//],
+  ['hono', /^(src\/(service|serve|http|status|report)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],
   ['ioredis', /^jobs\//],

@@ -105,6 +105,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     report: 'show growth, changes, languages and companies, in figures',
     export: 'write customers, or what changed, as a file for other programs',
     publish: 'make a copy for readers: FILE, s3://bucket/prefix, or configured',
+    serve: 'answer signed requests for customers, as the service does',
   },
   Operate: {
     worker: 'mirror every organization on its schedule, until stopped',
@@ -144,6 +145,7 @@ const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>>
   report: async (io) => (await import('./report.ts')).reportCommand(io),
   export: async (io) => (await import('./export.ts')).exportCommand(io),
   publish: async (io) => (await import('./export.ts')).publishCommand(io),
+  serve: async (io) => (await import('./serve.ts')).serveCommand(io),
   worker: async (io) => (await import('./worker.ts')).workerCommand(io),
   run: async (io) => (await import('./worker.ts')).runCommand(io),
   cancel: async (io) => (await import('./worker.ts')).cancelCommand(io),

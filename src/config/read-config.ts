@@ -9,6 +9,7 @@ import { mergeOrganizations } from './organization.ts'
 import { BUILT_IN } from './schema.ts'
 import { publishSettings } from './publish.ts'
 import { readText } from './read-text.ts'
+import { serveSettings } from './serve.ts'
 import { secretReference } from './values.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
@@ -43,6 +44,7 @@ export async function readConfig(options: {
     /** Where each night is reported, and what is asked for after one that went well. */
     notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
     heartbeat: shape.file.heartbeat,
+    serve: serveSettings(shape.file.serve, folder),
     organizations: mergeOrganizations(shape.file, folder),
     /** The file as parsed, before anything is filled in. */
     content: parsed.data,

@@ -5,6 +5,7 @@ import { mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'
 import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
+import { serve } from './serve.ts'
 import { signing } from './signing.ts'
 import { httpsAddress } from '../address/http-address.ts'
 import { converted, duration, secretReferenceForm, setting, whole } from './values.ts'
@@ -181,6 +182,7 @@ export const configFile = z
     jobs: setting(jobs, 'How a worker takes jobs.'),
     publish: setting(publish, 'A copy of the mirror for readers, made after each night.'),
     notify: setting(notify, 'A report of each night, sent by the worker.'),
+    serve: setting(serve, 'What programs may read of the mirror through customer-mirror serve.'),
     heartbeat: setting(heartbeat, 'A dead-man switch that the worker resets after each night that went well.'),
     defaults: setting(z.strictObject(settings), 'Settings for every organization that does not set them itself.'),
     organizations: z

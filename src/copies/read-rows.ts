@@ -164,7 +164,7 @@ export type CustomersFilter = {
   limit?: number | undefined
 }
 
-const SEARCHED: readonly string[] = ['name', 'username', 'email']
+export const SEARCHED: readonly string[] = ['name', 'username', 'email']
 
 /** The customers in the order of organization and id; of an organization that the mirror or the configuration knows. */
 export async function* readCustomers(
@@ -223,7 +223,7 @@ function customersStatement(filter: CustomersFilter, searched: readonly string[]
 }
 
 /** A text for comparing as people type it: composed or not, in any case, without accents. */
-function folded(typed: string): string {
+export function folded(typed: string): string {
   if (ASCII.test(typed)) return typed.toLowerCase()
   const bare = typed.normalize('NFKD').replaceAll(ACCENTS, '').normalize('NFC')
   // The capitals of ı and ß are I and SS.
@@ -243,7 +243,7 @@ const APART = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g')
  * Whether a customer may be one that is searched for. The database lowers the letters of ASCII alone: PostgreSQL as "C" has them, since
  * in Turkish, the small form of I is another one than ours. Values that are longer in bytes than in characters are decided here.
  */
-function mayMention(searched: readonly string[], wanted: string): Sql {
+export function mayMention(searched: readonly string[], wanted: string): Sql {
   const found = searched.map((column) => {
     const name = text(column)
     const hasIt = either(

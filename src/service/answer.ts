@@ -7,9 +7,9 @@ import type { Details, ListEnvelope, ListQuery } from './listing.ts'
 
 /** The answer to a request for the list. All except the first two are failures of the service or of a proxy. */
 export type Answer =
-  /** With an age, it comes from a cache, and is that old. */
-  | { kind: 'page'; envelope: ListEnvelope<unknown>; ageSeconds?: number }
-  | { kind: 'error'; status: ErrorStatus; message: string; details?: Details }
+  /** One with an `Age` comes from a cache, and is that old. */
+  | { kind: 'page'; envelope: ListEnvelope<unknown>; headers?: Record<string, string> }
+  | { kind: 'error'; status: ErrorStatus; message: string; details?: Details; headers?: Record<string, string> }
   /** An HTML page, with status 200. */
   | { kind: 'html'; text: string }
   /** Half of the page; then the connection closes. */
@@ -19,8 +19,8 @@ export type Answer =
 
 export type Serve = (query: ListQuery) => ListEnvelope
 
-/** Answers one valid and authenticated request for the list. */
-export type AnswerList = (query: ListQuery, serve: Serve) => Answer
+/** Answers one valid and authenticated request for the list, which was asked for at `address`. */
+export type AnswerList = (query: ListQuery, serve: Serve, address: URL) => Answer | Promise<Answer>
 
 type Outgoing = HttpBindings['outgoing'] | undefined
 
@@ -28,7 +28,7 @@ type Outgoing = HttpBindings['outgoing'] | undefined
 export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
   switch (answer.kind) {
     case 'error':
-      return c.json(errorEnvelope(answer.status, answer.message, answer.details), answer.status)
+      return c.json(errorEnvelope(answer.status, answer.message, answer.details), answer.status, answer.headers ?? {})
     case 'html':
       return c.html(answer.text)
     case 'cut':
@@ -36,7 +36,7 @@ export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
     case 'drip':
       return stream(c, answer.envelope, (bytes) => drip(bytes, answer.overMs))
     default:
-      return c.json(answer.envelope, 200, answer.ageSeconds === undefined ? {} : { Age: String(answer.ageSeconds) })
+      return c.json(answer.envelope, 200, answer.headers ?? {})
   }
 }
 
@@ -90,6 +90,7 @@ const ERROR_CODES = {
   422: 'validation_error',
   429: 'rate_limited',
   500: 'server_error',
+  503: 'unavailable',
 } as const
 export type ErrorStatus = keyof typeof ERROR_CODES
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { addHeaders, addHealth } from '../http/server.ts'
+import { addHeaders, addHealth, type Readiness } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { type Details, listPage, type ListQuery, readListQuery } from './listing.ts'
@@ -19,7 +19,10 @@ import {
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
   id: string
-  customers: CustomerList
+  /** None where `answer` needs none. */
+  customers?: CustomerList | undefined
+  /** How its requests are signed, where that differs from the others. */
+  recipe?: Recipe | undefined
   /** `forbidden` answers 403: the plan does not permit reading customers. */
   plan?: 'permitted' | 'forbidden' | undefined
   rateLimit?: ServiceLimit | undefined
@@ -37,6 +40,8 @@ export type ServiceOptions = {
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
   latencyMs?: number | undefined
+  /** What `/readyz` reports. */
+  examine?: (() => Promise<Readiness>) | undefined
   /** Sees every request and every answer, without changing them. */
   observe?: MiddlewareHandler<ServiceEnv> | undefined
   /** Sees every request before the service does and every answer after it, and may answer in its place. */
@@ -53,26 +58,28 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   const service = new Hono<ServiceEnv>()
 
   service.use(addHeaders)
-  addHealth(service)
+  addHealth(service, options.examine)
   service.use(tellTime(options.now), delay(options.latencyMs ?? 0))
   if (options.observe) service.use(options.observe)
   if (options.intercept) service.use(options.intercept)
   service.use(`${BASE_PATH}/*`, identify(options), limitRate(options), authenticate(options))
 
-  service.get(`${BASE_PATH}/customers`, (c) => {
-    const { plan, customers, answer = answerHonestly } = c.get('organization')
+  service.get(`${BASE_PATH}/customers`, async (c) => {
+    const { plan, customers = NOBODY, answer = answerHonestly } = c.get('organization')
     if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
     const url = new URL(c.req.url)
     const read = readListQuery(url.searchParams)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
     const serve: Serve = (query) => listPage(customers.list(query), query, url.origin + url.pathname)
-    return send(c, answer(read.query, serve), c.env.outgoing)
+    return send(c, await answer(read.query, serve, url), c.env.outgoing)
   })
 
   service.notFound((c) => fail(c, 404, `There is no ${c.req.method} ${c.req.path}.`))
   service.onError((_error, c) => fail(c, 500, 'The service failed to answer this request.'))
   return service
 }
+
+const NOBODY: CustomerList = { list: () => [] }
 
 const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
@@ -122,8 +129,25 @@ function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): Mid
   }
 }
 
-function authenticate({ recipe, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
-  return async (c, next) => (isSigned(c, recipe, now()) ? next() : fail(c, 401, UNAUTHENTICATED))
+function authenticate({ recipe: usual, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+  const isNew = nonceMemory()
+  return async (c, next) => {
+    const { id, recipe = usual } = c.get('organization')
+    if (!isSigned(c, recipe, now())) return fail(c, 401, UNAUTHENTICATED)
+    const nonce = usesNonce(recipe) ? `${id} ${c.req.header(recipe.headers.nonce)}` : undefined
+    return nonce === undefined || isNew(nonce, now()) ? next() : fail(c, 401, UNAUTHENTICATED)
+  }
+}
+
+/** Remembers each nonce for as long as its request would be accepted again. Returns whether one is new. */
+function nonceMemory(): (nonce: string, nowMs: number) => boolean {
+  let [since, recent, before] = [0, new Set<string>(), new Set<string>()]
+  return (nonce, nowMs) => {
+    if (nowMs - since > 2 * TOLERANCE_MS) [since, recent, before] = [nowMs, new Set(), recent]
+    const isNew = !recent.has(nonce) && !before.has(nonce)
+    recent.add(nonce)
+    return isNew
+  }
 }
 
 /** Nothing more, as real services do. */

@@ -24,9 +24,17 @@ export type ListEnvelope<Row = ServiceCustomer> = {
 export function listPage(customers: readonly ServiceCustomer[], query: ListQuery, address: string): ListEnvelope {
   const { page, perPage } = query
   const matching = filter(customers, query)
+  return envelopeOf(matching.slice((page - 1) * perPage, page * perPage), matching.length, { query, address })
+}
+
+/** The envelope of the rows on one page, of which there are `total` on all pages. */
+export function envelopeOf<Row>(
+  data: readonly Row[],
+  total: number,
+  { query: { page, perPage }, address }: { query: ListQuery; address: string },
+): ListEnvelope<Row> {
   const start = (page - 1) * perPage
-  const data = matching.slice(start, start + perPage)
-  const lastPage = Math.max(1, Math.ceil(matching.length / perPage))
+  const lastPage = Math.max(1, Math.ceil(total / perPage))
   // Like Laravel's paginator, links contain the page and no other parameter.
   const link = (number: number): string => `${address}?page=${number}`
   return {
@@ -38,7 +46,7 @@ export function listPage(customers: readonly ServiceCustomer[], query: ListQuery
       last_page: lastPage,
       per_page: perPage,
       to: data.length === 0 ? null : start + data.length,
-      total: matching.length,
+      total,
     },
     links: {
       first: link(1),

@@ -175,7 +175,7 @@ export const STALE_CACHE: Scenario = {
   answer: ({ query, remembered }, serve) => {
     if (query.perPage !== 100 || !isUnfiltered(query)) return page(serve(query))
     const before = remembered.get(`${query.page}`)
-    if (before !== undefined) return { kind: 'page', envelope: before, ageSeconds: 259_200 }
+    if (before !== undefined) return { kind: 'page', envelope: before, headers: { Age: '259200' } }
     const envelope = serve(query)
     remembered.set(`${query.page}`, envelope)
     return page(envelope)

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { version } from '../machine/version.ts'
+import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
+
+/*
+ * What `serve` answers, as schemas: of the document at /openapi.json, and of the tests, which hold each answer against them.
+ */
+
+const MEANINGS: Readonly<Record<TextField, string>> = {
+  name: 'Full name',
+  username: 'Username',
+  email: 'E-mail address',
+  phone: 'Phone number',
+  address: 'Postal address as one line of text',
+  company_name: 'Company name',
+  language: 'Preferred language, a short language code',
+  timezone: 'Timezone name in region/city form',
+  created_at: 'ISO 8601 timestamp, UTC, as the service sent it',
+}
+
+const fields = Object.fromEntries(TEXT_FIELDS.map((name) => [name, z.string().nullable().describe(MEANINGS[name])]))
+const customer = z
+  .looseObject({ id: z.uuid().describe('Unique customer identifier'), ...fields })
+  .describe('A customer; fields that the specification does not know are passed on.')
+
+export const listAnswer = z.strictObject({
+  success: z.literal(true),
+  data: z.array(customer).max(100),
+  meta: z.strictObject({
+    current_page: z.int().min(1),
+    from: z.int().min(1).nullable().describe('Position of the first item on this page; null on an empty one'),
+    last_page: z.int().min(1),
+    per_page: z.int().min(1).max(100),
+    to: z.int().min(1).nullable().describe('Position of the last item on this page; null on an empty one'),
+    total: z.int().min(0).describe('Customers that match'),
+  }),
+  links: z.strictObject({ first: z.url(), last: z.url(), prev: z.url().nullable(), next: z.url().nullable() }),
+})
+
+export const errorAnswer = z.strictObject({
+  success: z.literal(false),
+  error: z.string().describe('A code for programs'),
+  message: z.string(),
+  details: z.record(z.string(), z.array(z.string())).describe('Messages by parameter'),
+})
+
+const PARAMETERS = [
+  ['per_page', z.int().min(1).max(100).default(15), 'Customers on a page'],
+  ['page', z.int().min(1).default(1), 'The page'],
+  ['search', z.string(), 'A part of name, username or e-mail address, in any case, with or without accents'],
+  ['language', z.string(), 'The language code'],
+] as const
+
+const FAILURES = {
+  401: 'The key is not known, or the signature, its time or its nonce is not right',
+  404: 'The host name says of none of the organizations of this key that it is asked for',
+  422: 'A parameter is invalid',
+  429: 'Too many requests',
+  503: 'The mirror cannot be read now, or the organization was not read to its end yet',
+} as const
+
+/** The document of OpenAPI 3.1 of what is served. */
+export function openApi() {
+  const text = (description: string) => ({ description, schema: { type: 'string' } })
+  const answer = (description: string, schema: string, headers: object = {}) => ({
+    description,
+    headers,
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+  })
+  const waiting = { 'Retry-After': text('Seconds to wait') }
+  const failures = Object.entries(FAILURES).map(([status, description]) => [
+    status,
+    answer(description, 'Error', status === '429' || status === '503' ? waiting : {}),
+  ])
+  const isCurrent = {
+    'X-Data-As-Of': text('When the scan began that the customers are of'),
+    'X-Proof': text('The grade of that scan: proven, settled or unproven'),
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Customers, served from a mirror', version: version() },
+    servers: [{ url: '/api/v1' }],
+    security: [{ key: [], timestamp: [], signature: [] }],
+    paths: {
+      '/customers': {
+        get: {
+          operationId: 'listCustomers',
+          summary: 'A page of the active customers, by creation time and id',
+          parameters: PARAMETERS.map(([name, schema, description]) => ({
+            ...{ name, in: 'query', required: false, description },
+            schema: z.toJSONSchema(schema),
+          })),
+          responses: { 200: answer('A page', 'List', isCurrent), ...Object.fromEntries(failures) },
+        },
+      },
+    },
+    components: {
+      schemas: { List: z.toJSONSchema(listAnswer), Error: z.toJSONSchema(errorAnswer) },
+      securitySchemes: Object.fromEntries(
+        ['key', 'timestamp', 'signature'].map((name) => [
+          name,
+          {
+            type: 'apiKey',
+            in: 'header',
+            name: name === 'key' ? 'X-API-Key' : `X-${name[0]?.toUpperCase()}${name.slice(1)}`,
+          },
+        ]),
+      ),
+    },
+  }
+}

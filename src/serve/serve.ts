@@ -1,0 +1,110 @@
+import type { Hono, MiddlewareHandler } from 'hono'
+import { Counter, Registry } from 'prom-client'
+import type { Reader } from '../config/readers.ts'
+import { describeError } from '../errors/errors.ts'
+import { onlyReads } from '../http/server.ts'
+import type { Logger } from '../machine/log.ts'
+import { createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
+import type { Answer, AnswerList } from '../service/answer.ts'
+import { envelopeOf } from '../service/listing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
+import { isoTime } from '../time/moments.ts'
+import { openApi } from './open-api.ts'
+import { NotMirrored, type ServedMirror } from './served-mirror.ts'
+
+type Serving = {
+  readers: readonly Reader[]
+  mirror: Pick<ServedMirror, 'page' | 'state'>
+  log: Pick<Logger, 'info' | 'warn'>
+  nowMs: () => number
+  monotonicMs: () => number
+}
+
+/**
+ * The specification as an HTTP application over a mirror, for readers with keys of their own. Beside the list it has /healthz, /readyz, which asks
+ * for each organization, /metrics, and /openapi.json. No log line and no metric holds what was searched for.
+ */
+export function createServe({ readers, mirror, log, nowMs, monotonicMs }: Serving): Hono<ServiceEnv> {
+  const registry = new Registry()
+  const requests = new Counter({
+    name: 'customer_mirror_serve_requests_total',
+    help: 'Requests for the list that were answered, by reader and status.',
+    labelNames: ['reader', 'status'],
+    registers: [registry],
+  })
+  const observe: MiddlewareHandler<ServiceEnv> = async (c, next) => {
+    const startedMs = monotonicMs()
+    await next()
+    if (!c.req.path.endsWith('/customers')) return
+    const reader = c.var.organization?.id ?? 'unknown'
+    const { status } = c.res
+    requests.inc({ reader, status })
+    const { page, per_page: perPage, search, language } = c.req.query()
+    const asked = { page: Number(page ?? 1), perPage: Number(perPage ?? 15), isFiltered: Boolean(search ?? language) }
+    log.info({ reader, status, ...asked, ms: Math.round(monotonicMs() - startedMs) }, 'request')
+  }
+  const app = createService({
+    organizations: readers.map((reader) => readerOf(reader, mirror, log)),
+    recipe: recipeOf(DEFAULT_PRESET),
+    now: nowMs,
+    observe,
+    examine: async () => {
+      const served = [...new Set(readers.flatMap(({ organizations }) => organizations))]
+      const found = await Promise.all(
+        served.map((id) =>
+          mirror.state(id).then(
+            () => [],
+            (error) => [reasonOf(error)],
+          ),
+        ),
+      )
+      return { ready: found.flat().length === 0, problems: [...new Set(found.flat())] }
+    },
+  })
+  app.get('/openapi.json', (c) => c.json(openApi()))
+  app.get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'Content-Type': registry.contentType }))
+  for (const path of ['/openapi.json', '/metrics']) app.all(path, onlyReads)
+  return app
+}
+
+function readerOf(
+  { name, organizations, requestsPerMinute, ...signing }: Reader,
+  mirror: Serving['mirror'],
+  log: Serving['log'],
+): ServiceOrganization {
+  const rateLimit = requestsPerMinute === undefined ? undefined : { requests: requestsPerMinute, windowMs: 60_000 }
+  const answer: AnswerList = async (query, _serve, address) => {
+    const [subdomain = ''] = address.hostname.split('.')
+    const organization = organizations.length === 1 ? organizations[0] : organizations.find((id) => id === subdomain)
+    if (organization === undefined) return { kind: 'error', status: 404, message: UNNAMED }
+    try {
+      const { rows, total, readAsOfMs, proof } = await mirror.page({ organization, ...query })
+      const headers = { 'X-Data-As-Of': isoTime(readAsOfMs), 'X-Proof': proof }
+      return {
+        kind: 'page',
+        envelope: envelopeOf(rows, total, { query, address: address.origin + address.pathname }),
+        headers,
+      }
+    } catch (error) {
+      log.warn({ organization, ...describeError(error) }, 'mirror not read')
+      return unavailable(error)
+    }
+  }
+  return { id: name, ...signing, rateLimit, answer }
+}
+
+const UNNAMED = 'Several organizations may be read with this key. The first part of the host name says which one.'
+
+/** What went wrong, without the place of the mirror, which is in the log. */
+function reasonOf(error: unknown): string {
+  return error instanceof NotMirrored ? error.message : `The mirror cannot be read now (${describeError(error).code}).`
+}
+
+function unavailable(error: unknown): Answer {
+  return {
+    kind: 'error',
+    status: 503,
+    message: `${reasonOf(error)} Ask again later.`,
+    headers: { 'Retry-After': '10' },
+  }
+}
