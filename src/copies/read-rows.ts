@@ -164,7 +164,7 @@ export type CustomersFilter = {
   limit?: number | undefined
 }
 
-export const SEARCHED: readonly string[] = ['name', 'username', 'email']
+const SEARCHED: readonly string[] = ['name', 'username', 'email']
 
 /** The customers in the order of organization and id; of an organization that the mirror or the configuration knows. */
 export async function* readCustomers(
@@ -243,7 +243,7 @@ const APART = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g')
  * Whether a customer may be one that is searched for. The database lowers the letters of ASCII alone: PostgreSQL as "C" has them, since
  * in Turkish, the small form of I is another one than ours. Values that are longer in bytes than in characters are decided here.
  */
-export function mayMention(searched: readonly string[], wanted: string): Sql {
+function mayMention(searched: readonly string[], wanted: string): Sql {
   const found = searched.map((column) => {
     const name = text(column)
     const hasIt = either(

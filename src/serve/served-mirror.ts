@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { isPostgres } from '../address/mirror-address.ts'
-import { folded, mayMention, SEARCHED } from '../copies/read-rows.ts'
+import { folded } from '../copies/read-rows.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
 import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
 import { sqliteStore } from '../store/port/sqlite-store.ts'
@@ -38,11 +39,14 @@ type Snapshot = {
   end(): void
 }
 
-/** How current an organization is, and a text that is another one once its customers are others, or stand elsewhere. */
+/** How current an organization is, and a text that is another one once its customers are others, or were changed. */
 type State = { readAsOfMs: number; proof: string; stamp: string }
 
 /** Customers in the order of the list, by the numbers of their rows, and the state they are of. */
 type Order = { stamp: string; rowIds: readonly number[] }
+
+/** What is searched of each customer of an organization, by the number of its row; some 150 bytes each. */
+type Texts = { stamp: string; updatedAt: string; ofRow: Map<number, string> }
 
 /**
  * The active customers of a mirror in a file or a database, or of a published copy, as pages: by creation time and id, each page from one
@@ -54,6 +58,8 @@ export class ServedMirror {
   #store: { opened: Promise<Store>; file: string } | undefined
   #snapshot: Promise<Snapshot> | undefined
   readonly #orders = new Map<string, Order>()
+  /** Kept for organizations in which something was searched for. */
+  readonly #texts = new Map<string, Texts>()
 
   constructor(place: string, monotonicMs: () => number) {
     this.#place = place
@@ -63,19 +69,11 @@ export class ServedMirror {
   /** Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
   async page({ organization, page, perPage, search, language }: Asked): Promise<ServedPage> {
     return this.#inSnapshot(async (snapshot) => {
-      const { session } = snapshot
       const { stamp, ...current } = await this.#stateOf(organization, snapshot)
-      const key = JSON.stringify([organization, language, search])
-      const kept = this.#orders.get(key)
-      const order =
-        kept?.stamp === stamp ? kept : { stamp, rowIds: await orderIn(session, { organization, search, language }) }
-      // The one that was asked for last comes last.
-      this.#orders.delete(key)
-      this.#orders.set(key, order)
-      for (const oldest of this.#orders.keys()) if (this.#orders.size > MOST_ORDERS) this.#orders.delete(oldest)
+      const { rowIds } = await this.#orderOf({ organization, search, language }, stamp, snapshot.session)
       const from = (page - 1) * perPage
-      const rows = await rowsIn(session, organization, order.rowIds.slice(from, from + perPage))
-      return { rows, total: order.rowIds.length, ...current }
+      const rows = await rowsIn(snapshot.session, organization, rowIds.slice(from, from + perPage))
+      return { rows, total: rowIds.length, ...current }
     })
   }
 
@@ -89,6 +87,27 @@ export class ServedMirror {
     this.#snapshot = this.#store = undefined
     await snapshot?.then((last) => last.end()).catch(() => {})
     await store?.opened.then((opened) => opened.close()).catch(() => {})
+  }
+
+  async #orderOf(filter: Filter, stamp: string, session: Session): Promise<Order> {
+    const key = JSON.stringify(filter)
+    const kept = this.#orders.get(key)
+    const order = kept?.stamp === stamp ? kept : { stamp, rowIds: await this.#rowIdsOf(filter, stamp, session) }
+    // The one that was asked for last comes last.
+    this.#orders.delete(key)
+    this.#orders.set(key, order)
+    for (const oldest of this.#orders.keys()) if (this.#orders.size > MOST_ORDERS) this.#orders.delete(oldest)
+    return order
+  }
+
+  async #rowIdsOf(filter: Filter, stamp: string, session: Session): Promise<readonly number[]> {
+    if (filter.search === '') return orderIn(session, filter)
+    const { rowIds } = await this.#orderOf({ ...filter, search: '' }, stamp, session)
+    const before = this.#texts.get(filter.organization)
+    const texts = before?.stamp === stamp ? before : await textsIn(session, filter.organization, stamp, before)
+    this.#texts.set(filter.organization, texts)
+    const wanted = folded(filter.search)
+    return rowIds.filter((rowId) => texts.ofRow.get(rowId)?.includes(wanted) === true)
   }
 
   #stateOf(organization: string, { session, states }: Snapshot): Promise<State> {
@@ -138,6 +157,7 @@ export class ServedMirror {
     const before = this.#store
     if (before?.file === file) return before.opened
     this.#orders.clear()
+    this.#texts.clear()
     void before?.opened.then((store) => store.close()).catch(() => {})
     const opened = openStore(this.#place)
     this.#store = { file, opened }
@@ -157,7 +177,12 @@ async function openStore(place: string): Promise<Store> {
   if (isPostgres(place)) return (await import('../store/postgres/open-database.ts')).openDatabase(place, 'read')
   const db = openToRead(place)
   db.defaultSafeIntegers(false)
-  return sqliteStore(db, place)
+  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
+  if (columns.includes('email')) return sqliteStore(db, place)
+  db.close()
+  throw new MirrorUnusable(`${place}: is a copy without personal data, which has nothing to serve. Name another one.`, {
+    code: 'foreign',
+  })
 }
 
 /** The number of a row; a copy has it under the name that every table has. */
@@ -173,8 +198,15 @@ async function stateIn(session: Session, organization: string): Promise<State> {
   const count = (removed: Sql) =>
     sql`(SELECT count(*) FROM customers WHERE organization = ${organization} AND ${removed})`
   const active = await countOf(session, sql`SELECT ${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}`)
-  const last = await countOf(session, sql`SELECT coalesce(max(seq), 0) FROM changes`)
-  return { readAsOfMs, proof, stamp: `${active}/${last}` }
+  return { readAsOfMs, proof, stamp: `${active} ${await lastUpdateIn(session)}` }
+}
+
+/** When a customer of any organization was changed last in any way that readers see. No two changes share a moment. */
+async function lastUpdateIn(session: Session): Promise<string> {
+  const last = await session.first<{ last: string | null }>(
+    sql`SELECT ${either('max(updated_at)', 'CAST(max(updated_at) AS text)')} AS last FROM customers`,
+  )
+  return last?.last ?? ''
 }
 
 /** Within a second, times sort by the rest of their text: a service sends all of them in one form. */
@@ -184,18 +216,28 @@ const BY_TIME = sql`ORDER BY created_at_utc NULLS FIRST,
 
 type Filter = Pick<Asked, 'organization' | 'search' | 'language'>
 
-async function orderIn(session: Session, { organization, search, language }: Filter): Promise<readonly number[]> {
+function orderIn(session: Session, { organization, language }: Filter): Promise<readonly number[]> {
   const ofLanguage = language === '' ? sql`true` : sql`language = ${language}`
-  const active = sql`organization = ${organization} AND removed_at IS NULL AND ${ofLanguage}`
-  if (search === '') return session.numbers(sql`SELECT ${ROW_ID} FROM customers WHERE ${active} ${BY_TIME}`)
-  const wanted = folded(search)
-  const names = text(SEARCHED.join(', '))
-  const found = await session.all<Record<string, string | number | null>>(sql`
-    SELECT ${ROW_ID} AS row_id, ${names} FROM customers WHERE ${active} AND ${mayMention(SEARCHED, wanted)} ${BY_TIME}`)
-  return found
-    .filter((row) => SEARCHED.some((name) => folded(String(row[name] ?? '')).includes(wanted)))
-    .map((row) => Number(row['row_id']))
+  return session.numbers(
+    sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL AND ${ofLanguage} ${BY_TIME}`,
+  )
 }
+
+/** The texts of before with those that were changed since; all anew where there were none, or where a customer was forgotten. */
+async function textsIn(session: Session, organization: string, stamp: string, before?: Texts): Promise<Texts> {
+  const { updatedAt, ofRow } = before ?? { updatedAt: '', ofRow: new Map<number, string>() }
+  const since = either(sql`${updatedAt}`, sql`${updatedAt}::timestamptz`)
+  const isChanged = before === undefined ? sql`true` : sql`updated_at >= ${since}`
+  const changed = await session.all<Searched>(sql`
+    SELECT ${ROW_ID} AS row_id, name, username, email FROM customers WHERE organization = ${organization} AND ${isChanged}`)
+  for (const { row_id: rowId, name, username, email } of changed)
+    ofRow.set(rowId, folded([name, username, email].map((value) => value ?? '').join('\n')))
+  const all = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
+  if (before !== undefined && ofRow.size !== all) return textsIn(session, organization, stamp)
+  return { stamp, updatedAt: await lastUpdateIn(session), ofRow }
+}
+
+type Searched = { row_id: number; name: string | null; username: string | null; email: string | null }
 
 async function rowsIn(session: Session, organization: string, rowIds: readonly number[]): Promise<ServedCustomer[]> {
   if (rowIds.length === 0) return []
