@@ -29,9 +29,9 @@ const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
 export const QUEUE_PARAMETERS = PARAMETERS.filter((name) => name !== 'schema')
 
 /** What is wrong with the address of a mirror, as the rest of a sentence; undefined for a good one, and for the path of a file. */
-export function addressProblem(text: string): string | undefined {
+export function addressProblem(text: string, parameters?: readonly string[]): string | undefined {
   if (!isPostgres(text)) return isLikeAddress(text) ? MISSPELT : undefined
-  const parsed = parsePostgresAddress(text)
+  const parsed = parsePostgresAddress(text, parameters)
   return 'problem' in parsed ? parsed.problem : undefined
 }
 
@@ -44,69 +44,56 @@ export function holdsPassword(text: string): boolean {
   return parsed !== undefined && 'address' in parsed && parsed.address.password !== undefined
 }
 
-/** The parts of an address, or a sentence about its mistake, which repeats nothing but names of parameters. */
+/** The parts of an address, or a sentence about its mistake, which repeats nothing but names of known parameters. */
 export function parsePostgresAddress(
   text: string,
   parameters: readonly string[] = PARAMETERS,
 ): { address: PostgresAddress } | { problem: string } {
-  const url = URL.parse(text)
-  if (url === null) return { problem: portProblem(text) ?? `must look like ${EXAMPLE}` }
-  if (url.hash !== '') return { problem: 'has a #: write a # of a name or a password as %23' }
-  // Else what is left of a password with a / in it would be shown as the name of the database.
-  if (url.pathname.includes('@'))
-    return { problem: 'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40' }
-  const query = url.searchParams
-  const unknown = [...query.keys()].find((name) => !parameters.includes(name))
-  if (unknown !== undefined) return { problem: unknownParameter(unknown, parameters) }
-  const twice = parameters.find((name) => query.getAll(name).length > 1)
-  if (twice !== undefined) return { problem: `gives ${twice} twice: keep one` }
-  const parts = {
-    host: decoded(query.get('host') ?? withoutBrackets(url.hostname)),
-    user: decoded(url.username),
-    password: decoded(url.password),
-    database: decoded(url.pathname.slice(1)),
-  }
-  const { host, user, password, database } = parts
-  if (host === undefined || user === undefined || password === undefined || database === undefined)
-    return { problem: BAD_ESCAPE }
+  const parts = addressParts(text, { parameters, example: EXAMPLE })
+  if (parts.problem !== undefined) return { problem: parts.problem }
+  const { query, port, user, password, path: database } = parts
+  const host = query.get('host') ?? parts.host
   const schema = query.get('schema') ?? DEFAULT_SCHEMA
   // Nothing leaves this machine, so TLS is not asked for there.
   const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
   const rootCertificate = query.get('sslrootcert') ?? undefined
   const problem = problemOf({ host, database, schema, mode, rootCertificate })
   if (problem !== undefined || !isTlsMode(mode)) return { problem: problem ?? '' }
-  const port = url.port === '' ? undefined : Number(url.port)
-  const given = { user: user || undefined, password: password || undefined }
-  return { address: { host, port, ...given, database, schema, tls: { mode, rootCertificate } } }
+  return { address: { host, port, user, password, database, schema, tls: { mode, rootCertificate } } }
 }
 
 const EXAMPLE = 'postgres://user@host:5432/database'
 
-/** The name of a parameter may be a part of a password with a `?` in it, so only well-formed ones are repeated. */
-function unknownParameter(name: string, known: readonly string[]): string {
-  const named = /^[a-z_]{1,32}$/.test(name) ? `the parameter ${name}` : 'an unknown parameter'
-  return `has ${named}: known are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}`
-}
-
-export const BAD_ESCAPE = 'has a % that does not begin an escape: write % itself as %25'
-
-const BAD_PORT = 'has a port that is no number from 1 to 65535; write a / of a password as %2F'
-
-/** The mistake of an address whose port cannot be read; undefined where it is another. The port may be a part of a password: it is not repeated. */
-export function portProblem(text: string): string | undefined {
-  const [, before, after = ''] =
-    /^([a-z]+:\/\/(?:[^/?#]*@)?(?:\[[^\]]*\]|[^/?#@:[\]]+)):[^/?#@]*(.*)$/s.exec(text) ?? []
-  return before !== undefined && URL.canParse(before + after) ? BAD_PORT : undefined
-}
-
-/** A part of an address; undefined where a % in it begins no escape. */
-export function decoded(text: string): string | undefined {
+/** What every address of a server has, decoded, or a sentence about its mistake. A part of a password may stand anywhere, so none is repeated. */
+export function addressParts(
+  text: string,
+  { parameters, example }: { parameters: readonly string[]; example: string },
+) {
+  const url = URL.parse(text)
+  if (url === null || url.port === '0') return { problem: `must look like ${example}; ${ESCAPES}` }
+  if (url.hash !== '') return { problem: `has a #; ${ESCAPES}` }
+  // Else what is left of a password with a / in it would be shown as the name of the database.
+  if (url.pathname.includes('@')) return { problem: `has a / before its last @; ${ESCAPES}` }
+  const query = url.searchParams
+  const names = [...query.keys()]
+  if (names.some((name) => !parameters.includes(name)))
+    return { problem: `has an unknown parameter: known are ${parameters.join(', ')}; ${ESCAPES}` }
+  if (new Set(names).size < names.length) return { problem: 'gives a parameter twice: keep one' }
   try {
-    return decodeURIComponent(text)
+    const [host = '', user, password, path = ''] = [
+      withoutBrackets(url.hostname),
+      url.username,
+      url.password,
+      url.pathname.slice(1),
+    ].map(decodeURIComponent)
+    const port = url.port === '' ? undefined : Number(url.port)
+    return { host, port, user: user || undefined, password: password || undefined, path, query }
   } catch {
-    return undefined
+    return { problem: `has a % that begins no escape; ${ESCAPES}` }
   }
 }
+
+const ESCAPES = 'in a name or a password write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25'
 
 type Parts = { host: string; database: string; schema: string; mode: string; rootCertificate: string | undefined }
 

@@ -1,10 +1,10 @@
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../signing/signing.ts'
+import { readText } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
 import type { SecretReference } from './values.ts'
-import { readText } from './read-text.ts'
 
 /**
  * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or
@@ -15,16 +15,15 @@ export async function readCredentials(
   environment: Environment = processEnvironment(),
 ): Promise<Credentials> {
   const { id, signing } = organization
-  const [apiKey, secret] = await Promise.all([
-    lookUp(organization.apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem }),
-    lookUp(organization.secret, {
+  const [apiKey = '', secret = ''] = textsOf([
+    await lookUp(organization.apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem }),
+    await lookUp(organization.secret, {
       what: `the secret of organization ${id}`,
       environment,
       check: (text) => secretProblem(text, signing.secretEncoding),
     }),
   ])
-  if ('text' in apiKey && 'text' in secret) return { apiKey: apiKey.text, secret: secret.text }
-  throw new ConfigError([apiKey, secret].flatMap((found) => ('problem' in found ? [found.problem] : [])))
+  return { apiKey, secret }
 }
 
 /** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
@@ -45,28 +44,26 @@ export async function readWebhookSecret(reference: SecretReference): Promise<str
 }
 
 async function readSecret(reference: SecretReference, lookup: Lookup): Promise<string> {
-  const found = await lookUp(reference, lookup)
-  if ('text' in found) return found.text
-  throw new ConfigError([found.problem])
+  return textsOf([await lookUp(reference, lookup)])[0] ?? ''
+}
+
+function textsOf(found: readonly (string | Problem)[]): string[] {
+  const problems = found.filter((one) => typeof one !== 'string')
+  if (problems.length > 0) throw new ConfigError(problems)
+  return found.filter((one) => typeof one === 'string')
 }
 
 /** All phone numbers there are can be hashed in hours: what a shorter key could be, can be tried out too. */
 const SHORTEST_PRIVACY_KEY = 32
 const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make one with \`openssl rand -hex 32\``
 
-type Found = { text: string } | { problem: Problem }
-type Lookup = {
-  what: string
-  environment: Environment
-  check: (text: string) => string | undefined
-}
+type Lookup = { what: string; environment: Environment; check: (text: string) => string | undefined }
 
-async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<Found> {
-  const fail = (message: string): Found => ({ problem: { file: placeOf(reference), message: `(${what}) ${message}` } })
+async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<string | Problem> {
   const found = await valueOf(reference, environment)
-  if ('absent' in found) return fail(found.absent)
-  const problem = surprise(found.text) ?? check(found.text)
-  return problem === undefined ? found : fail(problem)
+  const problem = 'absent' in found ? found.absent : (surprise(found.text) ?? check(found.text))
+  if (problem !== undefined) return { file: placeOf(reference), message: `(${what}) ${problem}` }
+  return 'text' in found ? found.text : ''
 }
 
 async function valueOf(
@@ -100,11 +97,9 @@ function placeOf(reference: SecretReference): string {
 /** Why a text cannot be a key or a secret; undefined if it can. */
 function surprise(text: string): string | undefined {
   if (text.trim() === '') return 'is empty: put the value in'
-  if (/[\r\n]/.test(text))
-    return 'has more than one line: keep the value alone (bytes of any kind can be given with signing.secretEncoding base64)'
-  if (text !== text.trim()) return 'begins or ends with white space: remove it'
+  if (text !== text.trim() || /[\r\n\0]/.test(text))
+    return 'must be one line of text, without white space around it (other bytes can be given with signing.secretEncoding base64)'
   if (/^(["']).*\1$/.test(text)) return 'is wrapped in quotes that would be taken as part of it: remove them'
-  if (text.includes('\0')) return 'holds NUL characters: was it saved as UTF-16?'
   return undefined
 }
 
@@ -113,24 +108,19 @@ function keyProblem(text: string): string | undefined {
 }
 
 function secretProblem(text: string, encoding: SecretEncoding): string | undefined {
-  if (encoding === 'utf8') return undefined
-  const unpadded = text.replace(/={1,2}$/, '')
-  const valid =
-    encoding === 'hex'
-      ? text.length % 2 === 0 && HEX.test(text)
-      : unpadded.length % 4 !== 1 && ALPHABET[encoding].test(unpadded)
-  if (valid) return undefined
-  const other = encoding === 'base64' && ALPHABET.base64url.test(unpadded) ? ' (it may be base64url)' : ''
-  return `is not valid ${encoding}, which signing.secretEncoding says it is${other}: copy it again, or correct the setting`
+  if (ENCODED[encoding].test(text)) return undefined
+  return `is not valid ${encoding}, which signing.secretEncoding says it is: copy it again, or correct the setting`
+}
+
+const ENCODED: Readonly<Record<SecretEncoding, RegExp>> = {
+  utf8: /^/,
+  hex: /^(?:[0-9a-f]{2})+$/i,
+  base64: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={0,2})?$/,
+  base64url: /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3}={0,2})?$/,
 }
 
 /** As https://www.standardwebhooks.com has it. */
 function webhookSecretProblem(text: string): string | undefined {
-  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
-  const bytes = base64 === undefined ? 0 : Buffer.from(base64, 'base64').length
-  if (bytes >= 24 && bytes <= 64) return undefined
+  if (/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/.test(text)) return undefined
   return 'must be whsec_ and 24 to 64 bytes in base64: make one with `echo "whsec_$(openssl rand -base64 32)"`'
 }
-
-const HEX = /^[0-9a-f]+$/i
-const ALPHABET = { base64: /^[A-Za-z0-9+/]+$/, base64url: /^[A-Za-z0-9_-]+$/ } as const

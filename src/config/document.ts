@@ -1,3 +1,7 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { codeOf } from '../errors/faults.ts'
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type Document, type YAMLError } from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
@@ -12,10 +16,8 @@ export type Mistake = { path: readonly PropertyKey[]; part: Part; message: strin
 /** Both from 1. */
 type Place = { line: number; column: number }
 
-export type SyntaxMistake = { message: string; place?: Place }
-
 /** Parses YAML, which includes JSON, or finds where it is none. Mistakes never repeat the text, which may hold a secret. */
-export function parseText(text: string): Parsed | { mistake: SyntaxMistake } {
+export function parseText(text: string): Parsed | { mistake: { message: string; place?: Place } } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
   const placeOf = (offset: number): Place => {
@@ -36,15 +38,13 @@ export function parseText(text: string): Parsed | { mistake: SyntaxMistake } {
 }
 
 function wording({ code, message }: YAMLError): string {
-  // The text after a colon is quoted from the file.
-  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
+  // What follows a colon may be quoted from the file.
+  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:;\n]/)[0]}`
 }
 
 const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
   BLOCK_AS_IMPLICIT_KEY:
     'has a key within a value: indent the next line like this one, or put a value with a colon in quotes',
-  MULTILINE_IMPLICIT_KEY: 'is not a key and its value: write a colon and a space between them',
-  MULTIPLE_DOCS: 'begins a second document: keep one, without --- between',
   RESOURCE_EXHAUSTION: 'is nested too deeply',
 }
 
@@ -93,4 +93,37 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
 
 export function isMapping(data: unknown): data is Record<string, unknown> {
   return typeof data === 'object' && data !== null && !Array.isArray(data)
+}
+
+/** The text of a file, or a phrase that continues "the file …" and says why there is none. */
+export type FileText = { text: string } | { problem: string; missing: boolean }
+
+/**
+ * Reads a small UTF-8 file without its byte order mark. Never throws, whatever the file is. A pipe is not opened: that could wait for
+ * ever, in a thread that keeps the process from its end.
+ */
+export async function readText(path: string, { maxBytes }: { maxBytes: number }): Promise<FileText> {
+  try {
+    if ((await stat(path)).isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
+    // Reading one byte past the limit shows that a file is too large, and ends the reading of an endless device.
+    return decode(await buffer(createReadStream(path, { end: maxBytes })), maxBytes)
+  } catch (error) {
+    const code = codeOf(error) ?? 'unknown'
+    return { problem: PHRASES[code] ?? `cannot be read (${code})`, missing: code === 'ENOENT' }
+  }
+}
+
+function decode(bytes: Buffer, maxBytes: number): FileText {
+  if (bytes.length > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    return { problem: 'is not UTF-8: save it as UTF-8', missing: false }
+  }
+}
+
+const PHRASES: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'cannot be read: this user has no permission',
 }

@@ -19,6 +19,11 @@ export function mirrorOfEnvironment(environment: Environment): string | undefine
   return environment[MIRROR_VARIABLE] || undefined
 }
 
+/** Throws ConfigError where there is a mistake in a variable. */
+export function refuseVariable(name: string, message: string | undefined): void {
+  if (message !== undefined) throw new ConfigError([{ file: `environment ${name}`, message }])
+}
+
 export type BucketEnvironment = ReturnType<typeof bucketEnvironment>
 
 /** What the variables say that all programs of Amazon read; an empty one is not set. Throws ConfigError for an endpoint with a mistake. */
@@ -26,8 +31,7 @@ export function bucketEnvironment(environment: Environment) {
   const first = (...names: readonly string[]) =>
     names.map((name) => environment[name]).find((text) => text !== undefined && text !== '')
   const endpoint = first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL')
-  const message = endpoint === undefined ? undefined : endpointMistake(endpoint)
-  if (message !== undefined) throw new ConfigError([{ file: 'environment AWS_ENDPOINT_URL_S3', message }])
+  refuseVariable('AWS_ENDPOINT_URL_S3', endpoint && endpointMistake(endpoint))
   const region = first('AWS_REGION', 'AWS_DEFAULT_REGION')
   const accessKeyId = first('AWS_ACCESS_KEY_ID')
   const secretAccessKey = first('AWS_SECRET_ACCESS_KEY')
@@ -39,15 +43,11 @@ export function bucketEnvironment(environment: Environment) {
   return { endpoint, region, credentials }
 }
 
-const ENDPOINT = {
-  example: 'https://minio.example.com',
-  credentials: ': credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
-  clear: ': customers would travel in the clear',
-}
+const ENDPOINT = 'https://minio.example.com'
 
 function endpointMistake(text: string): string | undefined {
   const url = httpsAddress(text, ENDPOINT)
   if ('problem' in url) return url.problem
   if (url.pathname === '/' && !/[?#]/.test(text)) return undefined
-  return `must be an address such as ${ENDPOINT.example}, without a path: the bucket and its prefix belong in to`
+  return `must be an address such as ${ENDPOINT}, without a path: the bucket and its prefix belong in to`
 }

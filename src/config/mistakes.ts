@@ -28,11 +28,11 @@ function mistakesOf(issues: readonly Issue[], above: readonly PropertyKey[]): Mi
 
 function mistakesOfOne(issue: Issue, path: readonly PropertyKey[]): Mistake[] {
   if (issue.code === 'unrecognized_keys') return unknownKeys(path, issue.keys)
-  if (issue.code !== 'invalid_union') return [{ path, part: 'value', message: issue.message }]
-  const meant = issue.errors.find(
-    (errors) => !errors.some((error) => error.code === 'invalid_type' && error.path.length === 0),
+  const branches = issue.code === 'invalid_union' ? issue.errors : []
+  const meant = branches.find(
+    (errors) => !errors.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0),
   )
-  return meant === undefined ? [{ path, part: 'value', message: issue.message }] : mistakesOf(meant, path)
+  return meant === undefined ? [mistake(path, issue.message)] : mistakesOf(meant, path)
 }
 
 const SECRET_FORM = 'must be { env: NAME } or { file: path }'
@@ -41,15 +41,15 @@ function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mis
   const known = keysAt(configFile, path)
   // `apiKey: {abc}` and `apiKey: {abc: }` make the value a key, so a key is not repeated here.
   if (known.includes('env')) return [{ path, part: 'value', message: `holds an unknown key: it ${SECRET_FORM}` }]
-  return keys.map((key) => ({ path: [...path, key], part: 'key', message: unknownKey(key, known) }))
+  return keys.map((key) => {
+    const meant = nearest(key, known)
+    const words = meant === undefined ? `known are ${known.join(', ')}` : `did you mean "${meant}"?`
+    const message = `unknown key (${key === '<<' ? MERGE_KEY : words})`
+    return { path: [...path, key], part: 'key', message }
+  })
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
-  if (key === '<<') return 'unknown key: merge keys are not supported, put shared settings under defaults'
-  const meant = nearest(key, known)
-  if (meant !== undefined) return `unknown key (did you mean "${meant}"?)`
-  return `unknown key (known are ${known.join(', ')})`
-}
+const MERGE_KEY = 'merge keys are not supported: put shared settings under defaults'
 
 /** The keys the schema knows at a path. */
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
@@ -80,8 +80,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 }
 
 function oneOf(values: readonly string[], written: unknown): string {
-  const [only, ...others] = values
-  if (others.length === 0) return `must be ${only}, or left out`
+  if (values.length === 1) return `must be ${values.join('')}, or left out`
   return `must be one of ${values.join(', ')}${typeof written === 'string' ? didYouMean(written, values) : ''}`
 }
 
@@ -93,34 +92,26 @@ export function crossCheck(data: unknown): Mistake[] {
   const listed = valueAt(data, 'organizations')
   const organizations: readonly unknown[] = Array.isArray(listed) ? listed : []
   return [
-    ...twoForms(data, ['defaults', 'signing']),
     ...organizations.flatMap((organization, index) => [
-      ...twoForms(data, ['organizations', index, 'signing']),
       ...exposedSecrets(organization, index),
       ...unfinishedSchedule(data, index),
       ...privacyMistakes(data, index),
     ]),
-    ...repeatedIds(organizations),
+    ...twins(organizations, (organization) => valueAt(organization, 'id')).map(([index, first]) =>
+      mistake(['organizations', index, 'id'], `is the id of organizations.${first} too: every id must differ`),
+    ),
     ...mirroredTwice(organizations),
     ...disagreeingLimits(data, organizations),
   ]
 }
 
-function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
-  if (valueAt(data, ...path, 'preset') === undefined || valueAt(data, ...path, 'template') === undefined) return []
-  return [{ path: [...path, 'template'], part: 'key', message: 'excludes preset: keep one of the two' }]
-}
-
 /** A secret may be written into the file only for a service on this machine. */
 function exposedSecrets(organization: unknown, index: number): Mistake[] {
-  const address = valueAt(organization, 'baseUrl')
-  if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
-  return ['apiKey', 'secret']
-    .filter((name) => {
-      const written = valueAt(organization, name)
-      return typeof written === 'string' && written !== ''
-    })
-    .map((name) => mistake(['organizations', index, name], NOT_IN_THIS_FILE))
+  const url = URL.parse(String(valueAt(organization, 'baseUrl')))
+  if (url === null || isLoopback(url)) return []
+  const written = ['apiKey', 'secret'].filter((name) => typeof valueAt(organization, name) === 'string')
+  const exposed = written.filter((name) => valueAt(organization, name) !== '')
+  return exposed.map((name) => mistake(['organizations', index, name], NOT_IN_THIS_FILE))
 }
 
 function unfinishedSchedule(data: unknown, index: number): Mistake[] {
@@ -132,16 +123,9 @@ function unfinishedSchedule(data: unknown, index: number): Mistake[] {
     .map((name) => mistake([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
 }
 
-function repeatedIds(organizations: readonly unknown[]): Mistake[] {
-  return twins(organizations, (organization) => valueAt(organization, 'id')).map(([index, first]) =>
-    mistake(['organizations', index, 'id'], `is the id of organizations.${first} too: every id must differ`),
-  )
-}
-
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   const identity = (organization: unknown) => {
-    const [address, apiKey] = [valueAt(organization, 'baseUrl'), valueAt(organization, 'apiKey')]
-    const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
+    const [parsed, apiKey] = [parseBaseUrl(String(valueAt(organization, 'baseUrl'))), valueAt(organization, 'apiKey')]
     return parsed instanceof URL && apiKey !== undefined ? JSON.stringify([parsed.href, apiKey]) : undefined
   }
   return twins(organizations, identity).map(([index, first]) =>

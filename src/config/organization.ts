@@ -1,10 +1,8 @@
-import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../text/wording.ts'
 import { privacySettings } from './privacy.ts'
 import { mergeSchedule } from './schedule.ts'
 import { BUILT_IN, mergeRetention, type ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
-import { didYouMean } from './suggestion.ts'
+import { requireKnown } from './suggestion.ts'
 import { secretReference } from './values.ts'
 
 /** One organization to mirror, with every setting filled in. */
@@ -52,16 +50,11 @@ export function chooseOrganizations(
   ids: readonly string[],
 ): Organization[] {
   if (ids.length === 0) return [...organizations]
-  const known = organizations.map(({ id }) => id)
-  const unknown = ids.filter((id) => !known.includes(id)).map((id) => `"${id}"${didYouMean(id, known)}`)
-  if (unknown.length > 0) {
-    const noun = unknown.length === 1 ? 'organization' : 'organizations'
-    throw new UsageError(`unknown ${noun} ${unknown.join(', ')}: the configuration has ${listedNames(known)}`)
-  }
+  requireKnown(ids, { known: [], configured: organizations.map(({ id }) => id) })
   return [...new Set(ids)].flatMap((id) => organizations.filter((organization) => organization.id === id))
 }
 
 /** The ids of the named organizations; none where none is named. Throws UsageError for an unknown id. */
-export function chooseIds(config: { organizations: readonly Organization[] }, ids: readonly string[]): string[] {
+export function chooseIds(config: Parameters<typeof chooseOrganizations>[0], ids: readonly string[]): string[] {
   return ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
 }

@@ -5,27 +5,27 @@ import { refusing, NOT_IN_THIS_FILE, secretReference, secretReferenceForm, setti
 import { isMapping, valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
-/** Fields a policy may not hide, by their plain names. */
-const NEVER_HIDDEN = new Map(
-  [
-    ['id', 'must stay: a customer is known by it'],
-    ['created_at', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
-    ['created_at_utc', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
-  ].map(([field = '', why = '']) => [plainName(field), why]),
+/** A customer is known by its id; its date is evidence that a scan is complete, and that a list is not an older one. */
+const NEVER_HIDDEN = ['id', 'created_at', 'created_at_utc'].map(plainName)
+
+const TOO_MANY = 'must name at most 200 fields'
+
+const fieldName = z
+  .string()
+  .regex(/^(?=.*\S).{1,200}$/s, 'must be the name of a field, at most 200 characters')
+  .check(refusing(nameProblem))
+
+const hashedName = fieldName.refine(
+  (name) => name !== 'extra',
+  'extra can be dropped as a whole; to hash fields in it, name each of them',
 )
 
-const MOST_FIELDS = 200
-
 export const privacy = z.strictObject({
-  drop: setting(
-    fields(() => undefined),
-    'Fields that are not stored at all.',
-    { examples: [['address']] },
-  ),
+  drop: setting(z.array(fieldName).max(200, TOO_MANY), 'Fields that are not stored at all.', {
+    examples: [['address']],
+  }),
   hash: setting(
-    fields((name) =>
-      name === 'extra' ? 'extra can be dropped as a whole; to hash fields in it, name each of them' : undefined,
-    ),
+    z.array(hashedName).max(200, TOO_MANY),
     'Fields of which a keyed hash is stored: equal values stay equal, and can be joined and counted.',
     { examples: [['phone']] },
   ),
@@ -41,22 +41,12 @@ export function privacySettings(own: Written | undefined, shared: Written | unde
   return { drop, hash, key: key && secretReference(key, folder) }
 }
 
-function fields(problemOf: (name: string) => string | undefined) {
-  const field = z
-    .string()
-    .regex(/\S/, 'must be the name of a field')
-    .max(200, 'must be the name of a field, at most 200 characters')
-    .check(refusing((name) => problemOf(name) ?? nameProblem(name)))
-  return z.array(field).max(MOST_FIELDS, `must name at most ${MOST_FIELDS} fields`)
-}
-
 /** Why a field cannot be hidden by this name; undefined if it can. No message repeats the name. */
 function nameProblem(name: string): string | undefined {
-  if (name !== name.trim() && /\S/.test(name)) return 'begins or ends with white space: remove it'
   const isOfExtra = name.startsWith('extra.')
   if (isOfExtra && plainName(name.slice('extra.'.length)) === '') return 'must name a field after "extra."'
-  const kept = isOfExtra ? undefined : NEVER_HIDDEN.get(plainName(name))
-  if (kept !== undefined) return kept
+  if (!isOfExtra && NEVER_HIDDEN.includes(plainName(name)))
+    return 'must stay: a customer is known by its id, and its date is evidence that a scan is complete'
   if (isOfExtra || fieldOf(name) === name) return undefined
   if (name.includes('.'))
     return 'must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it'
@@ -80,21 +70,19 @@ export function privacyMistakes(data: unknown, index: number): Mistake[] {
   if (own === undefined || shared === undefined) return []
   const { drop, hash, key } = { ...shared.written, ...own.written }
   const [dropped, hashed] = [namesIn(drop), namesIn(hash)]
-  const mistake = (name: string, message: string, at: readonly number[] = []): Mistake => {
+  const mistake = (name: string, message: string, ...at: readonly number[]): Mistake => {
     const { path } = name in own.written ? own : shared
     return { path: [...path, name, ...at], part: 'value', message }
   }
   const hidden = new Set(dropped.map(fieldOf))
-  const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, [at])] : []))
+  const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, at)] : []))
   const policy = { ...NOTHING_HIDDEN, drop: dropped.map(fieldOf), hash: hashed.map(fieldOf) }
   const scan = valueAt(data, 'organizations', index, 'scan') ?? valueAt(data, 'defaults', 'scan')
   const isUnsearchable = scan !== 'plain' && SEARCHED.every((field) => hides(policy, field))
   return [
     ...twice,
     ...(hashed.length > 0 && key === undefined ? [mistake('hash', WITHOUT_KEY)] : []),
-    ...(isUnsearchable
-      ? [mistake(SEARCHED.some((field) => dropped.includes(field)) ? 'drop' : 'hash', UNSEARCHABLE)]
-      : []),
+    ...(isUnsearchable ? [mistake(dropped.length > 0 ? 'drop' : 'hash', UNSEARCHABLE)] : []),
   ]
 }
 

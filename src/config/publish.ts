@@ -3,20 +3,6 @@ import { z } from 'zod'
 import { isLikeAddress } from '../address/mirror-address.ts'
 import { converted, namingFile, path, setting, whole } from './values.ts'
 
-/** What is published for readers, as configured: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. */
-export type PublishSettings = {
-  /** An absolute path. With `{organization}` in it there is a copy for each organization, with its own rows and nothing else. */
-  file: string | undefined
-  /** A folder, by its absolute path. */
-  parquet: string | undefined
-  to: BucketAddress | undefined
-  group: string | number | undefined
-  keep: number | undefined
-  withoutPersonalData: boolean
-  /** A page of figures beside each copy in a file. */
-  report: boolean
-}
-
 /** What is replaced by the id of an organization in a file or a group. */
 export const ORGANIZATION = '{organization}'
 
@@ -46,6 +32,8 @@ const group = z.union(
   GROUP,
 )
 
+const yesOrNo = z.boolean('must be true or false')
+
 export const publish = z
   .strictObject({
     file: setting(
@@ -73,12 +61,12 @@ export const publish = z
       { examples: [7] },
     ),
     withoutPersonalData: setting(
-      z.boolean('must be true or false'),
+      yesOrNo,
       'Leaves personal data out, and lets every user of the machine read the copy.',
       { default: false },
     ),
     report: setting(
-      z.boolean('must be true or false'),
+      yesOrNo,
       'Writes a page of figures beside each copy in a file, as customers.html beside customers.db: growth, changes, languages and companies, ' +
         'without personal data.',
       { default: false },
@@ -88,29 +76,17 @@ export const publish = z
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
 
-type Written = Partial<Record<'file' | 'parquet' | 'to' | 'group' | 'keep' | 'report', unknown>>
-
 /** Settings that make no sense together, each with its mistake. */
-function contradictions({
-  file: copy,
-  parquet: folder,
-  to,
-  group: readers,
-  keep,
-  report,
-}: Written): [string, string][] {
-  if (copy === undefined && folder === undefined && to === undefined) return [['file', NOWHERE]]
-  const isIn = (text: unknown) => typeof text === 'string' && text.includes(ORGANIZATION)
+function contradictions(written: Readonly<Record<string, unknown>>): [name: string, message: string][] {
+  const has = (name: string) => written[name] !== undefined
+  const isForEach = (name: string) => String(written[name]).includes(ORGANIZATION)
+  if (!has('file') && !has('parquet') && !has('to')) return [['file', NOWHERE]]
   const found: [isWrong: boolean, name: string, message: string][] = [
-    [copy === undefined && keep !== undefined, 'keep', OF_FILES],
-    [copy === undefined && report === true, 'report', OF_FILES],
-    [copy === undefined && folder === undefined && readers !== undefined, 'group', OF_FILES],
-    [
-      copy !== undefined && isIn(readers) && !isIn(copy),
-      'group',
-      `holds ${ORGANIZATION}, and the name of the file does not`,
-    ],
-    [isIn(readers) && folder !== undefined, 'group', `holds ${ORGANIZATION}, and the folder of parquet has one group`],
+    [!has('file') && has('keep'), 'keep', OF_FILES],
+    [!has('file') && written['report'] === true, 'report', OF_FILES],
+    [!has('file') && !has('parquet') && has('group'), 'group', OF_FILES],
+    [has('file') && isForEach('group') && !isForEach('file'), 'group', `holds ${ORGANIZATION}, and file does not`],
+    [has('parquet') && isForEach('group'), 'group', `holds ${ORGANIZATION}, and the folder of parquet has one group`],
   ]
   return found.flatMap(([isWrong, name, message]) => (isWrong ? [[name, message]] : []))
 }
@@ -120,16 +96,18 @@ const NOWHERE = 'is missing: name the copy, a folder as parquet, or a place in o
 const OF_FILES =
   'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'
 
+/** What is published for readers: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. Paths are absolute. */
+export type PublishSettings = NonNullable<ReturnType<typeof publishSettings>>
+
 /** The settings with absolute paths; undefined where nothing is to be published. */
-export function publishSettings(
-  written: z.output<typeof publish> | undefined,
-  folder: string,
-): PublishSettings | undefined {
+export function publishSettings(written: z.output<typeof publish> | undefined, folder: string) {
   if (written === undefined) return undefined
   const absolute = (named: string | undefined) => named && resolve(folder, named)
   const { to, group: readers, keep, withoutPersonalData = false, report = false } = written
-  const places = { file: absolute(written.file), parquet: absolute(written.parquet), to }
-  return { ...places, group: readers, keep, withoutPersonalData, report }
+  return {
+    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to: to ?? undefined },
+    ...{ group: readers ?? undefined, keep: keep ?? undefined, withoutPersonalData, report },
+  }
 }
 
 function hasKnownPlaceholders(text: string): boolean {
@@ -140,29 +118,19 @@ function hasKnownPlaceholders(text: string): boolean {
 export type BucketAddress = { bucket: string; prefix: string }
 
 /** Whether a text is meant as an address in object storage, and not as a path. */
-export function isBucketAddress(text: string): boolean {
-  return /^s3:/i.test(text)
-}
+export const isBucketAddress = (text: string): boolean => /^s3:/i.test(text)
 
 /** `s3://bucket/prefix`, or a sentence about its mistake. */
 export function parseBucketAddress(text: string): BucketAddress | { problem: string } {
-  const [, bucket, end = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(text) ?? []
-  if (bucket === undefined) return { problem: FORM }
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(bucket))
-    return { problem: `${FORM}; the name of a bucket has 3 to 63 letters, digits, dots and dashes` }
+  const [, bucket, end = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])(?:\/([a-z0-9._=/-]*))?$/i.exec(text) ?? []
   const prefix = end.replace(/\/+$/, '')
-  const isClean = /^[A-Za-z0-9._=/-]*$/.test(prefix) && prefix.length <= LONGEST_PREFIX
   const hasGap = prefix !== '' && prefix.split('/').some((step) => ['', '.', '..'].includes(step))
-  if (isClean && !hasGap) return { bucket, prefix }
-  return {
-    problem: `names a prefix that not every program reads: use letters, digits and . _ - = between single slashes, at most ${LONGEST_PREFIX}`,
-  }
+  // Keys may have 1,024 bytes; the names of organizations and of objects follow.
+  return bucket === undefined || hasGap || prefix.length > 500 ? { problem: FORM } : { bucket, prefix }
 }
 
-const FORM = 'must be an address such as s3://bucket/prefix'
-
-/** Keys may have 1,024 bytes; this leaves room for the names of organizations and of objects. */
-const LONGEST_PREFIX = 500
+const FORM =
+  'must be an address such as s3://bucket/prefix, and a prefix of at most 500 letters, digits and . _ - = between single slashes'
 
 /** The address as a person writes it. */
 export function bucketAddressText({ bucket, prefix }: BucketAddress): string {

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { ConfigError, type Problem } from '../errors/errors.ts'
-import { parseText, type Mistake, type Parsed } from './document.ts'
+import { parseText, readText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
 import { mergeOrganizations } from './organization.ts'
 import { BUILT_IN } from './schema.ts'
 import { publishSettings } from './publish.ts'
-import { readText } from './read-text.ts'
 import { serveSettings } from './serve.ts'
 import { secretReference } from './values.ts'
 
@@ -27,7 +26,7 @@ export async function readConfig(options: {
   instead?: string
 }) {
   const { environment = processEnvironment() } = options
-  const location = locateFile({ ...options, environment })
+  const location = locateFile(options.file, { cwd: options.cwd, environment })
   const parsed = parse(await read(location, options.instead), location)
   const shape = checkShape(parsed.data)
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
@@ -55,10 +54,8 @@ async function read({ path, shown, origin }: ConfigLocation, instead: string | u
   const content = await readText(path, { maxBytes: MAX_BYTES })
   if ('text' in content) return content.text
   const others = ['another with --config', ...(instead === undefined ? [] : [instead])].join(', or ')
-  const advice = content.missing ? `run 'customer-mirror init' to write one, or name ${others}` : `name ${others}`
-  // What stands behind a colon says what to do already, or why it cannot be read.
-  const isExplained = content.problem.includes(':')
-  throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${isExplained ? '' : `: ${advice}`}` }])
+  const advice = content.missing ? `: run 'customer-mirror init' to write one, or name ${others}` : ''
+  throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${advice}` }])
 }
 
 const MAX_BYTES = 4 * 1024 * 1024
@@ -92,7 +89,10 @@ const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
 const [USUAL, ...OTHERS] = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json'] as const
 
 /** The file named by --config, or by the environment, or the first of the default names that exists. */
-function locateFile({ file, cwd, environment }: Request): ConfigLocation {
+function locateFile(
+  file: string | undefined,
+  { cwd, environment }: { cwd: string; environment: Environment },
+): ConfigLocation {
   // An empty --config comes from an unset shell variable; silently reading another file would surprise.
   if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])
   const named = environment[VARIABLE]?.trim() === '' ? undefined : environment[VARIABLE]
@@ -105,5 +105,3 @@ function locateFile({ file, cwd, environment }: Request): ConfigLocation {
     origin: file === undefined && named !== undefined ? ` (named by ${VARIABLE})` : '',
   }
 }
-
-type Request = { file?: string | undefined; cwd: string; environment: Environment }

@@ -41,11 +41,7 @@ const between = {
 export const schedule = z.strictObject({ cron, timezone, ...between })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
-export const ownSchedule = z.strictObject({
-  cron: cron.exactOptional(),
-  timezone: timezone.exactOptional(),
-  ...between,
-})
+export const ownSchedule = schedule.partial()
 
 type Written = z.output<typeof ownSchedule>
 
@@ -86,7 +82,6 @@ function cronProblem(text: string, example: string): string | undefined {
 
 /** The moments of a cron line. Throws for a line with a mistake. */
 export function parsedCron({ cron: line, timezone: zone }: { cron: string; timezone: string }): Cron {
-  return new Cron(line.replaceAll('?', '*'), {
-    ...{ timezone: zone, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' },
-  })
+  const options = { timezone: zone, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' } as const
+  return new Cron(line.replaceAll('?', '*'), options)
 }

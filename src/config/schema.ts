@@ -125,7 +125,7 @@ const organization = z.strictObject({
 
 /** Sentences never repeat the text, which may hold a token. */
 const hook = converted((text) => {
-  const url = httpsAddress(text, { example: 'https://hooks.example.com/customer-mirror' })
+  const url = httpsAddress(text, 'https://hooks.example.com/customer-mirror')
   return 'hash' in url && url.hash !== '' ? { problem: 'must not hold a #: what follows it is never sent' } : url
 })
 
@@ -158,12 +158,6 @@ const heartbeat = z.strictObject({
   }),
 })
 
-const jobs = z.strictObject({
-  concurrency: setting(whole(1, 256), 'Organizations that a worker mirrors at the same time.', {
-    default: BUILT_IN.jobs.concurrency,
-  }),
-})
-
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
 export const configFile = z
   .strictObject({
@@ -179,7 +173,14 @@ export const configFile = z
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: setting(schedule, 'When the worker mirrors every organization.'),
-    jobs: setting(jobs, 'How a worker takes jobs.'),
+    jobs: setting(
+      z.strictObject({
+        concurrency: setting(whole(1, 256), 'Organizations that a worker mirrors at the same time.', {
+          default: BUILT_IN.jobs.concurrency,
+        }),
+      }),
+      'How a worker takes jobs.',
+    ),
     publish: setting(publish, 'A copy of the mirror for readers, made after each night.'),
     notify: setting(notify, 'A report of each night, sent by the worker.'),
     serve: setting(serve, 'What programs may read of the mirror through customer-mirror serve.'),
@@ -193,12 +194,10 @@ export const configFile = z
   .meta({ title: 'Customer Mirror configuration' })
 
 export type ConfigFile = z.output<typeof configFile>
+type Kept = z.output<typeof retention> | undefined
 
 /** The limits of an organization: its own, then the shared ones; undefined where nothing is set. */
-export function mergeRetention(
-  shared: z.output<typeof retention> | undefined,
-  own: z.output<typeof retention> | undefined,
-): Retention | undefined {
+export function mergeRetention(shared: Kept, own: Kept): Retention | undefined {
   const { changes, removedCustomers } = { ...shared, ...own }
   const [changesMs, removedCustomersMs] = [changes, removedCustomers].map((ms) => (ms === Infinity ? undefined : ms))
   if (changesMs === undefined && removedCustomersMs === undefined) return undefined
@@ -210,10 +209,7 @@ export function mergeRetention(
  * sentence about its mistake, which never repeats the text: that may hold credentials.
  */
 export function parseBaseUrl(text: string): URL | { problem: string } {
-  const url = httpsAddress(text, {
-    example: 'https://acme.orders.example.com/api/v1',
-    credentials: ': credentials belong in apiKey and secret',
-  })
+  const url = httpsAddress(text, 'https://acme.orders.example.com/api/v1')
   if ('problem' in url) return url
   if (/[?#]/.test(text)) return { problem: 'must end with the path: remove the ? or # and what follows' }
   url.pathname = url.pathname.replace(/\/+$/, '')

@@ -2,51 +2,54 @@ import { z } from 'zod'
 import {
   DEFAULT_HEADERS,
   DEFAULT_PRESET,
+  PRESET_NAMES,
   PRESETS,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
   templateProblem,
-  type PresetName,
   type Recipe,
 } from '../signing/signing.ts'
 import { refusing, setting } from './values.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
-export const signing = z.strictObject({
-  preset: setting(
-    z.enum(Object.keys(PRESETS).filter(isPreset)),
-    'The string to sign, by the name of a known form. Excludes template.',
-    { default: DEFAULT_PRESET },
-  ),
-  template: setting(
-    z.string().max(1000, 'must not be longer than 1,000 characters').check(refusing(writtenTemplateProblem)),
-    'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
-    { examples: ['{METHOD}\n{path}\n{ts}'] },
-  ),
-  encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: 'hex' }),
-  prefix: setting(
-    z
-      .string()
-      .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space'),
-    'Text before the signature, such as "sha256=".',
-    { default: '' },
-  ),
-  secretEncoding: setting(z.enum(SECRET_ENCODINGS), 'How the secret is turned into the bytes of the key.', {
-    default: 'utf8',
-  }),
-  timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
-    default: 's',
-  }),
-  nonceHeader: setting(
-    z
-      .string()
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Nonce')
-      .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name'),
-    'The header that carries the nonce, where the template uses one.',
-    { default: DEFAULT_HEADERS.nonce },
-  ),
-})
+export const signing = z
+  .strictObject({
+    preset: setting(z.enum(PRESET_NAMES), 'The string to sign, by the name of a known form. Excludes template.', {
+      default: DEFAULT_PRESET,
+    }),
+    template: setting(
+      z.string().max(1000, 'must not be longer than 1,000 characters').check(refusing(writtenTemplateProblem)),
+      'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
+      { examples: ['{METHOD}\n{path}\n{ts}'] },
+    ),
+    encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: 'hex' }),
+    prefix: setting(
+      z
+        .string()
+        .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space'),
+      'Text before the signature, such as "sha256=".',
+      { default: '' },
+    ),
+    secretEncoding: setting(z.enum(SECRET_ENCODINGS), 'How the secret is turned into the bytes of the key.', {
+      default: 'utf8',
+    }),
+    timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
+      default: 's',
+    }),
+    nonceHeader: setting(
+      z
+        .string()
+        .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Nonce')
+        .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name'),
+      'The header that carries the nonce, where the template uses one.',
+      { default: DEFAULT_HEADERS.nonce },
+    ),
+  })
+  .refine(({ preset, template }) => preset === undefined || template === undefined, {
+    path: ['template'],
+    error: 'excludes preset: keep one of the two',
+  })
 
 type Signing = z.output<typeof signing>
 
@@ -75,7 +78,3 @@ function writtenTemplateProblem(text: string): string | undefined {
 
 const OURS =
   /^(?:x-api-key|x-timestamp|x-signature|accept|accept-encoding|cache-control|connection|content-length|content-type|host|transfer-encoding|user-agent)$/i
-
-function isPreset(name: string): name is PresetName {
-  return Object.hasOwn(PRESETS, name)
-}

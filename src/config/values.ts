@@ -48,10 +48,9 @@ export const path = z
   .string()
   .regex(/\S/, 'must be a path')
   .refine((text) => !text.includes('\0'), 'must be a path without NUL characters')
-  .refine((text) => !text.startsWith('~'), 'must be a full path: ~ is not expanded here')
   .refine(
-    (text) => !/\$\{\w+\}|\$[A-Z_][A-Z0-9_]*(?:\/|$)/.test(text),
-    'must be a full path: variables such as $HOME are not expanded here',
+    (text) => !/^~|\$\{\w+\}|\$[A-Z_][A-Z0-9_]*(?:\/|$)/.test(text),
+    'must be a full path: ~ and $HOME are not expanded',
   )
 
 /** A check that the path is not written as that of a folder. */

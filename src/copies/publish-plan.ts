@@ -111,8 +111,7 @@ const GRACE_MS = 600_000
  * place of the configured ones. Throws UsageError for such an address with a mistake.
  */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
-  const settings: Partial<PublishSettings> = config.publish ?? {}
-  const { group, keep, withoutPersonalData = false } = settings
+  const { group, keep, withoutPersonalData = false, ...settings }: Partial<PublishSettings> = config.publish ?? {}
   const { file, parquet, to }: Partial<PublishSettings> =
     place === undefined ? settings : isBucketAddress(place) ? { to: addressOf(place) } : { file: place }
   const shared = {

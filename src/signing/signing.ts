@@ -50,6 +50,7 @@ export const PRESETS = {
   'key-ts': '{api_key}{ts}',
 } as const satisfies Record<string, string>
 export type PresetName = keyof typeof PRESETS
+export const PRESET_NAMES = Object.keys(PRESETS).filter((name): name is PresetName => name in PRESETS)
 
 export const DEFAULT_PRESET: PresetName = 'method-target-ts-body-lf'
 

@@ -1,6 +1,7 @@
 import { UsageError } from '../errors/errors.ts'
 import {
   DEFAULT_HEADERS,
+  PRESET_NAMES,
   PRESETS,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
@@ -37,7 +38,7 @@ export function solveRecipe(known: KnownGoodRequest): Solution[] {
       'The timestamp must be as it was sent, in a form that can be signed: Unix seconds, Unix milliseconds, or a time such as ' +
         '2026-01-05T02:00:00.000Z. A service that sends another form is not supported.',
     )
-  const candidates = presetNames().flatMap((preset) =>
+  const candidates = PRESET_NAMES.flatMap((preset) =>
     SIGNATURE_ENCODINGS.flatMap((encoding) =>
       SECRET_ENCODINGS.flatMap((secretEncoding) =>
         prefixesOf(known.signature).map((prefix): Solution => {
@@ -88,8 +89,4 @@ function distinct(solutions: readonly Solution[]): Solution[] {
     const key = JSON.stringify([template, encoding, prefix])
     return !seen.has(key) && seen.add(key)
   })
-}
-
-function presetNames(): PresetName[] {
-  return Object.keys(PRESETS).filter((name): name is PresetName => name in PRESETS)
 }
