@@ -9,7 +9,8 @@ import {
 } from './contender.ts'
 import { outOfReach } from './plain-loop.ts'
 import type { Night } from './score.ts'
-import { type Mark, type Sandbox, startSandbox, type Truth } from '../../src/service/sandbox.ts'
+import type { Mark, Truth } from '../../src/service/scenarios/scenario.ts'
+import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
 

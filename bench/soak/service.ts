@@ -98,7 +98,7 @@ export async function startService(
     latencyMs: LATENCY_MS,
     sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
     organizations: organizations.map((played) => served(played, lists)),
-    intercept: between(service, { header: recipe.headers.key, seed, now }),
+    around: [between(service, { header: recipe.headers.key, seed, now })],
   })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 })
   return Object.assign(service, { origin, baseUrl: origin + BASE_PATH, close })

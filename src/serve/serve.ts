@@ -47,7 +47,7 @@ export function createServe({ readers, mirror, log, nowMs, monotonicMs }: Servin
     organizations: readers.map((reader) => readerOf(reader, mirror, log)),
     recipe: recipeOf(DEFAULT_PRESET),
     now: nowMs,
-    observe,
+    around: [observe],
     examine: async () => {
       const served = [...new Set(readers.flatMap(({ organizations }) => organizations))]
       const found = await Promise.all(

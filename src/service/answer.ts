@@ -1,5 +1,4 @@
 import { ReadableStream } from 'node:stream/web'
-import type { UnderlyingSource } from 'node:stream/web'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
@@ -41,41 +40,27 @@ export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
 }
 
 /** Sends Content-Length, so that a client notices a truncated answer. */
-function stream(c: Context, envelope: unknown, source: (bytes: Buffer) => UnderlyingSource<Uint8Array>): Response {
+function stream(c: Context, envelope: unknown, piecesOf: (bytes: Buffer) => AsyncIterable<Uint8Array>): Response {
   const bytes = Buffer.from(JSON.stringify(envelope))
-  return c.body(new ReadableStream<Uint8Array>(source(bytes)), 200, {
+  return c.body(ReadableStream.from(piecesOf(bytes)), 200, {
     'Content-Type': 'application/json',
     'Content-Length': String(bytes.length),
   })
 }
 
-function cutOff(bytes: Buffer, outgoing: Outgoing): UnderlyingSource<Uint8Array> {
-  return {
-    start(controller) {
-      controller.enqueue(bytes.subarray(0, Math.floor(bytes.length / 2)))
-    },
-    async pull() {
-      const hasBegun = () => outgoing === undefined || outgoing.headersSent || outgoing.destroyed
-      while (!hasBegun()) await nextTurn()
-      // A connection closed in order still delivers its data; a destroyed one might not.
-      outgoing?.socket?.destroySoon()
-    },
-  }
+async function* cutOff(bytes: Buffer, outgoing: Outgoing): AsyncGenerator<Uint8Array> {
+  yield bytes.subarray(0, Math.floor(bytes.length / 2))
+  const isUnsent = () => outgoing?.headersSent === false && !outgoing.destroyed
+  while (isUnsent()) await nextTurn()
+  // A connection closed in order still delivers its data; a destroyed one might not.
+  outgoing?.socket?.destroySoon()
 }
 
-function drip(bytes: Buffer, overMs: number): UnderlyingSource<Uint8Array> {
-  const gone = new AbortController()
+async function* drip(bytes: Buffer, overMs: number): AsyncGenerator<Uint8Array> {
   const piece = Math.ceil(bytes.length / DROPS)
-  let sent = 0
-  return {
-    async pull(controller) {
-      if (sent > 0) await sleep(overMs / (DROPS - 1), undefined, { signal: gone.signal }).catch(() => undefined)
-      if (gone.signal.aborted) return
-      controller.enqueue(bytes.subarray(sent, sent + piece))
-      sent += piece
-      if (sent >= bytes.length) controller.close()
-    },
-    cancel: () => gone.abort(),
+  for (let sent = 0; sent < bytes.length; sent += piece) {
+    if (sent > 0) await sleep(overMs / (DROPS - 1))
+    yield bytes.subarray(sent, sent + piece)
   }
 }
 

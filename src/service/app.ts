@@ -19,8 +19,8 @@ import {
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
   id: string
-  /** None where `answer` needs none. */
-  customers?: CustomerList | undefined
+  /** The current customers, read once for each page, so that a list may change while it is read. None where `answer` needs none. */
+  customers?: { list(query: ListQuery): readonly ServiceCustomer[] } | undefined
   /** How its requests are signed, where that differs from the others. */
   recipe?: Recipe | undefined
   /** `forbidden` answers 403: the plan does not permit reading customers. */
@@ -29,9 +29,6 @@ export type ServiceOrganization = Credentials & {
   /** Answers requests for the list in place of the service. */
   answer?: AnswerList | undefined
 }
-
-/** The current customers, read once for each page, so that a list may change while it is read. */
-type CustomerList = { list(query: ListQuery): readonly ServiceCustomer[] }
 
 export type ServiceOptions = {
   organizations: readonly ServiceOrganization[]
@@ -42,10 +39,8 @@ export type ServiceOptions = {
   latencyMs?: number | undefined
   /** What `/readyz` reports. */
   examine?: (() => Promise<Readiness>) | undefined
-  /** Sees every request and every answer, without changing them. */
-  observe?: MiddlewareHandler<ServiceEnv> | undefined
-  /** Sees every request before the service does and every answer after it, and may answer in its place. */
-  intercept?: MiddlewareHandler<ServiceEnv> | undefined
+  /** Each sees every request before the service does and every answer after it, and may answer in its place. */
+  around?: readonly MiddlewareHandler<ServiceEnv>[] | undefined
 }
 
 export type ServiceEnv = { Bindings: Partial<HttpBindings>; Variables: { organization: ServiceOrganization } }
@@ -59,9 +54,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
   service.use(addHeaders)
   addHealth(service, options.examine)
-  service.use(tellTime(options.now), delay(options.latencyMs ?? 0))
-  if (options.observe) service.use(options.observe)
-  if (options.intercept) service.use(options.intercept)
+  service.use(tellTime(options.now), delay(options.latencyMs ?? 0), ...(options.around ?? []))
   service.use(`${BASE_PATH}/*`, identify(options), limitRate(options), authenticate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
@@ -79,7 +72,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   return service
 }
 
-const NOBODY: CustomerList = { list: () => [] }
+const NOBODY = { list: () => [] }
 
 const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
@@ -114,11 +107,10 @@ function identify({ organizations, recipe }: ServiceOptions): MiddlewareHandler<
 
 /** Counts the request against its organization's limit, and describes the limit on every answer. */
 function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
-  const limiters = new Map<string, RateLimiter>()
-  for (const { id, rateLimit } of organizations) if (rateLimit) limiters.set(id, rateLimiter(rateLimit))
   const shared = sharedRateLimit && rateLimiter(sharedRateLimit)
+  const limiters = new Map(organizations.map(({ id, rateLimit }) => [id, rateLimit ? rateLimiter(rateLimit) : shared]))
   return async (c, next) => {
-    const turn = (limiters.get(c.get('organization').id) ?? shared)?.(now())
+    const turn = limiters.get(c.get('organization').id)?.(now())
     if (turn === undefined) return next()
     c.header('X-RateLimit-Limit', String(turn.limit))
     c.header('X-RateLimit-Remaining', String(turn.remaining))
@@ -169,27 +161,13 @@ function fail(c: Context, status: ErrorStatus, message: string, details?: Detail
 /** At most `requests` in each `windowMs` milliseconds, in fixed windows unless `window` says otherwise. */
 export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
-/** The limiter's answer to one request, in the terms of its headers. */
-type Turn = {
-  allowed: boolean
-  limit: number
-  remaining: number
-  /** Whole seconds until the window ends, at least 1. */
-  retryAfterSeconds: number
-  /** The Unix second at which the window ends. */
-  resetUnixSeconds: number
-}
-
-/** Counts a request made at `nowMs`, and returns whether it may pass. */
-export type RateLimiter = (nowMs: number) => Turn
-
 /**
- * Counts in windows. A refused request is not counted. A fixed window starts with the first request after the end of the one before, as in
+ * Counts requests in windows, and returns whether each may pass, in the terms of the headers. A refused request is not counted. A fixed window starts with the first request after the end of the one before, as in
  * Laravel; a sliding one looks back from each request, so that none holds more than the limit, wherever it begins.
  */
-export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateLimiter {
+export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
   const passed: number[] = []
-  return (nowMs) => {
+  return (nowMs: number) => {
     const isOver = (atMs = nowMs) => atMs <= nowMs - windowMs
     while (isOver(passed[0])) passed.splice(0, window === 'sliding' ? 1 : passed.length)
     const allowed = passed.length < requests
@@ -197,8 +175,8 @@ export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateL
     const endMs = (passed[0] ?? nowMs) + windowMs
     return {
       allowed,
-      limit: requests,
-      remaining: requests - passed.length,
+      ...{ limit: requests, remaining: requests - passed.length },
+      /** Whole seconds until the window ends, at least 1, and the Unix second at which it ends. */
       retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
       resetUnixSeconds: Math.ceil(endMs / 1000),
     }

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { MiddlewareHandler } from 'hono'
 import { stringify } from 'yaml'
+import { listedNames } from '../text/wording.ts'
 import { isLoopback } from '../address/http-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
@@ -11,15 +12,13 @@ import { listen, UNREADABLE } from '../http/server.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { errorEnvelope } from './answer.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type ServiceOptions } from './app.ts'
-import { generateCustomers, type ServiceCustomer } from './customers.ts'
+import { generateCustomers } from './customers.ts'
 import { type MovingList, type Staged, stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
 import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../signing/signing.ts'
 
-export type { Mark, Truth } from './scenarios/scenario.ts'
-
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'intercept' | 'sharedRateLimit'> & {
+export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'sharedRateLimit'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
@@ -34,6 +33,8 @@ export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'intercept' | 's
   port?: number | undefined
   now?: (() => number) | undefined
   scenario?: string | undefined
+  /** Sees every request before the service does and every answer after it, and may answer in its place. */
+  intercept?: MiddlewareHandler<ServiceEnv> | undefined
   /** The duration of a scenario's slow answers, in milliseconds. */
   dripMs?: number | undefined
 }
@@ -56,7 +57,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]
 
   const organizations = counts.map((count, index) => {
-    const id = organizationId(index)
+    const id = FIRST_IDS[index] ?? `org-${index + 1}`
     const customers = generateCustomers({ seed: `${seed} ${id}`, count })
     const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
     return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
@@ -64,17 +65,18 @@ export async function startSandbox(options: SandboxOptions = {}) {
   for (const id of options.forbidden ?? []) find(id, organizations)
   for (const { organization } of rateLimits) if (organization !== undefined) find(organization, organizations)
 
+  const limitOfAll = rateLimits.findLast(({ organization }) => organization === undefined)
   const log = requestLog(organizations, recipe.headers.key)
   const service = createService({
     ...options,
     recipe,
     sharedRateLimit,
     now: () => now() + clockAheadMs,
-    observe: log.note,
+    around: [log.note, ...(options.intercept ? [options.intercept] : [])],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
       ...{ id, apiKey, secret, customers: staged.customers, answer: staged.answer },
       plan: options.forbidden?.includes(id) ? 'forbidden' : 'permitted',
-      rateLimit: rateLimitOf(id, rateLimits),
+      rateLimit: rateLimits.findLast(({ organization }) => organization === id) ?? limitOfAll,
     })),
   })
   const { origin, close } = await listen(service, { host, port }, errorEnvelope(400, UNREADABLE))
@@ -104,32 +106,19 @@ function inHand(organization: string, list: MovingList, log: RequestLog) {
       return log.of(organization)
     },
     /** Inserts a customer in the order of the list. */
-    insert: (customer: ServiceCustomer) => list.insert(customer),
+    insert: list.insert,
     /** Deletes a customer from the list. Throws a UsageError when it is not listed. */
-    delete: (id: string) => {
-      if (!list.delete(id)) throw new UsageError(`${organization} lists no customer ${id}.`)
-    },
+    delete: list.delete,
   }
 }
 
 function customerCounts({ organizations, customers = 1050 }: SandboxOptions): readonly number[] {
   const counts = typeof customers === 'number' ? Array<number>(organizations ?? 3).fill(customers) : customers
-  if (organizations !== undefined && counts.length !== organizations) {
-    throw new UsageError(
-      `${counts.length} numbers of customers for ${organizations} organizations: give one number, or one for each organization.`,
-    )
-  }
+  if (organizations !== undefined && counts.length !== organizations)
+    throw new UsageError(`${counts.length} numbers of customers for ${organizations} organizations: give one for each.`)
   const total = counts.reduce((sum, count) => sum + count, 0)
-  if (total > MAX_CUSTOMERS) {
-    throw new UsageError(
-      `${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS} in total.`,
-    )
-  }
-  return counts
-}
-
-function organizationId(index: number): string {
-  return FIRST_IDS[index] ?? `org-${index + 1}`
+  if (total <= MAX_CUSTOMERS) return counts
+  throw new UsageError(`${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS}.`)
 }
 
 /** The organization with that id. Throws a UsageError that lists the known ids. */
@@ -137,16 +126,7 @@ function find<Organization extends { id: string }>(id: string, among: readonly O
   const found = among.find((organization) => organization.id === id)
   if (found) return found
   const ids = among.slice(0, 10).map((organization) => organization.id)
-  throw new UsageError(
-    `The sandbox has no organization "${id}". It has ${ids.join(', ')}${among.length > 10 ? ' and more' : ''}.`,
-  )
-}
-
-function rateLimitOf(id: string, rules: readonly RateLimitRule[]): ServiceLimit | undefined {
-  return (
-    rules.findLast(({ organization }) => organization === id) ??
-    rules.findLast(({ organization }) => organization === undefined)
-  )
+  throw new UsageError(`The sandbox has no organization "${id}". It has ${listedNames(ids)}.`)
 }
 
 /** Credentials that are valid only for this sandbox; their text says so. */
@@ -167,12 +147,7 @@ const MAX_CUSTOMERS = 1_000_000
 const DRIP_MS = 40_000
 
 /** One received request, with the status of its answer. */
-type LoggedRequest = {
-  page: number
-  per_page: number
-  search: string
-  status: number | undefined
-}
+type LoggedRequest = { page: number; per_page: number; search: string; status: number | undefined }
 
 type RequestLog = ReturnType<typeof requestLog>
 
@@ -217,31 +192,23 @@ export async function writeConfig(
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
-  const text = configText(sandbox, { mirror, schedule, ...others })
-  try {
-    makeFolder(dirname(file))
-    // `wx` fails when the file exists, without a separate check before.
-    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    throw new UsageError(explain(file, error), { cause: error })
-  }
-}
-
-function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, top: SandboxConfig): string {
+  const { organizations, recipe } = sandbox
   const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
   const { headers, ...signing } = recipe
   const text = stringify({
-    ...top,
+    ...{ mirror, schedule, ...others },
     ...(!isDefault && { defaults: { signing: { ...signing, nonceHeader: headers.nonce } } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
-  return `${SANDBOX_HEADING}${text}`
-}
-
-function explain(file: string, error: unknown): string {
-  const code = codeOf(error) ?? 'unknown'
-  if (code === 'EEXIST') return `${file} exists already and was not changed. Name another file, or delete it first.`
-  return `${file} cannot be written (${code}). Name a file in a folder this user may write to.`
+  try {
+    makeFolder(dirname(file))
+    // `wx` fails when the file exists, without a separate check before.
+    await writeFile(file, `${SANDBOX_HEADING}${text}`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const code = codeOf(error) ?? 'unknown'
+    const why = code === 'EEXIST' ? 'exists already and was not changed' : `cannot be written (${code})`
+    throw new UsageError(`${file} ${why}. Name another file, in a folder this user may write to.`, { cause: error })
+  }
 }
 
 /** The first lines of every configuration written here. */

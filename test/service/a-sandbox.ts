@@ -1,12 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import {
-  type OrganizationInHand,
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-  type Truth,
-} from '../../src/service/sandbox.ts'
+import { type OrganizationInHand, type Sandbox, type SandboxOptions, startSandbox } from '../../src/service/sandbox.ts'
+import type { Truth } from '../../src/service/scenarios/scenario.ts'
 import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 
 /** The answer to a request: as text, and what either envelope has in it. */

@@ -145,7 +145,9 @@ test('a file that exists is never overwritten', async () => {
   const file = join(await aFolder(), 'customer-mirror.yaml')
   await writeFile(file, 'mine')
   await expect(writeConfig(file, await aSandbox({ customers: 1 }))).rejects.toThrow(
-    new UsageError(`${file} exists already and was not changed. Name another file, or delete it first.`),
+    new UsageError(
+      `${file} exists already and was not changed. Name another file, in a folder this user may write to.`,
+    ),
   )
   expect(await readFile(file, 'utf8')).toBe('mine')
 })

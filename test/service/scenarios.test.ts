@@ -132,7 +132,7 @@ test('what is done by hand is served at once, in the order of the list', async (
   expect((await get(1)).ids).toEqual(acme.customers.map(({ id }) => id))
   expect(() => hand.insert(second)).toThrow('is listed already')
   hand.delete(second.id)
-  expect(() => hand.delete(second.id)).toThrow(`acme lists no customer ${second.id}`)
+  expect(() => hand.delete(second.id)).toThrow(`The customer ${second.id} is not listed`)
 })
 
 test('requests are noted in the order they came, whatever they were answered', async () => {

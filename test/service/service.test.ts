@@ -87,16 +87,12 @@ test.each([
   expect((await (await serve()).get(`/customers?${query}`)).meta).toMatchObject(meta)
 })
 
-test.each([
-  ['101', 'must not be greater than 100'],
-  ['0', 'must be at least 1'],
-  ['abc', 'must be an integer'],
-])('per_page %s is answered 422 with details', async (size, said) => {
+test.each(['101', '0', 'abc'])('per_page %s is answered 422 with details', async (size) => {
   const { get } = await serve()
   expect(await get(`/customers?per_page=${size}`)).toMatchObject({
     status: 422,
     error: 'validation_error',
-    details: { per_page: [`The per page field ${said}.`] },
+    details: { per_page: ['The per page field must be an integer from 1 to 100.'] },
   })
 })
 

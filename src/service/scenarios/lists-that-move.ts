@@ -80,13 +80,13 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     list: ({ customers, salt }) =>
       movingList(shuffled(customers, salt), (one, other) => scoreOf(one.id, salt) - scoreOf(other.id, salt)),
     change: (play) => {
-      const { length } = play.customers
-      if (play.sinceMs > PAUSE_MS) {
-        times(Math.ceil(length / 200), () => correct(play))
-        times(Math.ceil(length / 2000), () => trade(play))
-      }
-      if (play.count % 2 === 0) correct(play)
-      if (play.count % 20 === 0) trade(play)
+      const { customers, count, sinceMs } = play
+      const isNextNight = sinceMs > PAUSE_MS
+      times((isNextNight ? Math.ceil(customers.length / 200) : 0) + (count % 2 === 0 ? 1 : 0), () => correct(play))
+      times((isNextNight ? Math.ceil(customers.length / 2000) : 0) + (count % 20 === 0 ? 1 : 0), () => {
+        leave(play)
+        play.arrive()
+      })
     },
   },
   {
@@ -183,11 +183,6 @@ function arriveAnywhere({ list, random, newcomer, customers, arrive }: Play): vo
 function leave(play: Play): void {
   const leaving = anyOf(play)
   if (leaving !== undefined) play.list.delete(leaving.id)
-}
-
-function trade(play: Play): void {
-  leave(play)
-  play.arrive()
 }
 
 /** Changes any customer, who moves to that end of the list. */

@@ -7,22 +7,18 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'ties',
     says: 'Groups of forty customers were created in the same second, and the order within a group differs with page and size.',
-    list: ({ customers }) => movingList(inGroups(customers, 40)),
-    arrange: (rows, query, { salt }) => {
-      const tied = (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
-      return shuffledInBlocks(rows, salt ^ saltOf(query), tied, windowOf(query, rows.length))
-    },
+    list: ({ customers }) => movingList(dated(customers, (index) => index - (index % 40))),
+    arrange: (rows, query, { salt }) => shuffledInBlocks(rows, query, salt ^ saltOf(query), tied(rows)),
   },
   {
     name: 'import-of-one-second',
     says: 'A sixteenth of all customers was imported in one second, among dated ones, and stands in another order at every request.',
-    list: ({ customers }) => movingList(withImport(customers)),
-    keepsPlace: ({ created_at }, { customers }) => created_at !== importSecond(customers),
-    arrange: (rows, query, { count, salt, customers }) => {
-      const second = importSecond(customers)
-      const same = (one: number, next: number) => rows[one]?.created_at === second && rows[next]?.created_at === second
-      return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
+    list: ({ customers }) => {
+      const { length } = customers
+      return movingList(dated(customers, (index) => (isImported(index, length) ? importStart(length) : index)))
     },
+    keepsPlace: ({ id }, { places }) => !isImported(places.get(id) ?? 0, places.size),
+    arrange: (rows, query, { count, salt }) => shuffledInBlocks(rows, query, salt + count, tied(rows)),
   },
   {
     name: 'unstable',
@@ -30,7 +26,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     arrange: (rows, query, { count, salt }) => {
       const block = (index: number) => Math.floor((index + count * 7) / 21)
       const same = (one: number, next: number) => block(one) === block(next)
-      return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
+      return shuffledInBlocks(rows, query, salt + count, same)
     },
   },
   {
@@ -40,35 +36,26 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   },
 ]
 
-/** The customers in groups of `size`, each with the date of the first in its group. */
-function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceCustomer[] {
+/** The customers, each with the date of the one at another place. */
+function dated(customers: Rows, placeOf: (index: number) => number): ServiceCustomer[] {
   return customers.map((customer, index) => {
-    const first = customers[index - (index % size)] ?? customer
-    return { ...customer, created_at: first.created_at }
+    const { created_at } = customers[placeOf(index)] ?? customer
+    return { ...customer, created_at }
   })
 }
 
-/** The customers, with one date for a sixteenth of them, who stand together. */
-function withImport(customers: readonly ServiceCustomer[]): ServiceCustomer[] {
-  const start = importStart(customers.length)
-  const end = start + Math.ceil(customers.length / 16)
-  const created_at = importSecond(customers)
-  return customers.map((customer, index) => (index < start || index >= end ? customer : { ...customer, created_at }))
-}
-
-function importSecond(customers: readonly ServiceCustomer[]): string {
-  return customers[importStart(customers.length)]?.created_at ?? ''
+function isImported(place: number, length: number): boolean {
+  const start = importStart(length)
+  return place >= start && place < start + Math.ceil(length / 16)
 }
 
 function importStart(length: number): number {
   return Math.floor(length * 0.4)
 }
 
-/** The positions that a request reads; all of them if the request filters the list. */
-function windowOf(query: ListQuery, length: number): { start: number; end: number } {
-  if (!isUnfiltered(query)) return { start: 0, end: length }
-  const start = Math.min((query.page - 1) * query.perPage, length)
-  return { start, end: Math.min(start + query.perPage, length) }
+/** Whether two neighbours were created in the same second. */
+function tied(rows: Rows) {
+  return (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
 }
 
 function saltOf({ page, perPage, search, language }: ListQuery): number {
@@ -85,19 +72,21 @@ export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
 }
 
 /**
- * The rows, shuffled within each block; neighbours are in one block if `same` returns true. Blocks outside `[start, end)` are
- * not shuffled, so that a page of a long list costs no more than a page of a short one.
+ * The rows, shuffled within each block; neighbours are in one block if `same` returns true. Blocks outside the requested page are not
+ * shuffled, so that a page of a long list costs no more than a page of a short one; a request that filters the list sees all of them.
  */
 function shuffledInBlocks(
   rows: Rows,
+  query: ListQuery,
   salt: number,
   same: (one: number, next: number) => boolean,
-  { start, end }: { start: number; end: number },
 ): Rows {
-  let from = Math.min(start, rows.length)
+  const { page, perPage } = isUnfiltered(query) ? query : { page: 1, perPage: rows.length }
+  const end = Math.min(page * perPage, rows.length)
+  let from = Math.min((page - 1) * perPage, rows.length)
   while (from > 0 && from < rows.length && same(from - 1, from)) from -= 1
   const result = [...rows]
-  while (from < Math.min(end, rows.length)) {
+  while (from < end) {
     let to = from + 1
     while (to < rows.length && same(to - 1, to)) to += 1
     result.splice(from, to - from, ...shuffled(rows.slice(from, to), salt))

@@ -67,15 +67,8 @@ export function isUnfiltered({ search, language }: ListQuery): boolean {
 /** One organization of a sandbox during a scenario: its input to the service, and the true state of its list. */
 export type Staged = Pick<ServiceOrganization, 'customers' | 'answer'> & { list: MovingList; truth: Truth }
 
-type StageOptions = {
-  scenario: Scenario
-  customers: readonly ServiceCustomer[]
-  /** The seed of every random choice. */
-  seed: string
-  dripMs: number
-  /** The service's clock, in Unix milliseconds. */
-  now: () => number
-}
+/** `seed` is that of every random choice; `now` is the service's clock, in Unix milliseconds. */
+type StageOptions = Pick<Stage, 'customers' | 'dripMs'> & { scenario: Scenario; seed: string; now: () => number }
 
 /** Starts a scenario for one organization. */
 export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions): Staged {
@@ -185,53 +178,49 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
     return position
   }
-  const put = (customer: ServiceCustomer, from: number, to: number): void => {
+  const replace = (customer: ServiceCustomer, placeAmong: (others: readonly ServiceCustomer[]) => number): void => {
+    const from = positionOf(customer.id)
+    rows.splice(from, 1)
+    const to = placeAmong(rows)
     rows.splice(to, 0, customer)
     changes += 1
     if (to !== from) moves.set(customer.id, changes)
   }
-  const movedSince = (since: Mark) => new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
-  const livedRows = (since: Mark) => rows.filter(({ id }) => (arrivals.get(id) ?? 0) <= since.changes)
+  const movedSince = (since: Mark): ReadonlySet<string> =>
+    new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
+  const lived = (since: Mark): ReadonlySet<string> =>
+    new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since.changes))
 
   return {
     /** The customers listed now. */
     rows: (): readonly ServiceCustomer[] => rows,
     /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
-    insert(customer: ServiceCustomer): void {
+    insert: (customer: ServiceCustomer): void => {
       if (listed.has(customer.id)) throw new UsageError(`The customer ${customer.id} is listed already.`)
       rows.splice(placeFor(customer, rows, order), 0, customer)
       listed.add(customer.id)
       changes += 1
       arrivals.set(customer.id, changes)
     },
-    /** Deletes a customer; false if it is not listed. */
-    delete(id: string): boolean {
-      if (!listed.delete(id)) return false
+    /** Deletes a customer. Throws a UsageError when it is not listed. */
+    delete: (id: string): void => {
       rows.splice(positionOf(id), 1)
+      listed.delete(id)
       changes += 1
-      return true
     },
     /** Moves a listed customer to another position, with its new fields. */
-    move(customer: ServiceCustomer, to: number): void {
-      const from = positionOf(customer.id)
-      rows.splice(from, 1)
-      put(customer, from, Math.min(to, rows.length))
-    },
+    move: (customer: ServiceCustomer, to: number) => replace(customer, ({ length }) => Math.min(to, length)),
     /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
-    change(customer: ServiceCustomer): void {
-      const from = positionOf(customer.id)
-      rows.splice(from, 1)
-      put(customer, from, placeFor(customer, rows, order))
-    },
+    change: (customer: ServiceCustomer) => replace(customer, (others) => placeFor(customer, others, order)),
     truth: {
       /** A mark of the current moment. */
       mark: (): Mark => ({ changes }),
       /** Ids listed without a break from the mark until now. */
-      lived: (since: Mark): ReadonlySet<string> => idsOf(livedRows(since)),
+      lived,
       /** Those of them that kept their place among the others of them. */
-      stayed: (since: Mark): ReadonlySet<string> => idsOf(livedRows(since)).difference(movedSince(since)),
+      stayed: (since: Mark): ReadonlySet<string> => lived(since).difference(movedSince(since)),
       /** Ids that moved since the mark, including those that left. */
-      moved: (since: Mark): ReadonlySet<string> => movedSince(since),
+      moved: movedSince,
       listed: (): ReadonlySet<string> => new Set(listed),
     },
   }
@@ -247,10 +236,6 @@ function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], o
     else from = middle + 1
   }
   return from
-}
-
-function idsOf(rows: readonly ServiceCustomer[]): Set<string> {
-  return new Set(rows.map(({ id }) => id))
 }
 
 function compare(one: string, other: string): number {

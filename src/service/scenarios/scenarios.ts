@@ -24,14 +24,9 @@ const LIMITS_AND_CLOCKS: readonly Scenario[] = [
   },
 ]
 
-const STILL: Scenario = {
-  name: 'still',
-  says: 'The list is at rest and every answer is correct, as without a scenario.',
-}
-
 /** Every scenario, harmless ones first. */
 export const SCENARIOS: readonly Scenario[] = [
-  STILL,
+  { name: 'still', says: 'The list is at rest and every answer is correct, as without a scenario.' },
   ...LISTS_THAT_MOVE,
   ...ORDERS_WITHOUT_A_TIEBREAK,
   ...WRONG_PAGES,

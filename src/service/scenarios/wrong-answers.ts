@@ -237,12 +237,7 @@ function claiming({ meta, links, ...rest }: ListEnvelope, claim: (total: number)
 
 const FAILED: Answer = { kind: 'error', status: 500, message: 'The service failed to answer this request.' }
 
-const MAINTENANCE = `<!doctype html>
-<html lang="en">
-  <head><title>Maintenance</title></head>
-  <body><h1>We will be back soon</h1><p>The service is being maintained.</p></body>
-</html>
-`
+const MAINTENANCE = '<!doctype html><html lang="en"><title>Maintenance</title><h1>We will be back soon</h1></html>'
 
 /** The record that is sent instead of a customer's, in turn down the list. Undefined fields are not sent. */
 const DISGUISES: readonly ((customer: ServiceCustomer) => unknown)[] = [
