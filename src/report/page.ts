@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { exactVersion } from '../machine/version.ts'
 import { count, grouped, moment } from '../text/wording.ts'
-import { framed, type Html } from '../status/frame.ts'
+import { facts, framed, type Html } from '../status/frame.ts'
 import type { Day, Figures, Month, Share } from './figures.ts'
 
 /** So many organizations are drawn, the largest first. */
@@ -36,23 +36,14 @@ export function reportPage(figures: readonly Figures[], nowMs: number): Promise<
 
 function card({ organization, readAsOf, active, missing, removed, days, months, languages, companies }: Figures): Html {
   const state = readAsOf === undefined ? 'Its list was never read to its end.' : `Its list was read at ${readAsOf} UTC.`
-  const facts: [name: string, value: number][] = [
-    ['Active', active],
-    ['Missing', missing],
-    ['Removed', removed],
-  ]
   return html`<article class="card">
     <h2>${organization}</h2>
     <p class="soft">${state}</p>
-    <dl class="facts">
-      ${facts.map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${grouped(value)}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${facts([
+      ['Active', grouped(active)],
+      ['Missing', grouped(missing)],
+      ['Removed', grouped(removed)],
+    ])}
     <div class="figures">
       <div>
         ${growth(days)} ${turnover(months)}

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
+import type { LatestRun } from '../model/report.ts'
 import { plainLines } from '../text/plain-text.ts'
 import { isoTime } from '../time/moments.ts'
 import { grouped, moment } from '../text/wording.ts'
@@ -68,7 +69,7 @@ progress::-moz-progress-bar { background: var(--busy); }
 .facts dd, .facts dt { font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 figure { min-width: 0; }
 .chart { display: block; width: 100%; height: 4.5rem; }
-.chart .good { fill: var(--good); } .chart .weak { fill: var(--weak); } .chart .bad { fill: var(--bad); } .chart .open { fill: var(--quiet); }
+.chart .good { fill: var(--good); } .chart .weak { fill: var(--weak); } .chart .bad { fill: var(--bad); } .chart .busy, .chart .quiet { fill: var(--quiet); }
 .chart .changes { fill: var(--busy); opacity: 0.65; }
 .chart .line { stroke: var(--quiet); stroke-width: 1; fill: none; }
 .chart .trend { stroke: var(--busy); stroke-width: 2; fill: none; vector-effect: non-scaling-stroke; }
@@ -145,7 +146,42 @@ export function unlessZero(number = 0): string | undefined {
   return number === 0 ? undefined : grouped(number)
 }
 
-/** Where a server has the page of a run. */
-export function runPath(runId: number | undefined): string {
-  return `/runs/${runId ?? ''}`
+/** A name and its value; undefined leaves the line out. */
+export type Line = readonly [name: string, value: Html | string | undefined]
+
+/** Lines as a table. */
+export function table(lines: readonly Line[]): Html {
+  const rows = lines.filter(([, value]) => value !== undefined)
+  return html`<table>
+    <tbody>
+      ${rows.map(
+        ([name, value]) =>
+          html`<tr>
+            <th scope="row">${name}</th>
+            <td>${value}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+/** Lines that stand beside each other. */
+export function facts(lines: readonly Line[]): Html {
+  const shown = lines.filter(([, value]) => value !== undefined)
+  return html`<dl class="facts">
+    ${shown.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`
+}
+
+/** The colour of a run: by its end, and by its proof. */
+export function colourOf({ status, proof }: Pick<LatestRun, 'status' | 'proof'>) {
+  if (status === 'failed') return 'bad'
+  if (status === 'complete') return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'
+  return status === 'running' || status === 'waiting' ? 'busy' : 'quiet'
 }

@@ -1,19 +1,17 @@
 import { html } from 'hono/html'
 import type { LatestRun } from '../model/report.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
-import { framed, runPath, time, unlessZero, type Html } from './frame.ts'
+import { colourOf, facts, framed, time, unlessZero, type Html } from './frame.ts'
 import { DRAWN_RUNS, type OrganizationView, type Overview, type Served } from './overview.ts'
 import { progressWords, sentencesOf, span } from './sentences.ts'
-import { STATES } from './standing.ts'
+import { STATES, type Progress } from './standing.ts'
 import { exactVersion } from '../machine/version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
 export function overviewPage(overview: Overview, served?: Served): Promise<string> {
   const { organizations, nowMs, totals } = overview
-  const totalOf = (urgency: number) => totals[urgency] ?? 0
-  const groups = GROUPS.map(({ title, urgency }) => ({
-    title,
-    urgency,
+  const groups = GROUPS.map((title, urgency) => ({
+    title: `${title} · ${grouped(totals[urgency] ?? 0)}`,
     members: organizations.filter(({ standing }) => standing.urgency === urgency),
   })).filter(({ members }) => members.length > 0)
   const content = html`<header class="top">
@@ -25,8 +23,8 @@ export function overviewPage(overview: Overview, served?: Served): Promise<strin
       <p class="lead">${leadOf(totals)}</p>
       ${served === undefined ? '' : findForm(served)}
       ${groups.map(
-        ({ title, urgency, members }) =>
-          html`<h2>${title} · ${grouped(totalOf(urgency))}</h2>
+        ({ title, members }) =>
+          html`<h2>${title}</h2>
             ${members.map((view) => card(view, nowMs, served !== undefined))}`,
       )}
       ${organizations.length === 0 ? html`<p class="soft">No organization has an id like that.</p>` : ''}
@@ -44,11 +42,8 @@ function leadOf(totals: readonly number[]): string {
   return `${grouped(urgent)} of ${count(all, 'organization')} ${urgent === 1 ? 'needs' : 'need'} attention.`
 }
 
-const GROUPS = [
-  { title: 'Needs attention', urgency: 0 },
-  { title: 'Under way, or could be better', urgency: 1 },
-  { title: 'As it should be', urgency: 2 },
-] as const
+/** By their urgency. */
+const GROUPS = ['Needs attention', 'Under way, or could be better', 'As it should be'] as const
 
 function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
   const { organization, standing, underway, runs } = view
@@ -59,23 +54,7 @@ function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
         ${standing.states.map((state) => html`<span class="state ${STATES[state].colour}">${STATES[state].words}</span> `)}
       </div>
       <div class="words">
-        ${
-          underway === undefined
-            ? ''
-            : html`<div class="progress">
-                  ${
-                    underway.percent === undefined
-                      ? ''
-                      : html`<progress
-                            max="100"
-                            value="${underway.percent}"
-                            aria-label="${`${organization}: how much of the list is read`}"
-                          ></progress
-                          ><span>${underway.percent} %</span>`
-                  }
-                </div>
-                <p>${progressWords(underway)}</p>`
-        }
+        ${underway === undefined ? '' : progress(underway, organization)}
         ${sentencesOf(view, nowMs).map(
           ({ text, command }) => html`<p>${text}${command === undefined ? '' : html` <code>${command}</code>`}</p>`,
         )}
@@ -94,29 +73,28 @@ function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
   </article>`
 }
 
+function progress(underway: Progress, organization: string): Html {
+  const { percent } = underway
+  const label = `${organization}: how much of the list is read`
+  return html`<div class="progress">
+      ${percent === undefined ? '' : html`<progress max="100" value="${percent}" aria-label="${label}"></progress><span>${percent} %</span>`}
+    </div>
+    <p>${progressWords(underway)}</p>`
+}
+
 function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
   const next =
     due === undefined
       ? undefined
       : html`in ${duration(span(nowMs, due.nextMs))} <span class="soft">(${due.nextLocal})</span>`
   const quick = due?.nextPartialMs === undefined ? undefined : `in ${duration(span(nowMs, due.nextPartialMs))}`
-  const facts: [name: string, value: Html | string | undefined][] = [
+  return facts([
     ['Next run', next ?? 'no schedule'],
     ['Next quick run', quick],
     ['Customers', grouped(freshness?.active ?? 0)],
     ['Missing', unlessZero(freshness?.missing)],
     ['Removed', unlessZero(freshness?.removed)],
-  ]
-  return html`<dl class="facts">
-    ${facts.map(([name, value]) =>
-      value === undefined
-        ? ''
-        : html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-    )}
-  </dl>`
+  ])
 }
 
 function runList({ organization, runs }: OrganizationView): Html {
@@ -128,8 +106,8 @@ function runList({ organization, runs }: OrganizationView): Html {
         .map(
           ({ runId, startedAtMs, status, proof, durationMs }) =>
             html`<li>
-              <a href="${runPath(runId)}">#${runId}</a> ${moment(startedAtMs)},
-              ${status === 'complete' ? proof : status}, ${duration(durationMs)}
+              <a href="/runs/${runId}">#${runId}</a> ${moment(startedAtMs)}, ${status === 'complete' ? proof : status},
+              ${duration(durationMs)}
             </li>`,
         )}
     </ul>
@@ -177,15 +155,12 @@ function foot({ leftBehind, nowMs }: Overview): Html {
 /** The drawing in its own units: a bar for each run, of which those that failed hang below the line. */
 const [SLOT, BAR, LINE, HEIGHT] = [8, 6, 36, 52]
 
-/** How a bar is drawn: by the end of its run. */
-const KINDS = ['good', 'weak', 'bad', 'open'] as const
-
 /** The durations of runs as square roots. Failures hang, so that no colour has to be seen. */
 function runChart(runs: readonly LatestRun[], words: string): Html {
   const longest = Math.max(1, ...runs.map(({ durationMs }) => durationMs))
-  const bars = { good: '', weak: '', bad: '', open: '' }
+  const bars = { good: '', weak: '', bad: '', busy: '', quiet: '' }
   runs.forEach((run, index) => {
-    const kind = kindOf(run)
+    const kind = colourOf(run)
     const height = Math.max(2, Math.round(Math.sqrt(run.durationMs / longest) * LINE))
     const x = (DRAWN_RUNS - runs.length + index) * SLOT + 1
     bars[kind] += `M${x} ${LINE}v${kind === 'bad' ? HEIGHT - LINE : -height}h${BAR}V${LINE}z`
@@ -197,21 +172,15 @@ function runChart(runs: readonly LatestRun[], words: string): Html {
     aria-label="${words}"
     preserveAspectRatio="none"
   >
-    ${KINDS.map((kind) => (bars[kind] === '' ? '' : html`<path class="${kind}" d="${bars[kind]}" />`))}
+    ${Object.entries(bars).map(([kind, path]) => (path === '' ? '' : html`<path class="${kind}" d="${path}" />`))}
     <path class="line" d="M0 ${LINE}h${SLOT * DRAWN_RUNS}" />
   </svg>`
 }
 
 /** The drawing in words, for those who do not see it. */
 function chartWords(runs: readonly LatestRun[]): string {
-  const failed = runs.filter((run) => kindOf(run) === 'bad').length
+  const failed = runs.filter(({ status }) => status === 'failed').length
   const longest = Math.max(...runs.map(({ durationMs }) => durationMs))
   const which = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
   return `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}.`
-}
-
-function kindOf({ status, proof }: LatestRun): (typeof KINDS)[number] {
-  if (status === 'failed') return 'bad'
-  if (status !== 'complete') return 'open'
-  return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'
 }

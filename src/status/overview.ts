@@ -53,7 +53,10 @@ export async function readOverview(mirror: Readable, facts: OverviewFacts, limit
   const configured = new Set(views.map(({ organization }) => organization))
   return {
     nowMs: facts.nowMs,
-    organizations: views.toSorted(byUrgency),
+    // The gravest first, and within a grade in the order of their ids.
+    organizations: views.toSorted(
+      (one, other) => one.standing.urgency - other.standing.urgency || (one.organization < other.organization ? -1 : 1),
+    ),
     totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
     leftBehind: (await listing)
       .filter(({ organization, active }) => active > 0 && !configured.has(organization))
@@ -107,14 +110,6 @@ async function readViews<Shown extends UncountedFreshness>(
 
 function idOf({ organization }: { organization: string }): string {
   return organization
-}
-
-/** The gravest first, and within a grade in the order of their ids. */
-function byUrgency(left: OrganizationView, right: OrganizationView): number {
-  return (
-    left.standing.urgency - right.standing.urgency ||
-    (left.organization < right.organization ? -1 : left.organization > right.organization ? 1 : 0)
-  )
 }
 
 /** The part of the organizations that a server shows: `find` is in their ids. `notices` are what is wrong with that server. */

@@ -34,13 +34,6 @@ export function certificateOf({ certificate }: Pick<StoredRun, 'certificate'>) {
   return certificateSchema.safeParse(certificate).data
 }
 
-/** Positions of the list that no request could read, counted from 1. */
-export function positionWords({ position, size }: { position: number; size: number }): string {
-  return size === 1
-    ? `position ${grouped(position + 1)} of the list`
-    : `positions ${grouped(position + 1)} to ${grouped(position + size)} of the list`
-}
-
 /** What a run proves, in sentences; those that are indented belong to the one before. */
 export function proofLines(run: StoredRun): string[] {
   if (run.status === 'running') {
@@ -50,13 +43,16 @@ export function proofLines(run: StoredRun): string[] {
     return [`Partial: this run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   }
   if (run.proof === 'unproven') return ['Unproven: this scan does not show that a customer has left the list, because']
-  if (run.proof === 'settled') {
-    return [
-      'Settled: every customer who kept their place among the others during the scan was read. Weaker than a proof, because',
-    ]
-  }
-  return [`Proven: every customer who was listed during the whole scan was read (${basisWords(certificateOf(run))}).`]
+  if (run.proof === 'settled') return [`${GRADES.settled} Weaker than a proof, because`]
+  return [`${GRADES.proven.slice(0, -1)} (${basisWords(certificateOf(run))}).`]
 }
+
+/** What the grade of the last run says. */
+export const GRADES = {
+  proven: 'Proven: every customer who was listed during the whole scan was read.',
+  settled: 'Settled: every customer who kept their place among the others during the scan was read.',
+  unproven: 'The last run proves nothing, so it removed no customer.',
+} as const
 
 function basisWords(certificate: ReturnType<typeof certificateOf>): string {
   if (certificate?.basis === 'one-page') return 'the list fits one page'
@@ -65,18 +61,21 @@ function basisWords(certificate: ReturnType<typeof certificateOf>): string {
     : `its pages are linked, ordered by ${certificate.witness}`
 }
 
-/** How much of the list the service shows, where that is not all; empty otherwise. */
-export function limitLines(run: Pick<StoredRun, 'certificate'>): string[] {
-  const { limit, total } = certificateOf(run) ?? {}
-  if (limit === undefined || total === undefined) return []
-  return [`The service shows only the first ${grouped(limit)} of ${count(total, 'customer')}.`]
-}
-
-/** Fields that came with this run and that the specification does not know; empty where there are none. */
-export function newFieldLines(run: Pick<StoredRun, 'certificate'>): string[] {
-  const { newFields = [] } = certificateOf(run) ?? {}
-  if (newFields.length === 0) return []
-  return [`More than half of the customers have new fields, kept in extra: ${listedNames(newFields)}.`]
+/** What else a certificate says: how much of the list the service shows, fields that came or changed, and positions that no request could read. */
+export function noteLines(run: Pick<StoredRun, 'certificate'>): string[] {
+  const { limit, total, newFields = [], shape = [], holes = [] } = certificateOf(run) ?? {}
+  const isCut = limit !== undefined && total !== undefined
+  return [
+    ...(isCut ? [`The service shows only the first ${grouped(limit)} of ${count(total, 'customer')}.`] : []),
+    ...(newFields.length === 0
+      ? []
+      : [`More than half of the customers have new fields, kept in extra: ${listedNames(newFields)}.`]),
+    ...shape.map((change) => `  ${shapeWords(change)}`),
+    ...holes.map(({ position, size }) => {
+      const which = size === 1 ? 'position' : `positions ${grouped(position + 1)} to`
+      return `  not read: ${which} ${grouped(position + size)} of the list`
+    }),
+  ]
 }
 
 /** A field that has changed, and for how many customers. */

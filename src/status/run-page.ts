@@ -2,16 +2,8 @@ import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../model/mirror.ts'
 import { count, duration, grouped } from '../text/wording.ts'
-import { framed, time, unlessZero, type Html } from './frame.ts'
-import {
-  certificateOf,
-  limitLines,
-  newFieldLines,
-  positionWords,
-  proofLines,
-  reasonWords,
-  shapeWords,
-} from './proof-words.ts'
+import { colourOf, framed, table, time, unlessZero, type Html, type Line } from './frame.ts'
+import { certificateOf, noteLines, proofLines, reasonWords } from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
@@ -57,13 +49,6 @@ export function errorPage(title: string, why: string): Promise<string> {
   )
 }
 
-function colourOf({ status, proof }: StoredRun): string {
-  if (status === 'failed') return 'bad'
-  if (status === 'running' || status === 'waiting') return 'busy'
-  if (status === 'complete') return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'
-  return 'quiet'
-}
-
 /** The message of an error may name hosts and files, so only its code is shown here, and what that means. */
 function failureOf({ error, runId }: StoredRun): Html | '' {
   if (error === undefined) return ''
@@ -92,8 +77,6 @@ function heldOf({ held, organization, status }: StoredRun, waiting: number): Htm
   </p>`
 }
 
-type Line = readonly [name: string, value: string | undefined]
-
 function countsOf(run: StoredRun): Line[] {
   return [
     ['Records received', grouped(run.received)],
@@ -119,40 +102,18 @@ function scanTable(run: StoredRun): Html {
   const lines: Line[] = [
     ['Windows read', grouped(run.pages)],
     ['Pages trusted unread', run.trustedPages === undefined ? undefined : grouped(run.trustedPages)],
-    ...(scan === undefined ? [] : scanLines(scan)),
   ]
   if (scan === undefined)
     return html`${table(lines)}
       <p class="soft">This run has no certificate.</p>`
-  return html`${table(lines)} ${[...limitLines(run), ...newFieldLines(run)].map((line) => html`<p>${line}</p>`)}
-  ${(scan.shape ?? []).map((change) => html`<p>${shapeWords(change)}</p>`)}
-  ${scan.holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}`
-}
-
-function scanLines({ pageSize, total, distinct, basis, witness, found = [] }: Scan): Line[] {
-  return [
+  const { pageSize, total, distinct, basis, witness, found = [] } = scan
+  lines.push(
     ['Customers in a window', pageSize === undefined ? undefined : grouped(pageSize)],
     ['Different customers read', grouped(distinct)],
     ['Total by the service', total === undefined ? 'not given' : grouped(total)],
     ['The proof rests on', basis],
     ['Order of the list', witness],
     ['Found by searches, not in the list', unlessZero(found.length)],
-  ]
+  )
+  return html`${table(lines)} ${noteLines(run).map((line) => html`<p>${line.trim()}</p>`)}`
 }
-
-function table(lines: readonly Line[]): Html {
-  return html`<table>
-    <tbody>
-      ${lines.map(([name, value]) =>
-        value === undefined
-          ? ''
-          : html`<tr>
-              <th scope="row">${name}</th>
-              <td>${value}</td>
-            </tr>`,
-      )}
-    </tbody>
-  </table>`
-}
-
-type Scan = NonNullable<ReturnType<typeof certificateOf>>

@@ -2,8 +2,7 @@ import { factsOfCode } from '../errors/error-facts.ts'
 import { isFarAhead } from '../time/moments.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView } from './overview.ts'
-
-import { reasonWords } from './proof-words.ts'
+import { GRADES, reasonWords } from './proof-words.ts'
 import { isOfService, type Progress, type Wait } from './standing.ts'
 
 /** A sentence about an organization, with the command that says more or decides. */
@@ -97,17 +96,13 @@ function freshnessWords({ freshness, due, standing, paused }: OrganizationView, 
       ? `No run yet.${dueWords}`
       : `The list was never read to its end.${dueWords}`
   }
-  const read = readWords(readAsOfMs, nowMs)
+  // A date further ahead than clocks that are nearly right comes from a wrong one.
+  const read = isFarAhead(readAsOfMs, nowMs)
+    ? `Read at ${moment(readAsOfMs)}, which lies in the future (check the clock, then sync again)`
+    : `Read ${ago(readAsOfMs, nowMs)}`
   if (due === undefined) return `${read}; there is no schedule to hold this against.`
   if (!due.isDue) return `${read}, as scheduled.`
   return `${read}, and due ${ago(due.lastMs, nowMs)}: ${due.isLate ? 'late' : 'still within its time'}.`
-}
-
-/** A date further ahead than clocks that are nearly right comes from a wrong one. */
-function readWords(readAsOfMs: number, nowMs: number): string {
-  return isFarAhead(readAsOfMs, nowMs)
-    ? `Read at ${moment(readAsOfMs)}, which lies in the future (check the clock, then sync again)`
-    : `Read ${ago(readAsOfMs, nowMs)}`
 }
 
 function proofSentences({ freshness, standing: { lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
@@ -124,12 +119,6 @@ function proofSentences({ freshness, standing: { lastEnded } }: OrganizationView
     ...reasons.map((reason) => ({ text: `${reasonWords(reason)} (${reason})` })),
   ]
 }
-
-const GRADES = {
-  proven: 'Proven: every customer who was listed during the whole scan was read.',
-  settled: 'Settled: every customer who kept their place among the others during the scan was read.',
-  unproven: 'The last run proves nothing, so it removed no customer.',
-} as const
 
 /** Reasons that say how a run ended, which other sentences do. */
 const OF_THE_RUN = new Set(['failed', 'waiting', 'interrupted'])

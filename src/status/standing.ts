@@ -37,16 +37,8 @@ export type Wait = {
   attempt?: number | undefined
 }
 
-/** How an organization stands: every state that is true of it, the gravest first. */
-export type Standing = {
-  states: readonly State[]
-  /** That of its gravest state. */
-  urgency: number
-  /** The full runs that failed in a row, among the drawn ones: how many, since when, and the last one. */
-  failures: { inARow: number; sinceMs: number | undefined; last: LatestRun | undefined }
-  /** The last full run that has ended; undefined if none has. */
-  lastEnded: LatestRun | undefined
-}
+/** How an organization stands. */
+export type Standing = ReturnType<typeof standingOf>
 
 /** What is known of an organization. */
 export type KnownOf<Shown extends UncountedFreshness> = {
@@ -80,14 +72,22 @@ export type Due = {
 }
 
 /** How an organization stands, from what is known of it. */
-export function standingOf(facts: Facts): Standing {
+export function standingOf(facts: Facts) {
   const { underway, runs } = facts
   // A run without a lease ended without being able to say so.
   const ended = runs.filter(({ runId }) => runId !== underway?.runId)
   const lastEnded = ended.at(-1)
-  const failures = failuresOf(ended)
+  const failed = ended.slice(ended.findLastIndex((run) => !isFailure(run)) + 1)
   const states = statesOf(facts, lastEnded)
-  return { states, urgency: Math.min(...states.map((state) => urgencyOf(state, facts))), failures, lastEnded }
+  return {
+    /** Every state that is true of it, the gravest first; its urgency is that of the gravest. */
+    states,
+    urgency: Math.min(...states.map((state) => urgencyOf(state, facts))),
+    /** The full runs that failed in a row, among the drawn ones. */
+    failures: { inARow: failed.length, sinceMs: failed[0]?.startedAtMs, last: failed.at(-1) },
+    /** The last full run that has ended; undefined if none has. */
+    lastEnded,
+  }
 }
 
 /** An organization that was never mirrored needs a person only where no worker is about to do it, or none has for long. */
@@ -109,7 +109,8 @@ function statesOf({ freshness, due, held, underway, paused, wait }: Facts, lastE
     isStopped(lastEnded) && underway === undefined && 'stopped',
     (underway === undefined ? lastEnded?.status === 'waiting' : isOfService(wait)) && 'waiting',
     underway !== undefined && !isOfService(wait) && 'running',
-    isUnproven && !isByChoice(freshness.why) && 'unproven',
+    // A configuration may ask for scans that prove nothing.
+    isUnproven && freshness.why.join('') !== 'plain-scan' && 'unproven',
     freshness?.retiredAtMs !== undefined && 'retired',
   ]
   const states = grave.filter((state) => typeof state === 'string')
@@ -128,21 +129,6 @@ function isStopped(run: LatestRun | undefined): boolean {
 /** A run that a person cancelled is recorded as failed, and is no failure. */
 function isFailure({ status, errorCode }: LatestRun): boolean {
   return status === 'failed' && factsOfCode(errorCode ?? '').from !== 'cancel'
-}
-
-/** Whether the configuration asks for scans that prove nothing. */
-function isByChoice(reasons: readonly string[]): boolean {
-  return reasons.length === 1 && reasons[0] === 'plain-scan'
-}
-
-function failuresOf(ended: readonly LatestRun[]): Standing['failures'] {
-  const lastGood = ended.findLastIndex((run) => !isFailure(run))
-  const failed = ended.slice(lastGood + 1)
-  return {
-    inARow: failed.length,
-    sinceMs: failed[0]?.startedAtMs,
-    last: failed.at(-1),
-  }
 }
 
 /** A run under way, and how far it is as far as that is known. */

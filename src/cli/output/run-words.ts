@@ -2,15 +2,7 @@ import { commands, configOption, count, countsOf, duration, grouped, moment, sec
 import { renderTable, type TableScreen } from './table.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
-import {
-  certificateOf,
-  limitLines,
-  newFieldLines,
-  positionWords,
-  proofLines,
-  reasonWords,
-  shapeWords,
-} from '../../status/proof-words.ts'
+import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 
 /** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], screen?: TableScreen, { withStart = false } = {}): string {
@@ -101,18 +93,11 @@ export function describeRun(
     ...proofLines(run),
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
+    ...foundLines(certificateOf(run)?.found ?? []),
     ...absenceLines(run, waiting, configOption(config)),
     ...refusedLines(run),
   ]
   return `${lines.join('\n').trimEnd()}\n`
-}
-
-function noteLines(run: StoredRun): string[] {
-  const certificate = certificateOf(run)
-  if (certificate === undefined) return []
-  const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
-  const shape = (certificate.shape ?? []).map((change) => `  ${shapeWords(change)}`)
-  return [...limitLines(run), ...newFieldLines(run), ...shape, ...holes, ...foundLines(certificate.found ?? [])]
 }
 
 function refusedLines({ searchesRefused }: StoredRun): string[] {

@@ -92,7 +92,7 @@ test('the page of a run shows its windows and its reasons, and no id of a custom
   expect(status).toBe(200)
   expect(words).toContain('Run #1 of acme')
   expect(words).toContain('Windows read 1 Customers in a window 10 Different customers read 45')
-  expect(words).toContain('Not read: positions 21 to 23 of the list')
+  expect(words).toContain('not read: positions 21 to 23 of the list')
   expect(words).toContain('The service shows only the first 45 of 50 customers.')
   expect(words).toContain('Found by searches, not in the list 1')
   expect(body).not.toContain(customerId(7))
