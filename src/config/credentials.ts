@@ -1,6 +1,6 @@
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import type { Credentials, SecretEncoding } from '../signing/signing.ts'
+import { isEncoded, type Credentials, type SecretEncoding } from '../signing/signing.ts'
 import { readText } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
@@ -108,15 +108,8 @@ function keyProblem(text: string): string | undefined {
 }
 
 function secretProblem(text: string, encoding: SecretEncoding): string | undefined {
-  if (ENCODED[encoding].test(text)) return undefined
+  if (isEncoded(text, encoding)) return undefined
   return `is not valid ${encoding}, which signing.secretEncoding says it is: copy it again, or correct the setting`
-}
-
-const ENCODED: Readonly<Record<SecretEncoding, RegExp>> = {
-  utf8: /^/,
-  hex: /^(?:[0-9a-f]{2})+$/i,
-  base64: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={0,2})?$/,
-  base64url: /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3}={0,2})?$/,
 }
 
 /** As https://www.standardwebhooks.com has it. */

@@ -21,6 +21,7 @@ abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
 
   constructor(message: string, { code, status, waitMs }: Details<Code>, options?: ErrorOptions) {
     super(message, options)
+    this.name = new.target.name
     this.code = code
     this.status = status
     this.waitMs = waitMs
@@ -28,10 +29,8 @@ abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
 }
 
 /** The class of the errors that have one code and nothing else to tell. */
-function errorOf<Name extends string, Code extends ErrorCode>(name: Name, code: Code) {
+function errorOf<Code extends ErrorCode>(code: Code) {
   return class extends OurError<Code> {
-    override name = name
-
     constructor(message: string, options?: ErrorOptions) {
       super(message, { code }, options)
     }
@@ -50,7 +49,7 @@ export type Problem = {
 }
 
 /** Stop: the configuration, or a secret it refers to, has mistakes. The message lists all of them, one on each line. */
-export class ConfigError extends errorOf('ConfigError', 'config') {
+export class ConfigError extends errorOf('config') {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[], options?: ErrorOptions) {
@@ -65,38 +64,28 @@ function describeProblem({ file, line, column, path, message }: Problem): string
 }
 
 /** Stop: an argument of the command does not exist or makes no sense, such as an unknown organization. */
-export class UsageError extends errorOf('UsageError', 'usage') {}
+export class UsageError extends errorOf('usage') {}
 
 /** Stop this organization and keep its data: the service refused (401, 403, 404, 400, 422), and would refuse a retry. */
-export class SourceRefused extends OurError<'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'> {
-  override name = 'SourceRefused' as const
-}
+export class SourceRefused extends OurError<'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'> {}
 
 /** The service asked us to slow down. Wait `waitMs`, then ask again. */
 export class RateLimited extends OurError<'rate-limited'> {
-  override name = 'RateLimited' as const
-
   constructor(message: string, { waitMs }: { waitMs?: number | undefined }) {
     super(message, { code: 'rate-limited', status: 429, waitMs })
   }
 }
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
-export class SourceUnavailable extends OurError<'network' | 'tls' | 'server-error'> {
-  override name = 'SourceUnavailable' as const
-}
+export class SourceUnavailable extends OurError<'network' | 'tls' | 'server-error'> {}
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
-export class ContractBroken extends OurError<WindowFault | 'bad-answer' | 'not-utf8' | 'page-cap' | 'tenant-mixup'> {
-  override name = 'ContractBroken' as const
-}
+export class ContractBroken extends OurError<WindowFault | 'bad-answer' | 'not-utf8' | 'page-cap' | 'tenant-mixup'> {}
 
 type WindowFault = Exclude<WindowFailure, 'hole' | 'size-refused'>
 
 /** Stop: the mirror, a file or on a server, cannot be used as it is. Nothing was written. */
-export class MirrorUnusable extends OurError<Fault | 'version' | 'replaced'> {
-  override name = 'MirrorUnusable' as const
-}
+export class MirrorUnusable extends OurError<Fault | 'version' | 'replaced'> {}
 
 /** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
 export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
@@ -105,30 +94,28 @@ export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreig
  * Try again later: a copy for readers, an export or a backup could not be made. The mirror is untouched, and what was there before stays as
  * it was.
  */
-export class CopyFailed extends OurError<'full' | 'busy' | 'gone' | 'unhidden'> {
-  override name = 'CopyFailed' as const
-}
+export class CopyFailed extends OurError<'full' | 'busy' | 'gone' | 'unhidden'> {}
 
 /** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
-export class OrganizationLeased extends errorOf('OrganizationLeased', 'leased') {}
+export class OrganizationLeased extends errorOf('leased') {}
 
 /** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
-export class QueueUnavailable extends errorOf('QueueUnavailable', 'queue') {}
+export class QueueUnavailable extends errorOf('queue') {}
 
 /**
  * The numbers of a page or a run do not add up, so the transaction was rolled back. Something added to the mirror keeps rows from being
  * written, or this program has a defect.
  */
-export class AccountingBroken extends errorOf('AccountingBroken', 'accounting') {}
+export class AccountingBroken extends errorOf('accounting') {}
 
 /** The run was asked to stop. The current page was finished and saved. */
-export class Interrupted extends errorOf('Interrupted', 'interrupted') {}
+export class Interrupted extends errorOf('interrupted') {}
 
 /** A person cancelled the run. Its current pages were saved, and the next run continues from there. */
-export class Cancelled extends errorOf('Cancelled', 'cancelled') {}
+export class Cancelled extends errorOf('cancelled') {}
 
 /** The run took as long as one may, six hours. The rows it read are saved, and the next run continues from there. */
-export class MaxRunReached extends errorOf('MaxRunReached', 'max-run') {}
+export class MaxRunReached extends errorOf('max-run') {}
 
 /**
  * The error of a run in another process, from the code and message in its report. It is handled like the original, but has no
@@ -138,9 +125,7 @@ export function reportedError({ code, message }: { code: string; message: string
   return isErrorCode(code) ? new ReportedError(message, { code }) : new Error(message)
 }
 
-class ReportedError extends OurError {
-  override name = 'ReportedError' as const
-}
+class ReportedError extends OurError {}
 
 /** Whether an error was thrown on purpose, with a message for people. */
 export function isOurs(error: unknown): error is OurError {

@@ -165,15 +165,12 @@ export function noRecords(): RecordCounts {
 }
 
 export function addRecords(into: RecordCounts, from: RecordCounts): void {
-  into.received += from.received
-  into.inserted += from.inserted
-  into.updated += from.updated
-  into.unchanged += from.unchanged
-  into.duplicates += from.duplicates
-  into.rejected += from.rejected
-  into.suppressed += from.suppressed
-  into.returned += from.returned
+  for (const name of COUNTED) into[name] += from[name]
 }
+
+const COUNTED = [
+  ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed', 'returned'] as const),
+]
 
 /** The accounting identity: whether every record received is accounted for exactly once. */
 export function addsUp(counts: RecordCounts): boolean {
@@ -189,38 +186,17 @@ export function hasChangedCustomers({ inserted, updated, missing, returned }: Re
 
 /** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
 export function toJson(report: Report) {
-  const { organization, status, proof, reasons, requests, pages, received, inserted, updated, unchanged } = report
-  const { duplicates, rejected, missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  const { trigger: _trigger, warnings: _warnings, organization, status, proof, reasons, ...others } = report
+  const { readAsOfMs, startedAtMs, finishedAtMs, error, runId, resumedFrom, trustedPages, pruned, ...counts } = others
   return {
-    organization,
-    status,
-    proof,
-    reasons,
-    requests,
-    pages,
-    received,
-    inserted,
-    updated,
-    unchanged,
-    duplicates,
-    rejected,
-    missing,
-    removed,
-    returned,
-    held,
-    throttled,
-    waitedMs,
-    durationMs,
-    readAsOf: isoTime(report.readAsOfMs),
-    error: report.error ?? null,
-    runId: report.runId ?? null,
-    startedAt: isoTime(report.startedAtMs),
-    finishedAt: isoTime(report.finishedAtMs),
-    resumedFrom: report.resumedFrom ?? null,
-    readBefore: report.readBefore,
-    suppressed: report.suppressed,
-    searchesRefused: report.searchesRefused,
-    trustedPages: report.trustedPages ?? null,
-    ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
+    ...{ organization, status, proof, reasons, ...counts },
+    readAsOf: isoTime(readAsOfMs),
+    error: error ?? null,
+    runId: runId ?? null,
+    startedAt: isoTime(startedAtMs),
+    finishedAt: isoTime(finishedAtMs),
+    resumedFrom: resumedFrom ?? null,
+    trustedPages: trustedPages ?? null,
+    ...(pruned !== undefined && { pruned: { ...pruned, error: pruned.error ?? null } }),
   }
 }

@@ -9,13 +9,13 @@ export type Figures = {
   missing: number
   removed: number
   /** The latest days, in order: at most DAYS. */
-  days: readonly Day[]
+  days: Day[]
   /** The latest months, in order: at most MONTHS. */
-  months: readonly Month[]
+  months: Month[]
   /** Active customers by language, most first; the text is as sent, and empty for those without one. */
-  languages: readonly Share[]
+  languages: Share[]
   /** Companies by how many active customers they have; undefined where the names of companies are not known. */
-  companies: readonly Share[] | undefined
+  companies: Share[] | undefined
 }
 
 /** `day` is YYYY-MM-DD; `active` are those at its end. */
@@ -36,7 +36,7 @@ const MONTHS = 24
 export async function readFigures(place: string): Promise<Figures[]> {
   // A copy without personal data has no names of companies.
   const hasCompanies = (await columnsThere(place, ['company_name'])).length > 0
-  const found = new Map<string, Gathered>()
+  const found = new Map<string, Figures>()
   for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES, {
     asMade: true,
   }))
@@ -72,20 +72,13 @@ const SIZES: Readonly<Record<string, string>> = {
   4: '20 or more',
 }
 
-type Gathered = Omit<Figures, 'days' | 'months' | 'languages' | 'companies'> & {
-  days: Day[]
-  months: Month[]
-  languages: Share[]
-  companies: Share[] | undefined
-}
-
-function nothing(organization: string, hasCompanies: boolean): Gathered {
+function nothing(organization: string, hasCompanies: boolean): Figures {
   const lists = { days: [], months: [], languages: [], companies: hasCompanies ? [] : undefined }
   return { organization, readAsOf: undefined, active: 0, missing: 0, removed: 0, ...lists }
 }
 
 /** What each kind of row adds. */
-const GATHER: Readonly<Record<string, (into: Gathered, label: string, counts: readonly number[]) => void>> = {
+const GATHER: Readonly<Record<string, (into: Figures, label: string, counts: readonly number[]) => void>> = {
   list(into, label, [active = 0, missing = 0, removed = 0]) {
     Object.assign(into, { readAsOf: label === '' ? undefined : label.slice(0, 19), active, missing, removed })
   },
@@ -96,7 +89,7 @@ const GATHER: Readonly<Record<string, (into: Gathered, label: string, counts: re
   company: ({ companies }, name, [count = 0]) => void companies?.push({ name, count }),
 }
 
-function inOrder({ days, months, languages, companies, ...facts }: Gathered): Figures {
+function inOrder({ days, months, languages, companies, ...facts }: Figures): Figures {
   return {
     ...facts,
     days: days.toSorted((one, other) => (one.day < other.day ? -1 : 1)).slice(-DAYS),

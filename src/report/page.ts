@@ -99,23 +99,10 @@ function turnover(months: readonly Month[]): Html | '' {
     ${chart('Changes and removals', words, drawing)}
     <details>
       <summary>Each month</summary>
-      <table class="counts">
-        <tr>
-          <th scope="col">Month</th>
-          <th scope="col">New</th>
-          <th scope="col">Changes</th>
-          <th scope="col">Removed</th>
-        </tr>
-        ${months.toReversed().map(
-          (each) =>
-            html`<tr>
-              <th scope="row">${each.month}</th>
-              <td>${grouped(each.added)}</td>
-              <td>${grouped(each.changed)}</td>
-              <td>${grouped(each.removed)}</td>
-            </tr>`,
-        )}
-      </table>
+      ${counted(
+        ['Month', 'New', 'Changes', 'Removed'],
+        months.toReversed().map((each) => [each.month, ...[each.added, each.changed, each.removed].map(grouped)]),
+      )}
     </details>
   </div>`
 }
@@ -134,29 +121,33 @@ function chart(title: string, words: string, drawing: Html): Html {
 function shares(title: string, of: string, counts: readonly Share[]): Html | '' {
   const all = counts.reduce((sum, each) => sum + each.count, 0)
   if (all === 0) return ''
+  const rows = counts.map(({ name, count: number }) => {
+    const share = Math.round((1000 * number) / all) / 10
+    const bar = html`${share.toFixed(1)} %
+      <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <path d="M0 0h${share}v4h${-share}z" />
+      </svg>`
+    return [name, grouped(number), bar]
+  })
   return html`<section>
     <h3>${title}</h3>
-    <table class="counts">
-      <tr>
-        <th scope="col">${of}</th>
-        <th scope="col">Number</th>
-        <th scope="col">Share</th>
-      </tr>
-      ${counts.map(({ name, count: number }) => {
-        const share = Math.round((1000 * number) / all) / 10
-        return html`<tr>
-          <th scope="row">${name}</th>
-          <td>${grouped(number)}</td>
-          <td>
-            ${share.toFixed(1)} %
-            <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-              <path d="M0 0h${share}v4h${-share}z" />
-            </svg>
-          </td>
-        </tr>`
-      })}
-    </table>
+    ${counted([of, 'Number', 'Share'], rows)}
   </section>`
+}
+
+function counted(heads: readonly string[], rows: readonly (readonly (string | Html)[])[]): Html {
+  return html`<table class="counts">
+    <tr>
+      ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+    </tr>
+    ${rows.map(
+      ([name, ...cells]) =>
+        html`<tr>
+          <th scope="row">${name}</th>
+          ${cells.map((cell) => html`<td>${cell}</td>`)}
+        </tr>`,
+    )}
+  </table>`
 }
 
 /** The largest by name, and the others together. A service may send anything as a language: it is cut where it is long. */

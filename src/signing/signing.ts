@@ -129,6 +129,18 @@ export function signature(
   return recipe.prefix + createHmac('sha256', key).update(text).digest(recipe.encoding)
 }
 
+/** Whether a secret can be in an encoding. Buffer.from drops what it cannot decode, and would make an empty or shorter key of it. */
+export function isEncoded(secret: string, encoding: SecretEncoding): boolean {
+  return ENCODED[encoding].test(secret)
+}
+
+const ENCODED: Readonly<Record<SecretEncoding, RegExp>> = {
+  utf8: /^/,
+  hex: /^(?:[0-9a-f]{2})+$/i,
+  base64: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={0,2})?$/,
+  base64url: /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3}={0,2})?$/,
+}
+
 /** Whether the recipe signs a nonce, which must then be fresh for every request. */
 export function usesNonce(recipe: Recipe): boolean {
   return recipe.template.includes('{nonce}')

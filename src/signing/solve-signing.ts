@@ -1,6 +1,7 @@
 import { UsageError } from '../errors/errors.ts'
 import {
   DEFAULT_HEADERS,
+  isEncoded,
   PRESET_NAMES,
   PRESETS,
   SECRET_ENCODINGS,
@@ -51,7 +52,7 @@ export function solveRecipe(known: KnownGoodRequest): Solution[] {
   return distinct(
     candidates.filter(({ recipe }) => {
       const text = stringToSign(known.request, known.apiKey, { unixMs: time.unixMs }, recipe)
-      return decodes(known.secret, recipe) && signature(text, known.secret, recipe) === known.signature
+      return isEncoded(known.secret, recipe.secretEncoding) && signature(text, known.secret, recipe) === known.signature
     }),
   )
 }
@@ -68,18 +69,6 @@ function readTimestamp(text: string): { form: TimestampForm; unixMs: number } | 
 function prefixesOf(text: string): string[] {
   const prefix = /^[a-z][\w.-]*[=: ]\s*(?=\S)/i.exec(text)?.[0]
   return prefix === undefined ? [''] : ['', prefix]
-}
-
-/** Buffer.from drops what it cannot decode, so a secret in another encoding would be tried as an empty or shorter key. */
-function decodes(secret: string, { secretEncoding }: Recipe): boolean {
-  if (secretEncoding === 'utf8') return true
-  const decoded = Buffer.from(secret, secretEncoding)
-  const withoutPadding = (text: string) => text.replace(/=+$/, '')
-  return (
-    decoded.length > 0 &&
-    withoutPadding(decoded.toString(secretEncoding)) ===
-      withoutPadding(secretEncoding === 'hex' ? secret.toLowerCase() : secret)
-  )
 }
 
 /** Two ways to decode a secret can give the same key; the first one named is enough. */

