@@ -30,18 +30,7 @@ export type Customer = { id: string } & Record<TextField, string | null> & {
   }
 
 /** The kinds of odd values that are kept. */
-export const WARNING_KINDS = [
-  'missing_field',
-  'unknown_field',
-  'coerced_to_text',
-  'imprecise_number',
-  'malformed_text',
-  'odd_email',
-  'unreadable_created_at',
-  'conflicting_duplicate',
-] as const
-export type WarningKind = (typeof WARNING_KINDS)[number]
-export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
+export const WARNING_MEANINGS = {
   missing_field: 'documented fields that a record does not have',
   unknown_field: 'fields that the specification does not know, kept in extra',
   coerced_to_text: 'documented fields that came as a number or a boolean, stored as text',
@@ -51,6 +40,10 @@ export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
   unreadable_created_at: 'created_at that is no time from 0001-01-02 to 9999-12-30, so that created_at_utc is NULL',
   conflicting_duplicate: 'records of a customer that the run had read already, with other values',
 }
+export type WarningKind = keyof typeof WARNING_MEANINGS
+export const WARNING_KINDS = Object.keys(WARNING_MEANINGS).filter(
+  (kind): kind is WarningKind => kind in WARNING_MEANINGS,
+)
 /** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
 
@@ -92,40 +85,36 @@ export function uuidsIn(text: string): string[] {
   return [...found].map((match) => match.slice(1).join('-').toLowerCase())
 }
 
+/** Something for each documented text field. */
+function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of> {
+  return {
+    name: make('name'),
+    username: make('username'),
+    email: make('email'),
+    phone: make('phone'),
+    address: make('address'),
+    company_name: make('company_name'),
+    language: make('language'),
+    timezone: make('timezone'),
+    created_at: make('created_at'),
+  }
+}
+
 // JSON numbers that are too large for JavaScript are parsed as Infinity.
 const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
 const text = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text').optional()
 export const recordSchema = z.object(
-  {
-    id: z.string('must be a UUID').regex(UUID, 'must be a UUID'),
-    name: text,
-    username: text,
-    email: text,
-    phone: text,
-    address: text,
-    company_name: text,
-    language: text,
-    timezone: text,
-    created_at: text,
-  } satisfies Record<'id' | TextField, z.ZodType>,
+  { id: z.string('must be a UUID').regex(UUID, 'must be a UUID'), ...forEachField(() => text) },
   'must be an object',
 )
 type Documented = z.output<typeof recordSchema>
 
 /** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */
 export function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
-  const created = asText(record.created_at, warnings)
+  const texts = forEachField((field) => asText(record[field], warnings))
+  const created = texts.created_at
   const customer: Customer = {
-    id: record.id.toLowerCase(),
-    name: asText(record.name, warnings),
-    username: asText(record.username, warnings),
-    email: asText(record.email, warnings),
-    phone: asText(record.phone, warnings),
-    address: asText(record.address, warnings),
-    company_name: asText(record.company_name, warnings),
-    language: asText(record.language, warnings),
-    timezone: asText(record.timezone, warnings),
-    created_at: created,
+    ...{ id: record.id.toLowerCase(), ...texts },
     created_at_utc: created === null ? null : utcTime(created),
     extra: unknownFields(Object(received), warnings),
   }
@@ -206,13 +195,8 @@ function isImprecise(value: unknown): boolean {
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', ...TEXT_FIELDS])
 
 function unknownFields(record: object, warnings: Warnings): string | null {
-  let unknown: [string, unknown][] | undefined
-  for (const field of Object.keys(record)) {
-    if (KNOWN_FIELDS.has(field)) continue
-    unknown ??= []
-    unknown.push([field, Reflect.get(record, field)])
-  }
-  if (unknown === undefined) return null
+  const unknown = Object.entries(record).filter(([field]) => !KNOWN_FIELDS.has(field))
+  if (unknown.length === 0) return null
   warn(warnings, 'unknown_field', unknown.length)
   const imprecise = impreciseNumbersIn(unknown.map(([, value]) => value))
   if (imprecise > 0) warn(warnings, 'imprecise_number', imprecise)

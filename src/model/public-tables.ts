@@ -103,9 +103,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     id,
     change: text('added, changed, removed or returned'),
     fields: personal(
-      orNull.text(
-        'JSON object: changed field → [before, after]; NULL where none changed, empty once the customer is deleted',
-      ),
+      orNull.text('JSON object: changed field → [before, after]; NULL where none changed, {} once deleted'),
     ),
     changed_at: time('when the mirror wrote the change, UTC'),
     missing_since: orNull.time('of a removal, since when the customer was absent, UTC; NULL otherwise'),
@@ -124,13 +122,9 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     certificate: orNull.text('JSON object: what the proof rests on; NULL where a run has none'),
     error_code: orNull.text('code of the error that ended the run; NULL if none'),
     error: orNull.text('message of the error that ended the run; NULL if none'),
-    shape_accepted_at: orNull.time(
-      'when a person accepted the shape of the data that this run found changed, UTC; NULL if none',
-    ),
+    shape_accepted_at: orNull.time('when a person accepted the changed shape of its data, UTC; NULL if none'),
     resumed_from: orNull.number('interrupted run that this run continues, as runs.id; NULL if none'),
-    read_before: number(
-      'customers read by the interrupted runs that this run continues, without those it received with other values',
-    ),
+    read_before: number('customers read by the interrupted runs that it continues, and not received anew'),
     trusted_pages: orNull.number('pages that a partial run trusted without reading them; NULL for other runs'),
     requests: number('requests sent to the service'),
     pages: number('pages saved'),
@@ -141,17 +135,11 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     duplicates: number('records of a customer that the run had already read'),
     rejected: number('records that could not be kept as customers; one without a readable id counts each time it came'),
     suppressed: number('records of forgotten customers, of which nothing is kept'),
-    missing: number(
-      'absent customers marked as missing and not removed; 0 where the run held them back or could not tell',
-    ),
+    missing: number('absent customers marked as missing and not removed; 0 where it held them back'),
     removed: number('customers taken as no longer active'),
     returned: number('removed customers that are listed again'),
-    held: number(
-      'removals held back because they were too many; in a partial run, customers not marked as missing for that reason',
-    ),
-    searches_refused: number(
-      'searches for absent customers that the service refused, or left without an answer although it answered others',
-    ),
+    held: number('removals held back because they were too many; in a partial run, marks as missing'),
+    searches_refused: number('searches for absent customers that the service refused or did not answer'),
     throttled: number('answers with which the service asked to slow down'),
     waited_ms: number('time spent waiting for the service, in milliseconds'),
     warnings: text('JSON object: kind of odd value → how many were kept'),
@@ -179,14 +167,10 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
   }),
   publicTable('freshness', 'how current the rows of each organization are', {
     organization: organizationColumn,
-    read_as_of: orNull.time(
-      'start of the last scan that read the list to its end, whatever it proved, UTC; NULL if none',
-    ),
+    read_as_of: orNull.time('start of the last scan that read the list to its end, UTC; NULL if none'),
     read_age_seconds: orNull.number('seconds since read_as_of, negative where that lies in the future; NULL if none'),
     proven_as_of: orNull.time('start of the last scan that is proven or settled, UTC; NULL if none'),
-    proven_age_seconds: orNull.number(
-      'seconds since proven_as_of, negative where that lies in the future; NULL if none',
-    ),
+    proven_age_seconds: orNull.number('seconds since proven_as_of, negative as that of read_as_of; NULL if none'),
     proof: orNull.text('what the scan of read_as_of proved: proven, settled or unproven'),
     last_run_id: number('latest run, as runs.id'),
     last_status: text('status of the latest run'),
@@ -204,9 +188,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     valid_to: orNull.time('when the mirror replaced or removed it, UTC; NULL for the version of now'),
     valid_from_after: orNull.time('the service began to list this version after this time, UTC; NULL if unknown'),
     valid_to_after: orNull.time('the service stopped to list it after this time, UTC; NULL if unknown or not yet'),
-    opened_by: text(
-      'listed (from before the first complete run on), kept (since before history_from), added, changed or returned',
-    ),
+    opened_by: text('listed (before the first complete run), kept (before history_from), added, changed or returned'),
     closed_by: orNull.text('changed or removed; NULL for the version of now'),
     ...FIELDS,
     extra,
