@@ -10,25 +10,17 @@ import { codeOf } from '../errors/faults.ts'
 import type { PostgresAddress, Tls } from './postgres-address.ts'
 
 /** What the driver is given. Without a user or a password it takes those of PGUSER, PGPASSWORD or a password file. */
-export type PostgresSettings = Pick<PostgresAddress, 'host' | 'database'> &
-  Partial<{ port: number; user: string; password: string }> & { ssl: false | ConnectionOptions }
+export type PostgresSettings = Omit<PostgresAddress, 'schema' | 'tls'> & { ssl: false | ConnectionOptions }
 
 /**
  * How the driver reaches the server of an address: not by the address itself, in which the driver would read TLS modes in its own way. Throws
  * what `refused` makes of a sentence where the address names no certificate.
  */
 export function postgresSettings(
-  { host, port, user, password, database, tls }: PostgresAddress,
+  { schema: _schema, tls, ...login }: PostgresAddress,
   refused: (what: string) => Error,
 ): PostgresSettings {
-  return {
-    host,
-    database,
-    ssl: tlsSettings(tls, refused),
-    ...(port !== undefined && { port }),
-    ...(user !== undefined && { user }),
-    ...(password !== undefined && { password }),
-  }
+  return { ...login, ssl: tlsSettings(tls, refused) }
 }
 
 /** As libpq has it: `require` checks nothing, unless an authority is named. */

@@ -74,10 +74,10 @@ export function seenIn(error: unknown): Seen | undefined {
   const code = isOfSqlite(error) ? String(error.code) : systemCode(error)
   const fault = CLASSES.find(([pattern]) => pattern.test(code ?? ''))?.[1]
   if (code === undefined || fault === undefined) return undefined
-  return {
-    fault,
-    said: isOfSqlite(error) ? `${error.message} (${code})` : `${wordsOf(error)} (${callOf(error)}, ${code})`,
-  }
+  if (isOfSqlite(error)) return { fault, said: `${error.message} (${code})` }
+  // `EACCES: permission denied, open '/data/customers.db'` without what is named elsewhere.
+  const [, words = 'it failed'] = /^[A-Z\d_]+: ([^,]*)/.exec(error.message) ?? []
+  return { fault, said: `${words} (${'syscall' in error ? String(error.syscall) : ''}, ${code})` }
 }
 
 /**
@@ -96,15 +96,6 @@ const NO_CONNECTION =
 /** Whether it is an error of SQLite, whose driver only the mirror and the copies know. */
 export function isOfSqlite(error: unknown): error is Error & { code: unknown } {
   return error instanceof Error && error.name === 'SqliteError' && 'code' in error
-}
-
-/** `EACCES: permission denied, open '/data/customers.db'` without what is named elsewhere. */
-function wordsOf(error: Error): string {
-  return /^[A-Z\d_]+: ([^,]*)/.exec(error.message)?.[1] ?? 'it failed'
-}
-
-function callOf(error: Error): string {
-  return 'syscall' in error ? String(error.syscall) : ''
 }
 
 /** `place: what was reported (call, code). What to do.` `kept` says before that what became of the work. */

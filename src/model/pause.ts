@@ -2,9 +2,7 @@
 export type Pause = { sinceMs: number; untilMs: number | undefined }
 
 /** What was last said about an organization, or about all of them. */
-export type Stated = Pause & {
-  resumedMs: number | undefined
-}
+export type Stated = Pause & { resumedMs: number | undefined }
 
 /** Which organizations are paused, by their ids and ALL. */
 export type Pauses = ReadonlyMap<string, Stated>

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 
 /** The customers of an organization that are forgotten. */
 export type Forgotten = {
@@ -33,24 +33,9 @@ export function forgottenBy(
   return { numberOf: (id) => numbers.get(hashOf(id)) }
 }
 
-const BLOCK_BYTES = 64
-const HASH_BYTES = 32
-const ID_BYTES = 36
-
-/**
- * HMAC-SHA-256 of an id under a key, as base64url. Every record of the run after a customer was forgotten is hashed, and Node's
- * own HMAC takes eight times as long for texts as short as these.
- */
+/** HMAC-SHA-256 of an id under a key, as base64url. */
 export function idHash(key: Uint8Array): (id: string) => string {
-  const inner = Buffer.alloc(BLOCK_BYTES + ID_BYTES, 0x36)
-  const outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c)
-  for (const [place, byte] of key.entries()) {
-    inner.writeUInt8(byte ^ 0x36, place)
-    outer.writeUInt8(byte ^ 0x5c, place)
-  }
-  return (id) => {
-    inner.write(id, BLOCK_BYTES, 'latin1')
-    hash('sha256', inner, 'buffer').copy(outer, BLOCK_BYTES)
-    return hash('sha256', outer, 'base64url')
-  }
+  // Made once: a key of bytes takes several times as long for texts as short as these.
+  const secret = createSecretKey(key)
+  return (id) => createHmac('sha256', secret).update(id).digest('base64url')
 }

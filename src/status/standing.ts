@@ -132,20 +132,16 @@ function isFailure({ status, errorCode }: LatestRun): boolean {
 }
 
 /** A run under way, and how far it is as far as that is known. */
-export type Progress = Underway & {
-  /** Customers read, those of the run it continues included. */
-  readInAll: number
-  /** From 0 to 99: a run is done when it has ended. Undefined where the number of customers is not known. */
-  percent: number | undefined
-  /** How long it takes until the list is read, at the pace so far; undefined where that cannot be said. */
-  leftMs: number | undefined
-}
+export type Progress = ReturnType<typeof progressOf>
 
 /** A pace is known after this time. */
 const LEAST_MS = 2000
 
-/** How far a run is. A partial run reads a small part of the list, so nothing is said about its end. */
-export function progressOf(run: Underway, nowMs: number): Progress {
+/**
+ * How far a run is: customers read, with those of the run it continues; the percentage, from 0 to 99, since a run is done when it has ended; and
+ * how long it takes until the list is read, at the pace so far. Undefined where that cannot be said: a partial run reads a small part of the list.
+ */
+export function progressOf(run: Underway, nowMs: number) {
   const readInAll = run.readBefore + run.read
   const total = run.isPartial ? undefined : run.total
   if (total === undefined || total === 0) return { ...run, readInAll, percent: undefined, leftMs: undefined }
