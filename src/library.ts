@@ -5,7 +5,7 @@ import { type Config, readConfig as readConfiguration } from './config/read-conf
 import { readChanges, readCustomers, readStatement, type SomeRows } from './copies/read-rows.ts'
 import { UsageError } from './errors/errors.ts'
 import { monotonicMs } from './machine/timers.ts'
-import { namedId } from './model/customer.ts'
+import { forEachField, namedId } from './model/customer.ts'
 import { publicColumns } from './model/public-tables.ts'
 import { toJson } from './model/report.ts'
 import { openMirror as openToWrite } from './store/mirror.ts'
@@ -111,15 +111,7 @@ const personal = text.default(null)
 const mirroredCustomer = z.object({
   organization: z.string(),
   id: z.string(),
-  name: personal,
-  username: personal,
-  email: personal,
-  phone: personal,
-  address: personal,
-  company_name: personal,
-  language: text,
-  timezone: text,
-  created_at: text,
+  ...forEachField(() => personal),
   created_at_utc: text,
   extra: personal,
   first_seen_at: z.string(),

@@ -86,7 +86,7 @@ export function uuidsIn(text: string): string[] {
 }
 
 /** Something for each documented text field. */
-function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of> {
+export function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of> {
   return {
     name: make('name'),
     username: make('username'),

@@ -91,21 +91,10 @@ export type Report = RecordCounts &
   }
 
 /** What a drawing of many runs shows of one. */
-export type LatestRun = Pick<
-  Report,
-  | 'organization'
-  | 'startedAtMs'
-  | 'durationMs'
-  | 'status'
-  | 'proof'
-  | 'inserted'
-  | 'updated'
-  | 'removed'
-  | 'returned'
-  | 'held'
-  | 'throttled'
-  | 'waitedMs'
-> & { runId: number; errorCode: string | undefined }
+export type LatestRun = Pick<Report, 'organization' | 'startedAtMs' | 'durationMs' | 'status' | 'proof'> & {
+  runId: number
+  errorCode: string | undefined
+}
 
 /** A run under way, and how far it is. */
 export type Underway = {

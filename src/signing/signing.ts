@@ -74,15 +74,13 @@ export function recipeOf(preset: PresetName): Recipe {
   }
 }
 
-/** The settings of a recipe that no preset has. */
-export function unlikePresets(recipe: Omit<Recipe, 'headers'>): Partial<Recipe> {
-  const standard = recipeOf(DEFAULT_PRESET)
-  return {
-    ...(recipe.encoding !== standard.encoding && { encoding: recipe.encoding }),
-    ...(recipe.prefix !== standard.prefix && { prefix: recipe.prefix }),
-    ...(recipe.secretEncoding !== standard.secretEncoding && { secretEncoding: recipe.secretEncoding }),
-    ...(recipe.timestamp !== standard.timestamp && { timestamp: recipe.timestamp }),
-  }
+/** The settings of a recipe that no preset has, by their names. */
+export function unlikePresets({ encoding, prefix, secretEncoding, timestamp }: Omit<Recipe, 'headers'>): object {
+  const standard = Object.entries(recipeOf(DEFAULT_PRESET))
+  const own = Object.entries({ encoding, prefix, secretEncoding, timestamp })
+  return Object.fromEntries(
+    own.filter(([name, value]) => !standard.some(([known, usual]) => known === name && usual === value)),
+  )
 }
 
 /** A request as its signature sees it. `url` is exactly what is sent. */

@@ -158,8 +158,7 @@ export async function listLatestRuns(
   const rows = await records<Timed<LatestRun>>(
     session,
     sql`
-    SELECT runs.id AS run_id, runs.organization, started_at, finished_at, duration_ms, status, proof, error_code, inserted, updated, removed,
-      returned, held, throttled, waited_ms
+    SELECT runs.id AS run_id, runs.organization, started_at, finished_at, duration_ms, status, proof, error_code
     FROM ${wanted} JOIN runs ON runs.organization = wanted.name AND ${text(IS_FULL)}
       AND runs.id >= coalesce((SELECT id ${own} ORDER BY id DESC LIMIT 1 OFFSET ${limit - 1}), 0)
     ORDER BY runs.organization, runs.id`,
