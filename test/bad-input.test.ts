@@ -251,9 +251,6 @@ describe('a configuration that cannot be used', () => {
   test.each<[what: string, said: RegExp, spoil: (file: string) => void]>([
     ['is missing', /^other\.yaml does not exist: run 'customer-mirror init'/, () => undefined],
     ['is a folder', /^other\.yaml is a folder, not a file\n$/, (file) => mkdirSync(file)],
-    ['is empty', /^other\.yaml is empty/, (file) => writeFileSync(file, '')],
-    ['is no YAML', /^other\.yaml:1:\d+ /, (file) => writeFileSync(file, 'organizations: [')],
-    ['is binary', /^other\.yaml is not UTF-8/, (file) => writeFileSync(file, Buffer.from([0x80, 0x81]))],
   ])('%s', async (_, said, spoil) => {
     spoil(join(here.workplace.folder, 'other.yaml'))
 

@@ -40,21 +40,18 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
   const named = namedIn(from, to)
   const actions = new Map(named.map((field) => [field, actionBetween(from, to, field)]))
   if ([...actions.values()].every((action) => action === 'keep')) return undefined
-  const columns = TEXT_FIELDS.flatMap((field): [TextField, Action][] => {
-    const action = actions.get(field) ?? 'keep'
-    return action === 'keep' ? [] : [[field, action]]
-  })
   const hide: Hide = {
     column: (field) => actions.get(field) ?? 'keep',
     other: remembered((name) => actionBetween(from, to, fieldOf(`extra.${name}`))),
     hashOf: (value) => to.hashOf(textOf(value)),
   }
+  const columns = TEXT_FIELDS.filter((field) => hide.column(field) !== 'keep')
   return {
     customer: (customer) => hiddenCustomer(customer, columns, hide),
     record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
     changedFields: (json) => shallow(() => hiddenChange(parsedJson(json), hide), null),
     payload: (json) => shallow(() => hiddenPayload(parsedJson(json), hide), JSON.stringify(HIDDEN_RECORD)),
-    columns: columns.map(([field]) => field),
+    columns,
     unfilled: named.filter((field) => actions.get(field) === 'blank'),
   }
 }
@@ -81,15 +78,15 @@ const LONGEST_NAME = 200
 
 function hiddenCustomer<Columns extends HidableColumns>(
   customer: Columns,
-  columns: readonly [TextField, Action][],
+  columns: readonly TextField[],
   hide: Hide,
 ): Columns {
   const hidden = { ...customer }
   let isSame = true
-  for (const [field, action] of columns) {
+  for (const field of columns) {
     const value = customer[field]
     if (value === null) continue
-    Object.assign(hidden, { [field]: action === 'hash' ? hide.hashOf(value) : null })
+    Object.assign(hidden, { [field]: hide.column(field) === 'hash' ? hide.hashOf(value) : null })
     isSame = false
   }
   const extra = hiddenExtra(customer.extra, hide)
@@ -159,14 +156,11 @@ export function isFilled(
   // What was edited by hand may be no JSON: that is a change.
   const known = parsedJson(before.extra ?? '{}')
   if (!isObject(known)) return false
+  const lacking = { ...NOTHING_HIDDEN, drop: unfilled }
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
-    ([name]) => Object.hasOwn(known, name) || !isUnfilled(name, unfilled),
+    ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
   )
   return (fields.length === 0 ? null : jsonOf(fields)) === before.extra
-}
-
-function isUnfilled(name: string, unfilled: readonly string[]): boolean {
-  return hides({ ...NOTHING_HIDDEN, drop: unfilled }, fieldOf(`extra.${name}`))
 }
 
 /** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */

@@ -36,10 +36,9 @@ const MONTHS = 24
 export async function readFigures(place: string): Promise<Figures[]> {
   // A copy without personal data has no names of companies.
   const hasCompanies = (await columnsThere(place, ['company_name'])).length > 0
+  const statement = `${FIGURES} ${hasCompanies ? OF_COMPANIES : ''} ORDER BY 1, 2, 3`
   const found = new Map<string, Figures>()
-  for await (const { rows } of readStatement(place, hasCompanies ? `${FIGURES} ${OF_COMPANIES}` : FIGURES, {
-    asMade: true,
-  }))
+  for await (const { rows } of readStatement(place, statement, { asMade: true }))
     for (const [kind, id, label, ...counts] of rows) {
       const organization = String(id)
       const gathered = found.get(organization) ?? nothing(organization, hasCompanies)
@@ -92,11 +91,9 @@ const GATHER: Readonly<Record<string, (into: Figures, label: string, counts: rea
 function inOrder({ days, months, languages, companies, ...facts }: Figures): Figures {
   return {
     ...facts,
-    days: days.toSorted((one, other) => (one.day < other.day ? -1 : 1)).slice(-DAYS),
-    months: months.toSorted((one, other) => (one.month < other.month ? -1 : 1)).slice(-MONTHS),
+    days: days.slice(-DAYS),
+    months: months.slice(-MONTHS),
     languages: languages.toSorted((one, other) => other.count - one.count),
-    companies: companies
-      ?.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-      .map(({ name, count }) => ({ name: SIZES[name] ?? name, count })),
+    companies: companies?.map(({ name, count }) => ({ name: SIZES[name] ?? name, count })),
   }
 }
