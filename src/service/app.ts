@@ -9,10 +9,10 @@ import { type Details, listPage, type ListQuery, readListQuery } from './listing
 import {
   type Credentials,
   type HeaderNames,
+  readTimestamp,
   type Recipe,
   signature,
   stringToSign,
-  type TimestampForm,
   usesNonce,
 } from '../signing/signing.ts'
 
@@ -190,22 +190,13 @@ const TOLERANCE_MS = 300_000
 function isSigned(c: Context<ServiceEnv>, recipe: Recipe, nowMs: number): boolean {
   const sent = (name: keyof HeaderNames) => c.req.header(recipe.headers[name])
   const [nonce, given, text = ''] = [sent('nonce'), sent('signature'), sent('timestamp')]
-  const { pattern, msOf } = TIMESTAMPS[recipe.timestamp]
-  const unixMs = pattern.test(text) ? msOf(text) : Number.NaN
-  // Also where it is no number.
-  if (!(Math.abs(unixMs - nowMs) <= TOLERANCE_MS)) return false
+  const at = readTimestamp(text)
+  if (at?.form !== recipe.timestamp || Math.abs(at.unixMs - nowMs) > TOLERANCE_MS) return false
   if (given === undefined || (usesNonce(recipe) && !nonce)) return false
   const { apiKey, secret } = c.get('organization')
   const request = { method: c.req.method, url: urlAsSent(c) }
-  const moment = nonce === undefined ? { unixMs } : { unixMs, nonce }
+  const moment = { unixMs: at.unixMs, ...(nonce !== undefined && { nonce }) }
   return sameText(given, signature(stringToSign(request, apiKey, moment, recipe), secret, recipe))
-}
-
-/** Only one notation of a time is accepted, because the signature is checked over the moment in that notation. */
-const TIMESTAMPS: Record<TimestampForm, { pattern: RegExp; msOf: (text: string) => number }> = {
-  s: { pattern: /^(0|[1-9]\d{0,11})$/, msOf: (text) => Number(text) * 1000 },
-  ms: { pattern: /^(0|[1-9]\d{0,14})$/, msOf: Number },
-  iso: { pattern: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, msOf: Date.parse },
 }
 
 /** Compares two texts in constant time, for texts of the same length. */

@@ -179,4 +179,12 @@ function timestampText(unixMs: number, form: TimestampForm): string {
   return String(Math.floor(unixMs / 1000))
 }
 
+/** How the text of a timestamp is written, and the moment it means; undefined for any other notation, over which no signature is made. */
+export function readTimestamp(text: string): { form: TimestampForm; unixMs: number } | undefined {
+  if (/^(?:0|[1-9]\d{0,10})$/.test(text)) return { form: 's', unixMs: Number(text) * 1000 }
+  if (/^[1-9]\d{11,14}$/.test(text)) return { form: 'ms', unixMs: Number(text) }
+  const unixMs = Date.parse(text)
+  return Number.isNaN(unixMs) || new Date(unixMs).toISOString() !== text ? undefined : { form: 'iso', unixMs }
+}
+
 const TOKEN = /\{([^{}]*)\}/g

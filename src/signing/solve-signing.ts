@@ -4,6 +4,7 @@ import {
   isEncoded,
   PRESET_NAMES,
   PRESETS,
+  readTimestamp,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
   signature,
@@ -11,7 +12,6 @@ import {
   type PresetName,
   type Recipe,
   type SignableRequest,
-  type TimestampForm,
 } from './signing.ts'
 
 /** One request whose signature is known to be good, everything as it was sent. */
@@ -55,14 +55,6 @@ export function solveRecipe(known: KnownGoodRequest): Solution[] {
       return isEncoded(known.secret, recipe.secretEncoding) && signature(text, known.secret, recipe) === known.signature
     }),
   )
-}
-
-/** How a timestamp is written, and the moment it means. */
-function readTimestamp(text: string): { form: TimestampForm; unixMs: number } | undefined {
-  if (/^\d{1,11}$/.test(text)) return { form: 's', unixMs: Number(text) * 1000 }
-  if (/^\d{12,15}$/.test(text)) return { form: 'ms', unixMs: Number(text) }
-  const unixMs = Date.parse(text)
-  return Number.isNaN(unixMs) || new Date(unixMs).toISOString() !== text ? undefined : { form: 'iso', unixMs }
 }
 
 /** The possible prefixes of a signature: none, or a text like `sha256=`. */
