@@ -10,7 +10,7 @@ import { drive, type Service } from '../support/drive-scan.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Histories of each order, three nights each: all of them in a deep run. */
-const HISTORIES = seeds(20_000, { every: 1000 })
+const HISTORIES = seeds(20_000, { every: 2000 })
 /** The requests of a scan: three plain readings, and some for what a short list needs as well. */
 const SOME_MORE = 40
 

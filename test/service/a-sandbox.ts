@@ -21,6 +21,8 @@ const envelope = z.object({
   details: z.record(z.string(), z.array(z.string())).default({}),
 })
 
+const withId = z.object({ id: z.string() })
+
 type How = { recipe?: Recipe; atMs?: number | undefined; change?: (headers: Record<string, string>) => void }
 
 /** Sends a signed GET for `target` under the organization's base address; `change` may spoil the headers on the way. */
@@ -35,7 +37,7 @@ export async function ask(
   const response = await fetch(url, { headers })
   const text = await response.text()
   const told = envelope.parse(text.startsWith('{') ? JSON.parse(text) : {})
-  const ids = told.data.flatMap((record) => z.object({ id: z.string() }).safeParse(record).data?.id ?? [])
+  const ids = told.data.flatMap((record) => withId.safeParse(record).data?.id ?? [])
   return { ...told, status: response.status, headers: response.headers, text, ids }
 }
 

@@ -23,7 +23,14 @@ export function aJobsWorkplace(
   {
     queue = aQueue(),
     ...settings
-  }: { queue?: string; schedule?: object; publish?: object; jobs?: object; notify?: object; heartbeat?: object } = {},
+  }: {
+    queue?: string
+    schedule?: object | undefined
+    publish?: object
+    jobs?: object
+    notify?: object
+    heartbeat?: object
+  } = {},
 ): Workplace & { queue: string } {
   const workplace = aWorkplace(organizations, { queue, schedule: FAR_AWAY, ...settings })
   if (queue === 'embedded') prepareQueue(join(workplace.mirror, '..', 'queue'))

@@ -40,7 +40,7 @@ type Settings = {
   mirror?: string
   defaults?: Readonly<Record<string, unknown>>
   queue?: string
-  schedule?: object
+  schedule?: object | undefined
   publish?: object
   notify?: object
   heartbeat?: object

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { commit, version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aQueue, isEmbedded } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
 import { metricsIn, opsFile, promtool, readExposition } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { aPlace, aWorker, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
   const { place, origin, worker } = await aWatchedWorker()
@@ -71,7 +71,7 @@ test('a worker changes nothing by HTTP, and keeps its port from another one', as
 
 test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
   const sandbox = await aSandbox({ customers: [3] })
-  const worker = startWorker(aWorkplace(organizationsOf(sandbox), { queue: aQueue() }))
+  const worker = startWorker(aJobsWorkplace(organizationsOf(sandbox), { schedule: undefined }))
   const said = await worker.said(({ msg }) => msg.startsWith('the configuration schedules nothing'))
   const { http: origin = '' } = await worker.said(message('worker started'))
 
