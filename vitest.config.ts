@@ -3,7 +3,7 @@ import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { notOnThisMirror, onPostgres, POSTGRES_USER, testsOfThisMirror } from './test/support/mirror-choice.ts'
-import { LongestFirst, memoryFolder, notInThisRun, notOnThisQueue } from './test/support/test-run.ts'
+import { memoryFolder, notInThisRun, notOnThisQueue } from './test/support/test-run.ts'
 
 /** A test waits for what is to happen, however long a busy machine takes. A limit ends only what would never end. */
 const LIMIT_MS = 600_000
@@ -37,7 +37,6 @@ export default defineConfig({
       '--max-semi-space-size=64',
       '--initial-old-space-size=500',
     ],
-    sequence: { sequencer: LongestFirst },
     // What was compiled is kept for the next process, as `customer-mirror` does: it starts in half the time with it.
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/customer-mirror-tests', import.meta.url)),

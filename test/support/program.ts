@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -19,11 +19,7 @@ const FOLDERS = ['src', 'jobs', 'test', 'bench']
 
 /** Every TypeScript file of the project. */
 export function readProgram(): SourceFile[] {
-  return FOLDERS.filter((folder) => existsSync(ROOT + folder)).flatMap((folder) =>
-    readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => readSource(posix.join(folder, name.replaceAll('\\', '/')))),
-  )
+  return FOLDERS.flatMap((folder) => filesIn(folder, /\.ts$/)).map(readSource)
 }
 
 /** The files that import a package, or a part of it, in any way. */
@@ -59,29 +55,6 @@ function shortestChain(from: string, byPath: ReadonlyMap<string, SourceFile>, is
   return undefined
 }
 
-/** Files that import each other, if only types, as `a → b → a`; undefined when there are none. */
-export function importCycle(files: readonly SourceFile[]): string | undefined {
-  const byPath = new Map(files.map((file) => [file.path, file]))
-  const finished = new Set<string>()
-
-  const visit = (path: string, trail: readonly string[]): string | undefined => {
-    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path].join(' → ')
-    if (finished.has(path)) return undefined
-    for (const { target } of byPath.get(path)?.imports ?? []) {
-      const cycle = visit(target, [...trail, path])
-      if (cycle !== undefined) return cycle
-    }
-    finished.add(path)
-    return undefined
-  }
-
-  for (const { path } of files) {
-    const cycle = visit(path, [])
-    if (cycle !== undefined) return cycle
-  }
-  return undefined
-}
-
 function readSource(path: string): SourceFile {
   const text = readFileSync(ROOT + path, 'utf8')
   const code = withoutComments(text)
@@ -107,38 +80,30 @@ function targetOf(from: string, path: string): string {
 
 /** Removes comments and keeps strings: a `//` within quotes is not a comment. A regular expression with a quote ends with its line. */
 function withoutComments(text: string): string {
-  return text.replaceAll(
-    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g,
-    (part) => (part.startsWith('/') ? '' : part),
-  )
+  return text.replaceAll(COMMENT_OR_STRING, (part) => (part.startsWith('/') ? '' : part))
 }
 
-/** The texts that people read in a file: a document, the comments and strings of a program, the comments and names of a test. */
-type Prose = { path: string; texts: readonly string[] }
-
-/** The documents and programs of the project, with the texts that people read in them. */
-export function readProse(): Prose[] {
-  const pages = readdirSync(ROOT + 'docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
-  const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...pages.map((name) => `docs/${name}`)]
-  const programs = ['src', 'jobs', 'bench', 'test'].flatMap((folder) =>
-    readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(ts|mjs)$/.test(name))
-      .map((name) => `${folder}/${name}`),
-  )
+/** The documents and programs of the project, with the texts that people read in them: the comments, strings and names of tests of a program. */
+export function readProse(): { path: string; texts: readonly string[] }[] {
+  const documents = ['', 'docs'].flatMap((folder) => filesIn(folder, /\.md$/, folder !== ''))
+  const programs = FOLDERS.flatMap((folder) => filesIn(folder, /\.(ts|mjs)$/))
   return [...documents, ...programs].map((path) => ({ path, texts: textsOf(path, readFileSync(ROOT + path, 'utf8')) }))
 }
 
 function textsOf(path: string, text: string): string[] {
   if (!path.endsWith('.ts')) return [text]
-  return [...text.matchAll(COMMENT_OR_STRING)].flatMap((match) => {
-    const isRead = match[0].startsWith('/') || !path.startsWith('test/') || isTestName(text.slice(0, match.index))
-    return isRead ? [match[0]] : []
-  })
+  const isRead = ({ 0: part, index }: RegExpExecArray) =>
+    part.startsWith('/') || !path.startsWith('test/') || IS_TEST_NAME.test(text.slice(Math.max(0, index - 40), index))
+  return [...text.matchAll(COMMENT_OR_STRING)].filter(isRead).map(([part]) => part)
 }
+
+/** What stands before the name of a test: `test`, `describe`, or a table of either. */
+const IS_TEST_NAME = /(\b(test|describe)|\)|\])\s*\(\s*$/
 
 const COMMENT_OR_STRING = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
 
-/** Whether a string after this text is the name of a test: the first argument of `test`, `describe`, or a table of either. */
-function isTestName(before: string): boolean {
-  return /(\b(test|describe)|\)|\])\s*\(\s*$/.test(before.slice(-40))
+function filesIn(folder: string, name: RegExp, recursive = true): string[] {
+  return readdirSync(ROOT + folder, { recursive, encoding: 'utf8' })
+    .filter((each) => name.test(each))
+    .map((each) => posix.join(folder, each))
 }

@@ -2,42 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { env } from 'node:process'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { redisProgram } from '../../bench/redis-server.ts'
-
-/**
- * The files that take longest in a deep run of a fresh clone: begun last, one of them would keep a single core busy at the end. Vitest orders
- * the others by the times it remembers, or by their sizes.
- */
-const LONGEST = [
-  'handing-on/warehouses',
-  'package.deep',
-  'jobs/run/quick-job.deep',
-  'jobs/shared-queue/redis-loss.deep',
-  'status/overview.deep',
-  'sync/random-days.property',
-  'cli/postgres.deep',
-  'documents.deep',
-  'scan/services',
-  'scan/nights.property',
-  'cli/export.deep',
-  'jobs/worker.deep',
-  'scan-on-the-service',
-]
-
-export class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line no-array-sort -- it is a sequencer that sorts, and it returns another list.
-    const sorted = await super.sort(files)
-    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
-  }
-}
-
-/** The length of the list, if the file is not in it. */
-function placeOf({ moduleId }: TestSpecification): number {
-  const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  return place === -1 ? LONGEST.length : place
-}
 
 /** Files of long tests, `NAME.deep.test.ts`: `NAME.test.ts` beside them tests the main promise in less time. */
 const DEEP_FILES = 'test/**/*.deep.test.ts'
