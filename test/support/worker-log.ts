@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { env as ours, execPath } from 'node:process'
-import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -11,7 +10,7 @@ import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
-import { childProgram } from './run-cli.ts'
+import { childProgram, linesOf } from './run-cli.ts'
 import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */
@@ -53,24 +52,12 @@ const QUICK: Partial<Timings> = {
 
 /** Reads what a worker writes. */
 function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
-  const lines: string[] = []
-  const reader = createInterface({ input: stream })
-  reader.on('line', (line) => lines.push(line))
-  const closed = once(reader, 'close')
-
-  async function said(matches: (line: LogLine) => boolean): Promise<LogLine> {
-    for (let seen = 0; ;) {
-      for (; seen < lines.length; seen += 1) {
-        const line = lineOf(lines[seen] ?? '')
-        if (line !== undefined && matches(line)) return line
-      }
-      const next = once(reader, 'line').then(() => 'more')
-      const first = await Promise.race([next, closed.then(() => 'end')])
-      if (first === 'end' && seen >= lines.length)
-        throw new Error(`The worker never said so. It said:\n${lines.join('\n')}`)
-    }
-  }
-
+  const { lines, find } = linesOf(stream)
+  const said: WorkerLog['said'] = (matches) =>
+    find((text) => {
+      const line = lineOf(text)
+      return line !== undefined && matches(line) ? line : undefined
+    })
   return {
     lines,
     said,

@@ -12,7 +12,7 @@ import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview } from '../../../src/status/overview.ts'
-import { runHere } from '../../support/run-cli.ts'
+import { runCli } from '../../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import { isoTime } from '../../../src/time/moments.ts'
@@ -186,8 +186,7 @@ test('status --max-age is content with a first load that is younger, and not wit
   const mirror = await aMirror(file)
   const nowMs = Date.now()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: nowMs - 20 * MINUTE_MS })
-  const status = (...args: string[]) =>
-    runHere(['status', '--config', config, '--max-age', ...args], { cwd: folder, env: {} })
+  const status = (...args: string[]) => runCli(['status', '--config', config, '--max-age', ...args], { cwd: folder })
 
   expect((await status('26h')).code).toBe(0)
   expect((await status('26h', '--proven')).code).toBe(0)
