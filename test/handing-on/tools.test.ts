@@ -9,15 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights } from '../support/publishing.ts'
-import {
-  aBlock,
-  aReaderMachine,
-  blocksOf,
-  PAGE,
-  rowsWithMoments,
-  withProgram,
-  withPython,
-} from '../support/reader-machine.ts'
+import { aBlock, aReaderMachine, blocksOf, PAGE, rowsWithMoments, withProgram, withPython } from './reader-machine.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
 const RUN = ['sqlite3', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']

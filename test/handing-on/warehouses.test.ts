@@ -8,7 +8,7 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { CLOCKS, DAY_MS, organizationsOf } from '../store/nights.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { aBlock, aReaderMachine, withPython } from '../support/reader-machine.ts'
+import { aBlock, aReaderMachine, withPython } from './reader-machine.ts'
 
 const DBT = fileURLToPath(new URL('../../docs/read/dbt', import.meta.url))
 const HOUR_MS = DAY_MS / 24

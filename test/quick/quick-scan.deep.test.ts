@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dice } from '../support/dice.ts'
-import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
+import { QuickList, readQuickly, shuffle } from './quick-list.ts'
 
 test('by name, five new and two gone among 100,000 customers are found in at most 100 requests where none cancel out', () => {
   const list = new QuickList(100_000)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { keyOf, type Window } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import type { Service } from '../support/drive-scan.ts'
-import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
+import { QuickList, readQuickly, shuffle } from './quick-list.ts'
 import { someOf } from '../support/seeds.ts'
 
 describe('in order of creation', () => {

@@ -8,7 +8,7 @@ import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { type Churn, KnownList, ORDERS, type Person, wasListedThroughout } from '../support/known-list.ts'
 import { pageOfList } from '../support/listed-source.ts'
-import { expecting } from '../support/quick-list.ts'
+import { expecting } from './quick-list.ts'
 import { seeds } from '../support/seeds.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { honest, lagging, scanOf } from '../support/scanned-services.ts'
+import { honest, lagging, scanOf } from './scanned-services.ts'
 import { seeds, someOf } from '../support/seeds.ts'
-import { IMMUTABLE_ORDERS } from '../support/simulated-list.ts'
+import { IMMUTABLE_ORDERS } from './simulated-list.ts'
 
 const SECONDS: [string, (serial: number) => number][] = [
   ['one row is dated into the future', (serial) => (serial === 291 ? 1e8 : serial)],

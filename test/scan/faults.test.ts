@@ -1,18 +1,9 @@
 import { expect, test } from 'vitest'
 import { endOf, startOf, type Window } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
-import {
-  type Answer,
-  countless,
-  covers,
-  honest,
-  notFound,
-  scanOf,
-  type Serve,
-  upTo,
-} from '../support/scanned-services.ts'
+import { type Answer, countless, covers, honest, notFound, scanOf, type Serve, upTo } from './scanned-services.ts'
 import { seeds, someOf } from '../support/seeds.ts'
-import { IMMUTABLE_ORDERS, SimulatedList } from '../support/simulated-list.ts'
+import { IMMUTABLE_ORDERS, SimulatedList } from './simulated-list.ts'
 
 test.each([
   ['cannot be read', 'hole'],

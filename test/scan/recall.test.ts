@@ -3,9 +3,9 @@ import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from '../support/dice.ts'
 import { drive, type Service } from '../support/drive-scan.ts'
-import { asHandedBack, honest, scanOf, SERVICES } from '../support/scanned-services.ts'
+import { asHandedBack, honest, scanOf, SERVICES } from './scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
-import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
+import { type ListOrder, SimulatedList } from './simulated-list.ts'
 
 type Interruption = {
   stopAfter: number

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
-import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from '../support/scanned-services.ts'
+import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from './scanned-services.ts'
 import { someOf } from '../support/seeds.ts'
-import type { ListOrder } from '../support/simulated-list.ts'
+import type { ListOrder } from './simulated-list.ts'
 
 const ORDERS: readonly ListOrder[] = [
   'id asc',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { seamBetween } from '../../src/scan/seam.ts'
 import { endOf, readOf, type ReadWindow, startOf } from '../../src/scan/window.ts'
-import { honest, scanOf, type ScanOptions, type Serve } from '../support/scanned-services.ts'
+import { honest, scanOf, type ScanOptions, type Serve } from './scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** A window that lists these rows from position `start`, the `turn`-th that was read. */

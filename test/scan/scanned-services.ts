@@ -1,8 +1,8 @@
 import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import { endOf, startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
-import { dice, type Dice } from './dice.ts'
-import { drive, type Ride, type Service } from './drive-scan.ts'
+import { dice, type Dice } from '../support/dice.ts'
+import { drive, type Ride, type Service } from '../support/drive-scan.ts'
 import { type ListOrder, SimulatedList } from './simulated-list.ts'
 
 /** What a service answers to a request. */

@@ -1,6 +1,6 @@
 import type { Row } from '../../src/model/customer.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
-import type { Dice } from './dice.ts'
+import type { Dice } from '../support/dice.ts'
 
 /** A window whose rows all have their fields. */
 type ReadInFull = Omit<WindowAnswer, 'rows'> & { rows: readonly Row[] }
