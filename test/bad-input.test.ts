@@ -25,7 +25,7 @@ import { asPlainUser, runCli } from './support/run-cli.ts'
 import type { Done } from './support/run-command.ts'
 import { runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
-import { withoutPrivileges } from './support/unprivileged.ts'
+import { withoutPrivileges } from './support/run-cli.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from './support/workplace.ts'
 
 /** What a page of the list is in bytes, to be spoiled. */

@@ -9,10 +9,11 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { oneStatement, PLAIN_USER, type PostgresServer, startPostgres } from '../../bench/postgres-server.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
-import { commandsWith } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { opsFile } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { runCli } from '../support/run-cli.ts'
+import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* What only a PostgreSQL of its own has: TLS, rules of who may come in, roles, partitions, its programs, a full disk, and standbys. */
 
@@ -300,7 +301,25 @@ function aSmallDisk(size: string): string | undefined {
   return folder
 }
 
-const { run, standing, exported } = commandsWith(() => sandbox)
+/** Runs a command with a mirror that the environment names, of the organizations of the sandbox. */
+function run(mirror: string, ...args: string[]) {
+  const { folder } = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
+  return runCli(args, { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror, COLUMNS: '80' } })
+}
+
+/** How the organizations of a mirror stand, without ages. */
+async function standing(mirror: string): Promise<unknown> {
+  const { stdout } = await run(mirror, 'status', '--json')
+  return JSON.parse(stdout, (name, value: unknown) => (/age/i.test(name) ? undefined : value))
+}
+
+/** The lines of an export. */
+async function exported(mirror: string): Promise<string[]> {
+  const file = join(temporaryFolder(), 'exported.csv')
+  expect(await run(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })
+  return readFileSync(file, 'utf8').trimEnd().split('\n')
+}
+
 const made = new Set<string>()
 
 /** Has the organization mirrored in a database, once. */

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { afterANight } from '../support/commands.ts'
 import { list, refusal, type Reply } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+import { newcomers } from '../../src/service/scenarios/scenario.ts'
 
 const THROTTLED = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })
 const ONE_AT_A_TIME = { defaults: { concurrency: 1, maxWait: '0s' } }
@@ -157,7 +157,14 @@ test('an organization held by another run does not delay the others; alone it en
 })
 
 test('--quick says what it found and how many pages it did not read; with --dry-run it changes nothing', async () => {
-  const place = await afterANight([3000])
+  const sandbox = await aSandbox({ customers: [3000] })
+  const place = aWorkplace(organizationsOf(sandbox))
+  await runCli(['sync'], { cwd: place.folder })
+  // Then one customer comes, and two leave.
+  const hand = sandbox.organization('acme')
+  const [last, ...gone] = [-1, 900, 1700].map((at) => hand.customers.at(at))
+  for (const customer of gone) hand.delete(customer?.id ?? '')
+  hand.insert(newcomers('new')(last?.created_at ?? ''))
   const dry = await inPlace(place)('--quick', '--dry-run')
   const runsBefore = valueOf(place.mirror, 'SELECT COUNT(*) FROM runs')
   const { code, stdout, stderr } = await inPlace(place)('--quick')

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { compareConfigurations, configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
 import { eventually } from '../support/eventually.ts'
-import { isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { aPlaceOf, message, readiness, startWorker } from '../support/worker-log.ts'
-import { aWorkplace, organizationAt } from '../support/workplace.ts'
+import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { message, readiness, startWorker } from '../support/worker-log.ts'
+import { aWorkplace, organizationAt, aSandbox, organizationsOf } from '../support/workplace.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -153,4 +153,11 @@ async function aWrittenPlace() {
       stringify({ ...document, organizations: organizations.filter(({ id }) => ids.includes(id)) }),
     )
   return { place, write }
+}
+
+/** A folder for a worker of that many organizations. */
+async function aPlaceOf(count: number) {
+  const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
+  const organizations = organizationsOf(sandbox)
+  return { place: aJobsWorkplace(organizations), organizations }
 }

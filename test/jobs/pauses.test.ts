@@ -5,9 +5,10 @@ import { version } from '../../src/machine/version.ts'
 import { ALL, pauseOf } from '../../src/model/pause.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { isEmbedded } from '../support/jobs-workplace.ts'
+import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { aPausedPlace, type LogLine, readiness, startWorker } from '../support/worker-log.ts'
+import { type LogLine, readiness, startWorker } from '../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 const isPutOff =
   (organization: string) =>
@@ -124,3 +125,23 @@ test('a pause says until when the organization is paused, with that of all of th
     { name: 'acme', before: { sinceMs: NOW, untilMs: undefined }, now: { sinceMs: NOW, untilMs: undefined } },
   ])
 })
+
+type Queue = {
+  queues: Awaited<ReturnType<typeof someQueues>>['queues']
+  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
+}
+
+/** A folder for a worker, and how to work in its queue while no worker runs. */
+async function aPausedPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
+  /** An embedded queue is open in one place at a time. */
+  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
+    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
+    try {
+      return await work({ queues, values: backend.values })
+    } finally {
+      await close()
+    }
+  }
+  return { place, inQueue }
+}

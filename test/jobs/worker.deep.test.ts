@@ -9,8 +9,8 @@ import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, aQueue, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
-import { aWorkerOf, expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
+import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 test('waits between pages that were saved do not add up to maxWait', async () => {
   const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
@@ -96,3 +96,13 @@ test.skipIf(postgresPrograms() === undefined)(
     expect(tookMs).toBeLessThan(onThisMachine(8000))
   },
 )
+
+async function aWorkerOf<Worker>(
+  customers: number,
+  gate: ReturnType<typeof aGate>,
+  start: (place: Workplace) => Worker,
+) {
+  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  return { place, sandbox, worker: start(place) }
+}

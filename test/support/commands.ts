@@ -1,17 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect } from 'vitest'
+import { writeFileSync } from 'node:fs'
 import type { Queues } from '../../jobs/queue/queues.ts'
 import { moveCommand } from '../../src/cli/backup.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import type { Sandbox } from '../../src/service/sandbox.ts'
-import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { eventually } from './eventually.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
-import { runCli, startCli } from './run-cli.ts'
+import { runCli } from './run-cli.ts'
 import { type Done, runCommand } from './run-command.ts'
-import { temporaryFolder } from './temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 /** What `check` says of an organization that answers, with these settings. */
@@ -59,48 +54,11 @@ export async function untilDelayed(queues: Queues): Promise<void> {
   )
 }
 
-/** A service whose organizations were mirrored, after which one customer of the first came and two of them left. */
-export async function afterANight(customers: number[]) {
-  const sandbox = await aSandbox({ customers })
-  const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
-  await runCli(['sync'], { cwd: folder })
-  const hand = sandbox.organization('acme')
-  const list = [...hand.customers]
-  for (const place of [900, 1700]) hand.delete(list[place]?.id ?? '')
-  hand.insert(newcomers('new')(list.at(-1)?.created_at ?? ''))
-  return { folder, mirror }
-}
-
 export async function aMirroredWorkplace(counts = [12]) {
   const organizations = organizationsOf(await aSandbox({ customers: counts }))
   const workplace = aWorkplace(organizations)
   await runCommand(syncCommand, ['--config', workplace.config])
   return { ...workplace, organizations }
-}
-
-/** Commands with mirrors that the environment names, of the organizations of a sandbox. */
-export function commandsWith(sandbox: () => Sandbox) {
-  const runOn = (mirror: string, ...args: string[]) => runCli(args, placeOf(mirror))
-  const start = (mirror: string, ...args: string[]) => startCli(args, placeOf(mirror))
-  return { run: runOn, start, standing, exported }
-
-  function placeOf(mirror: string) {
-    const { folder } = aWorkplace(organizationsOf(sandbox()), { defaults: { scan: 'chain' } })
-    return { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror, COLUMNS: '80' } }
-  }
-
-  /** How the organizations of a mirror stand, without ages. */
-  async function standing(mirror: string): Promise<unknown> {
-    const { stdout } = await runOn(mirror, 'status', '--json')
-    return JSON.parse(stdout, (name, value: unknown) => (/age/i.test(name) ? undefined : value))
-  }
-
-  /** The lines of an export. */
-  async function exported(mirror: string): Promise<string[]> {
-    const file = join(temporaryFolder(), 'exported.csv')
-    expect(await runOn(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })
-    return readFileSync(file, 'utf8').trimEnd().split('\n')
-  }
 }
 
 /** The key of the policy. */

@@ -1,4 +1,5 @@
-import type { PGlite } from '@electric-sql/pglite'
+import { type PGlite } from '@electric-sql/pglite'
+import pLimit from 'p-limit'
 import { type Client, type Connections, Texts, VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { openKeptPglite } from './postgres/server.ts'
@@ -10,6 +11,9 @@ export function startPglite(): Promise<PGlite> {
   return (shared ??= openKeptPglite())
 }
 
+/** The session of the database. */
+const oneAtATime = pLimit(1)
+
 let addresses = 0
 
 /** The address of a mirror that is not there yet. */
@@ -20,9 +24,11 @@ export function anAddress(): string {
 
 /** A PostgreSQL in this process as a pool of connections. It has one session, so transactions wait for each other. */
 export function pgliteConnections(database: PGlite): Connections {
-  const turns = turnsOf(database)
   return {
-    connect: async () => clientOf(database, await turns.take()),
+    connect: () =>
+      new Promise((connected) => {
+        void oneAtATime(() => new Promise<void>((giveBack) => connected(clientOf(database, giveBack))))
+      }),
     // Tests share the database, which ends with the process.
     end: () => Promise.resolve(),
   }
@@ -64,29 +70,6 @@ const PARSERS = { ...Object.fromEntries(VALUE_TYPES), [17]: (hex: string) => Buf
 function countOf(answer: { rows: unknown[]; affectedRows?: number } | undefined): number | null {
   if (answer === undefined) return null
   return answer.rows.length > 0 ? answer.rows.length : (answer.affectedRows ?? 0)
-}
-
-type Turns = { take(): Promise<() => void> }
-
-const turnsByDatabase = new WeakMap<PGlite, Turns>()
-
-function turnsOf(database: PGlite): Turns {
-  let turns = turnsByDatabase.get(database)
-  if (turns === undefined) turnsByDatabase.set(database, (turns = createTurns()))
-  return turns
-}
-
-function createTurns(): Turns {
-  let last = Promise.resolve()
-  return {
-    take: async () => {
-      const before = last
-      const turn = Promise.withResolvers<void>()
-      last = turn.promise
-      await before
-      return turn.resolve
-    },
-  }
 }
 
 type Break = { at: string; when: 'before' | 'after'; times: number }

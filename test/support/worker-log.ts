@@ -7,11 +7,11 @@ import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
 import { aGate } from './gate.ts'
-import { aJobsWorkplace, aQueue, someQueues } from './jobs-workplace.ts'
+import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
 import { childProgram, linesOf } from './run-cli.ts'
-import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
+import { aSandbox, organizationsOf } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */
 const logLine = z.looseObject({
@@ -143,34 +143,11 @@ export function startWorkerProcess(
   }
 }
 
-export async function aWorkerOf<Worker>(
-  customers: number,
-  gate: ReturnType<typeof aGate>,
-  start: (place: Workplace) => Worker,
-) {
-  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { place, sandbox, worker: start(place) }
-}
-
 export function expectWhole(mirrorFile: string, customers: number): void {
   expect(valueOf(mirrorFile, 'SELECT count(*) FROM customers')).toBe(customers)
   expect(valueOf(mirrorFile, `SELECT status FROM runs ORDER BY id DESC LIMIT 1`)).toBe('complete')
   expect(valueOf(mirrorFile, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
   expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
-}
-
-/** A folder for a worker of one organization. */
-export async function aPlace() {
-  const sandbox = await aSandbox({ customers: [250] })
-  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
-  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
-}
-
-/** A worker in this process. */
-export async function aWorker() {
-  const place = await aPlace()
-  return { place, worker: startWorker(place, { timings: { catchUpMs: 60_000 } }) }
 }
 
 export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
@@ -192,13 +169,6 @@ export async function aPlaceOn(
 export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
   const place = await aPlaceOn(redis, gate && { gate })
   return { redis, place, worker: startWorker(place) }
-}
-
-/** A folder for a worker of that many organizations. */
-export async function aPlaceOf(count: number) {
-  const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
-  const organizations = organizationsOf(sandbox)
-  return { place: aJobsWorkplace(organizations), organizations }
 }
 
 /** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */
@@ -231,24 +201,4 @@ export async function command(redis: RedisServer, [name = '', ...parameters]: st
 export async function readiness(worker: WorkerLog): Promise<Record<string, unknown>> {
   const { http } = await worker.said((line) => line.http !== undefined)
   return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
-}
-
-type Queue = {
-  queues: Awaited<ReturnType<typeof someQueues>>['queues']
-  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
-}
-
-/** A folder for a worker, and how to work in its queue while no worker runs. */
-export async function aPausedPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
-  const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
-  /** An embedded queue is open in one place at a time. */
-  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
-    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
-    try {
-      return await work({ queues, values: backend.values })
-    } finally {
-      await close()
-    }
-  }
-  return { place, inQueue }
 }

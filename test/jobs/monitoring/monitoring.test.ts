@@ -5,7 +5,7 @@ import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
 import { metricsIn, opsFile, promtool, readExposition } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { aPlace, aWorker, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
+import { message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
@@ -110,4 +110,17 @@ async function aWatchedWorker() {
 async function ask(url: string) {
   const response = await fetch(url)
   return { status: response.status, text: await response.text() }
+}
+
+/** A folder for a worker of one organization. */
+async function aPlace() {
+  const sandbox = await aSandbox({ customers: [250] })
+  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
+}
+
+/** A worker in this process. */
+async function aWorker() {
+  const place = await aPlace()
+  return { place, worker: startWorker(place, { timings: { catchUpMs: 60_000 } }) }
 }

@@ -6,7 +6,7 @@ import { messages, type PGlite } from '@electric-sql/pglite'
 import { openEmbedded, EmbeddedPool } from '../../../jobs/queue/embedded.ts'
 import { anotherWorker, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { withoutPrivileges } from '../../support/unprivileged.ts'
+import { withoutPrivileges } from '../../support/run-cli.ts'
 
 const DAMAGED = /cannot be used\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/
 
