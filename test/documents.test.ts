@@ -10,16 +10,7 @@ import { queryCommand } from '../src/cli/query.ts'
 import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import {
-  anchorsIn,
-  blocksIn,
-  commandsIn,
-  isMarkedUnrun,
-  LINKED_PAGES,
-  PAGES,
-  RUN_ELSEWHERE,
-  RUN_HERE,
-} from './support/documents.ts'
+import { blocksIn, commandsIn, isMarkedUnrun, LINKED_PAGES, PAGES, RUN_HERE } from './support/documents.ts'
 import { DOCUMENTED_COMMANDS, requireDocumented } from './support/json-page.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { runCli } from './support/run-cli.ts'
@@ -315,4 +306,24 @@ async function helpOf(path: readonly string[]): Promise<string> {
 function namesIn(help: string): string[] {
   const [, commands = ''] = /\n(?:Commands|Start):\n(.*?)\n\n/s.exec(help) ?? []
   return [...commands.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+}
+
+/** Commands that are run elsewhere: by what, and where to see it. */
+const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence: RegExp])[] = [
+  ['npm ci', '.ci/run', /^step npm ci\b/m],
+  ['npm run demo', '.ci/run', /^step npm run demo$/m],
+  ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
+  ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
+  ['npm pack', 'test/support/package-checkout.ts', /npm\(checkout, 'pack'/],
+  ['npm install --global --ignore-scripts', 'test/package.deep.test.ts', /'install', '--global', .*'--ignore-scripts'/],
+]
+
+/** The headings of a page, as links name them. */
+function anchorsIn(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\d _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
 }

@@ -5,7 +5,7 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
-import { aMirrorOfMany, CUSTOMERS } from '../support/full-mirror.ts'
+import { CUSTOMERS } from '../support/full-mirror.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -17,7 +17,8 @@ let folder: string
 let file: string
 
 beforeEach(async () => {
-  mirror = await aMirror(await aMirrorOfMany())
+  mirror = await aMirror()
+  await night(mirror, 0, customers(1, CUSTOMERS))
   folder = temporaryFolder()
   file = join(folder, 'customers.csv')
 })

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { customerId, customers } from '../support/builders.ts'
-import { aMirrorToQuery } from '../support/full-mirror.ts'
-import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+import { customerId, customers, aCustomer } from '../support/builders.ts'
+import { aMirror, mirrorPages, aPlayedMirror, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { aWorkplace } from '../support/workplace.ts'
+import { type Mirror } from '../../src/model/mirror.ts'
 
 let mirror: string
 
@@ -92,3 +92,21 @@ test('a copy without personal data can be read, and says why it cannot be search
     stderr: 'This copy has no column name, username, email: it was published without personal data.\n',
   })
 })
+
+/** acme: Ada, Åsa, 100% Sure, under_score and one who is removed. globex: one customer. */
+async function aMirrorToQuery(): Promise<string> {
+  return (await aPlayedMirror(nightsToQuery)).file
+}
+
+async function nightsToQuery(open: Mirror): Promise<void> {
+  const acme = [
+    aCustomer(1, { name: 'Ada Example', username: 'ada', language: 'en' }),
+    aCustomer(2, { name: 'ÅSA ÉXAMPLE', username: 'asa', language: 'sv', email: 'Asa@Example.SE' }),
+    aCustomer(3, { name: '100% Sure', username: 'sure', language: 'EN' }),
+    aCustomer(4, { name: 'Under Score', username: 'under_score', email: null }),
+    aCustomer(5, { name: 'Gone Away', username: 'gone' }),
+  ]
+  await mirrorPages(open, [acme])
+  await mirrorPages(open, [[aCustomer(6, { name: 'Other Tenant', username: 'other' })]], { organization: 'globex' })
+  tamper(open.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(5))
+}

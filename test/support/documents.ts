@@ -41,16 +41,6 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
 /** The program that the page of the library shows, as a reader saves it. */
 export const LIBRARY_EXAMPLE = PAGES.flatMap((page) => blocksIn(page, 'js').map(({ text }) => text)).join()
 
-/** The headings of a page, as links name them. */
-export function anchorsIn(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\d _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
-
 /** What a page says, in the comment of a command, to readers of a command that no test runs. */
 const UNRUN = /# (?:.*[;:,] )?not run by our tests: \S+/
 
@@ -91,16 +81,6 @@ function isWhole(text: string): boolean {
   if (!/["'`(){}<\\]|\b(if|for|while|until|case)\b/.test(text)) return true
   return !text.endsWith('\\') && spawnSync('/bin/sh', ['-n', '-c', text]).status === 0
 }
-
-/** Commands that are run elsewhere: by what, and where to see it. */
-export const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence: RegExp])[] = [
-  ['npm ci', '.ci/run', /^step npm ci\b/m],
-  ['npm run demo', '.ci/run', /^step npm run demo$/m],
-  ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
-  ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
-  ['npm pack', 'test/support/package-checkout.ts', /npm\(checkout, 'pack'/],
-  ['npm install --global --ignore-scripts', 'test/package.deep.test.ts', /'install', '--global', .*'--ignore-scripts'/],
-]
 
 /** Programs that are run here, each in a temporary folder. Others could change the machine that runs the tests. */
 export const RUN_HERE =

@@ -46,11 +46,7 @@ export async function tlsFaultServer(
 }
 
 async function start(server: Server, scheme: string, replies: readonly Reply[]): Promise<FaultServer> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  const origin = `${scheme}://127.0.0.1:${address.port}`
+  const origin = `${scheme}://127.0.0.1:${await portOf(server)}`
   const close = async (): Promise<void> => {
     if (!server.listening) return
     server.close()
@@ -197,15 +193,7 @@ export async function aReceiver(...statuses: [number, ...number[]]): Promise<Rec
       response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  receiver.url = `http://127.0.0.1:${address.port}`
+  receiver.url = `http://127.0.0.1:${await listenHere(server)}`
   return receiver
 }
 
@@ -244,13 +232,18 @@ export async function aSilentProxy(to: number): Promise<SilentProxy> {
 }
 
 /** Has a server listen at a free port of this machine until the test ends, which ends its `open` connections too. Returns the port. */
-export async function listenHere(server: TcpServer, open: ReadonlySet<Socket>): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+export async function listenHere(server: TcpServer, open = new Set<Socket>()): Promise<number> {
+  server.on('connection', (socket) => open.add(socket))
   onTestFinished(() => {
     server.close()
     for (const socket of open) socket.destroy()
   })
+  return portOf(server)
+}
+
+async function portOf(server: TcpServer): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const at = server.address()
-  if (at === null || typeof at === 'string') throw new Error('no port')
+  if (at === null || typeof at === 'string') throw new Error('not listening on a port')
   return at.port
 }

@@ -9,7 +9,7 @@ import type { Due } from '../../src/status/standing.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { DAY_MS, night, scanEnding } from '../store/nights.ts'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from './builders.ts'
+import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
 import { aMirror, aPlayedFile, aPlayedMirror, mirrorPages, rowsOf, tamper } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'
 import { temporaryFolder } from './temp-folder.ts'
@@ -188,15 +188,6 @@ function dueEveryNight(
 /** More than pipes hold. */
 export const CUSTOMERS = 3000
 
-/** A mirror of so many customers, as a file. */
-export function aMirrorOfMany(): Promise<string> {
-  return aPlayedFile(nightOfMany)
-}
-
-async function nightOfMany(mirror: Mirror): Promise<void> {
-  await night(mirror, 0, customers(1, CUSTOMERS))
-}
-
 /** Counts without end. */
 export const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
 
@@ -207,24 +198,6 @@ export async function aMirrorToAsk(): Promise<string> {
   await mirrorPages(mirror, [customers(1, 5)])
   await mirror.close()
   return file
-}
-
-/** acme: Ada, Åsa, 100% Sure, under_score and one who is removed. globex: one customer. */
-export async function aMirrorToQuery(): Promise<string> {
-  return (await aPlayedMirror(nightsToQuery)).file
-}
-
-async function nightsToQuery(open: Mirror): Promise<void> {
-  const acme = [
-    aCustomer(1, { name: 'Ada Example', username: 'ada', language: 'en' }),
-    aCustomer(2, { name: 'ÅSA ÉXAMPLE', username: 'asa', language: 'sv', email: 'Asa@Example.SE' }),
-    aCustomer(3, { name: '100% Sure', username: 'sure', language: 'EN' }),
-    aCustomer(4, { name: 'Under Score', username: 'under_score', email: null }),
-    aCustomer(5, { name: 'Gone Away', username: 'gone' }),
-  ]
-  await mirrorPages(open, [acme])
-  await mirrorPages(open, [[aCustomer(6, { name: 'Other Tenant', username: 'other' })]], { organization: 'globex' })
-  tamper(open.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(5))
 }
 
 /** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */

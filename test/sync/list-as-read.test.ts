@@ -3,12 +3,14 @@ import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { pageFrom } from '../../src/source/customers-page.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { CHAIN, DAY_MS, expectAlike, makeNight, type Night } from '../support/alike-nights.ts'
+import { CHAIN, DAY_MS, makeNight, type Night } from '../support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from '../support/builders.ts'
 import { type Dice, dice } from '../support/dice.ts'
 import { mirroring, sourceOf } from '../support/listed-source.ts'
-import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, tamper, valueOf, withReader } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { type Report } from '../../src/model/report.ts'
 
 test('an unchanged list is recognized the next night, with the same result', async () => {
   const list = customers(1, 45)
@@ -200,4 +202,45 @@ function edited(before: readonly unknown[], record: (n: number) => object, rando
     kinds[random.below(kinds.length)]?.()
   }
   return list
+}
+
+/** Plays the nights in a mirror that keeps the list as last read and in one that forgets it, and compares them after each night. */
+async function expectAlike(nights: readonly Night[]) {
+  const remembering = await aMirror()
+  const forgetting = await aMirror()
+  const known: number[] = []
+  const recognized: number[] = []
+  const reports: Report[] = []
+  const [{ list, told } = { list: [] }] = nights
+  for (const mirror of [remembering, forgetting])
+    await makeNight(mirror, -1, told === undefined ? { list } : { list, told })
+  for (const [index, night] of nights.entries()) {
+    const made = await makeNight(remembering, index, night)
+    forgetCustomersOfList(forgetting.file)
+    const anew = await makeNight(forgetting, index, night)
+    expect({ night: index, ...made.report }).toEqual({ night: index, ...anew.report })
+    expect({ night: index, ...contents(remembering) }).toEqual({ night: index, ...contents(forgetting) })
+    expect([anew.known, anew.recognized]).toEqual([0, 0])
+    known.push(made.known)
+    recognized.push(made.recognized)
+    reports.push(made.report)
+  }
+  return { mirror: remembering, known, recognized, reports }
+}
+
+/** Forgets how the customers of the list are known again, and keeps their order and their total: these may cost a scan its proof. */
+function forgetCustomersOfList(file: string): void {
+  const nothing = onPostgres ? `decode(repeat('00', length(marks)), 'hex')` : 'zeroblob(length(marks))'
+  tamper(file, `UPDATE lists SET marks = ${nothing}`)
+}
+
+/** All public contents of the mirror. */
+function contents({ file }: Mirror) {
+  return withReader(file, (reader) => ({
+    customers: reader.all('SELECT * FROM customers ORDER BY row_id'),
+    changes: reader.all('SELECT * FROM changes ORDER BY seq'),
+    rejects: reader.all('SELECT * FROM rejects ORDER BY reject_id'),
+    runs: reader.all('SELECT * FROM runs ORDER BY id'),
+    held: reader.all('SELECT * FROM held_rows ORDER BY row_id'),
+  }))
 }

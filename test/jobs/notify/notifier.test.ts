@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { send, webhookHeaders } from '../../../jobs/notify/notifier.ts'
 import { pause } from '../../../jobs/pauses.ts'
-import { aReceiver } from '../../support/fault-server.ts'
+import { aReceiver, listenHere } from '../../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
@@ -178,19 +177,8 @@ test('a secret that is none is reported, and the runs go on', async () => {
 
 /** A receiver that does this with each connection once a request has come. */
 async function aReceiverThat(answers: (socket: Socket) => void): Promise<URL> {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket.on('error', () => {}))
-    socket.once('data', () => answers(socket))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  return new URL(`http://127.0.0.1:${address.port}/t0ken`)
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => answers(socket)))
+  return new URL(`http://127.0.0.1:${await listenHere(server)}/t0ken`)
 }
 
 const running = new AbortController().signal

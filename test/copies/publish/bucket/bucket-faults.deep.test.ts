@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
-  anOvertakenPublish,
   aStaleBucket,
   type Fault,
   namedIn,
@@ -10,12 +9,15 @@ import {
   ONCE,
   PREFIX,
   publishInto,
-  refusing,
   rowsThatAreWhole,
   SOON,
+  aBucketServer,
+  type BucketServer,
+  refuse,
 } from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { tamper } from '../../../support/mirror-file.ts'
+import { type Published } from '../../../../src/copies/publish-plan.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -116,3 +118,29 @@ test('of two publishers at once neither mixes objects of the other into its mani
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
+
+/** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
+async function anOvertakenPublish(
+  options: Parameters<typeof aBucketServer>[0] = {},
+): Promise<{ bucket: BucketServer; published: Published }> {
+  const { mirror, bucket } = await aStaleBucket(options)
+  let meanwhile: Promise<unknown> | undefined
+  bucket.fault = async ({ method, key }) => {
+    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
+    await meanwhile
+    return false
+  }
+  const published = await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  expect(meanwhile).toBeDefined()
+  return { bucket, published }
+}
+
+/** Refuses every request. */
+const refusing =
+  (status: number, code: string, headers = {}): Fault =>
+  (_, response) => {
+    refuse(response, status, code, headers)
+    return true
+  }
