@@ -18,7 +18,6 @@ import {
   pack,
   ROOT,
   npm,
-  runToEnd,
 } from './support/package-checkout.ts'
 
 describe('the package, packed and installed', () => {
@@ -69,21 +68,21 @@ describe('the package, packed and installed', () => {
     }
 
     const version = { code: 0, stdout: `${manifest.version}+c0ffeec0ffee\n`, stderr: '' }
-    expect(await runToEnd(['--version'], run)).toMatchObject(version)
-    expect(await runToEnd(['init', 'mine.yaml'], run)).toMatchObject({ code: 0 })
+    expect(await startCli(['--version'], run).ended).toMatchObject(version)
+    expect(await startCli(['init', 'mine.yaml'], run).ended).toMatchObject({ code: 0 })
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
 
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)
     await sandbox.lineOnStderr(/^Wrote trial\.yaml/)
-    expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
-    expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
+    expect(await startCli(['sync', '--config', 'trial.yaml'], run).ended).toMatchObject({ code: 0 })
+    expect(await startCli(['sync', '--config', 'trial.yaml'], run).ended).toMatchObject({ code: 0 })
     const worker = startCli(['worker', '--embedded', '--port', '0', '--config', 'trial.yaml'], run)
     await worker.lineOnStderr(/"worker started"/)
     worker.send('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 143 })
     sandbox.send('SIGTERM')
     const count = ['sql', '--csv', '--config', 'trial.yaml', 'SELECT COUNT(*) AS number FROM active_customers']
-    expect(await runToEnd(count, run)).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
+    expect(await startCli(count, run).ended).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
 
     expect(await sandbox.ended).toMatchObject({ code: 143 })
     expect(rowsOf(join(cwd, 'data', 'customers.db'), RUNS)).toEqual([

@@ -16,17 +16,9 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { TIMINGS } from '../jobs/timings.ts'
-import {
-  aCheckout,
-  ALWAYS,
-  launcherFiles,
-  packedDocuments,
-  manifest,
-  pack,
-  ROOT,
-  runToEnd,
-} from './support/package-checkout.ts'
+import { aCheckout, ALWAYS, launcherFiles, packedDocuments, manifest, pack, ROOT } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
+import { startCli } from './support/run-cli.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'
 
@@ -63,7 +55,7 @@ describe('the launcher of an installed package', () => {
     const { program, folder } = anInstalledLauncher()
     const home = temporaryFolder()
 
-    expect(await runToEnd(['sync', 'acme'], { cwd: home, program, env: { HOME: home } })).toMatchObject({
+    expect(await startCli(['sync', 'acme'], { cwd: home, program, env: { HOME: home } }).ended).toMatchObject({
       code: 0,
       stdout: 'compiled program: sync acme\n',
       stderr: '',
@@ -81,7 +73,7 @@ describe('the launcher of an installed package', () => {
   test.each(HOMES)('keeps what was compiled where it can, and works, with %s', async (_, envOf, kept) => {
     const { program } = anInstalledLauncher()
     const place = temporaryFolder()
-    const ended = await runToEnd(['status'], { cwd: place, program, env: envOf(place) })
+    const ended = await startCli(['status'], { cwd: place, program, env: envOf(place) }).ended
 
     expect(ended).toMatchObject({ code: 0, stdout: 'compiled program: status\n', stderr: '' })
     expect(readdirSync(place)).toEqual(kept === undefined ? [] : [kept])

@@ -1,8 +1,12 @@
 import { expect, inject, test } from 'vitest'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import { rowsOf, valueOf } from './support/mirror-file.ts'
-import { activeIds, goneIds, staged } from './support/mirrored-sandbox.ts'
+import { rowsOf, valueOf, aMirror } from './support/mirror-file.ts'
+import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { seeds, someOf } from './support/seeds.ts'
+import { aSandbox } from './support/workplace.ts'
+import { type Mirror } from '../src/model/mirror.ts'
+import { onThisMachine } from './support/eventually.ts'
+import { type SandboxOptions } from '../src/service/sandbox.ts'
 
 type Proof = 'proven' | 'settled' | 'unproven'
 
@@ -116,4 +120,15 @@ test.each(someOf(Object.keys(ENDS), { every: 10 }))(
 
 function removedIds({ file }: Parameters<typeof goneIds>[0]): Set<string> {
   return new Set(rowsOf(file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').map(({ id }) => String(id)))
+}
+
+/** A service that plays the scenario, and a mirror of it, night by night. */
+async function staged(scenario: string, options: SandboxOptions = {}) {
+  const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
+  const mirror: Mirror = await aMirror()
+  // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
+  const requestTimeoutMs = scenario === 'slow-drip' ? onThisMachine(1000) : 60_000
+  const nightly = (settings: Parameters<typeof syncSandbox>[2] = {}) =>
+    syncSandbox(sandbox, mirror, { requestTimeoutMs, ...settings })
+  return { sandbox, mirror, nightly }
 }

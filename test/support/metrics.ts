@@ -33,23 +33,6 @@ export function metricsIn(query: string): Named[] {
   }))
 }
 
-/** What Prometheus adds to each series. */
-const ADDED = ['job', 'instance']
-
-/** What these metrics ask for that no sample has. */
-export function notThere(named: readonly Named[], families: ReadonlyMap<string, Family>): string[] {
-  return named.flatMap(({ name, labels }) => {
-    const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
-    if (family === undefined) return [name]
-    return labels.flatMap(({ label, values }) => {
-      if (ADDED.includes(label)) return []
-      const found = family.samples.map((sample) => sample.labels[label])
-      if (found.every((value) => value === undefined)) return [`${name}{${label}}`]
-      return values.filter((value) => !found.includes(value)).map((value) => `${name}{${label}="${value}"}`)
-    })
-  })
-}
-
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 
 const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])

@@ -1,14 +1,12 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Sandbox, SandboxOptions } from '../../src/service/sandbox.ts'
+import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
 import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
-import { onThisMachine } from './eventually.ts'
 import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
-import { aMirror, rowsOf } from './mirror-file.ts'
-import { aSandbox } from './workplace.ts'
+import { rowsOf } from './mirror-file.ts'
 
 type Syncing = Partial<Organization> & Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'now' | 'monotonicMs'>>
 
@@ -67,16 +65,6 @@ export function goneIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Se
   const sql =
     'SELECT id FROM customers WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)'
   return new Set(rowsOf(mirror.file, sql, organization).map(({ id }) => String(id)))
-}
-
-/** A service that plays the scenario, and a mirror of it, night by night. */
-export async function staged(scenario: string, options: SandboxOptions = {}) {
-  const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
-  const mirror: Mirror = await aMirror()
-  // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
-  const requestTimeoutMs = scenario === 'slow-drip' ? onThisMachine(1000) : 60_000
-  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs, ...settings })
-  return { sandbox, mirror, nightly }
 }
 
 /** A list that may hide customers, and its search. */

@@ -3,7 +3,6 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { startCli, type Ended, type ProcessOptions } from './run-cli.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -25,10 +24,6 @@ export function aCheckout(folder: string): string {
   for (const name of ['src', 'jobs', 'docs']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return folder
-}
-
-export function runToEnd(args: readonly string[], options: ProcessOptions): Promise<Ended> {
-  return startCli(args, options).ended
 }
 
 export function launcherFiles(): string[] {
