@@ -2,10 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { namedFile } from '../../src/cli/command.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
-import { customers } from '../support/builders.ts'
-import { dump, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { dump, tamper, aMirrorOfFive } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
@@ -14,9 +12,7 @@ let here: Workplace
 
 beforeEach(async () => {
   here = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:1/api/v1') })])
-  const mirror = await openMirror(here.mirror)
-  await mirrorPages(mirror, [customers(1, 5)])
-  await mirror.close()
+  await aMirrorOfFive(here.mirror)
 })
 
 const run = (line: string) => runCli(line.split(' '), { cwd: here.folder })

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -7,31 +7,25 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { onlyRun } from '../support/json-page.ts'
-import { aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { mirrorPages, rowsOf, tamper, valueOf, aPlayedFile } from '../support/mirror-file.ts'
 import { aPlan, publishAll, staleCopies } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
+import { type Mirror } from '../../src/model/mirror.ts'
 
 let workplace: Workplace
 
 /** Acme and initech are configured, and initech was never mirrored; the mirror has globex and globex.eu besides. */
 beforeEach(async () => {
   workplace = aWorkplace(['acme', 'initech'].map(configured))
-  mkdirSync(dirname(workplace.mirror), { recursive: true, mode: 0o700 })
-  writeFileSync(workplace.mirror, await (made ??= mirrorThree()), { mode: 0o600 })
+  await aPlayedFile(mirrorThree, workplace.mirror)
 })
 
-let made: Promise<Buffer> | undefined
-
-/** The bytes of that mirror, made once for all tests. */
-async function mirrorThree(): Promise<Buffer> {
-  const mirror = await openMirror(aMirrorFile())
+async function mirrorThree(mirror: Mirror): Promise<void> {
   for (const [place, organization] of ['acme', 'globex', 'globex.eu'].entries())
     await mirrorPages(mirror, [customers(1, 5 + place)], { organization })
-  await mirror.close()
-  return readFileSync(mirror.file)
 }
 
 const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }

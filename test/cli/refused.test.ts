@@ -1,8 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { openMirror } from '../../src/store/mirror.ts'
-import { customers } from '../support/builders.ts'
 import { type FaultServer, list } from '../support/fault-server.ts'
-import { dump, mirrorPages } from '../support/mirror-file.ts'
+import { dump, aMirrorOfFive } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
@@ -15,9 +13,7 @@ let here: Workplace
 beforeEach(async () => {
   server = await aFaultServer(list(1))
   here = aWorkplace(['acme', 'globex'].map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })))
-  const mirror = await openMirror(here.mirror)
-  await mirrorPages(mirror, [customers(1, 5)])
-  await mirror.close()
+  await aMirrorOfFive(here.mirror)
 })
 
 const UNKNOWN_CUSTOMER = '00000000-0000-4000-8000-000000000009'

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
-import { aMirror } from '../support/mirror-file.ts'
+import { ENDLESS } from '../support/full-mirror.ts'
+import { aMirror, aMirrorOfFive } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -30,11 +29,9 @@ const sql = (statement: string, ...args: string[]) =>
 
 const shell = (command: string) => runInShell(command, { cwd: dirname(file) })
 
-beforeAll(async () => {
-  file = await aMirrorToAsk()
+beforeEach(async () => {
+  file = await aMirrorOfFive()
 })
-
-afterAll(() => rmSync(dirname(file), { recursive: true }))
 
 describe('what a statement gives', () => {
   test.each([

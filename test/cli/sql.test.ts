@@ -1,30 +1,29 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { beforeEach, expect, inject, test } from 'vitest'
 import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { aMirrorToAsk, ENDLESS } from '../support/full-mirror.ts'
+import { ENDLESS } from '../support/full-mirror.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { aMirrorOfFive } from '../support/mirror-file.ts'
 
 let file: string
 
 const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
 
-beforeAll(async () => {
-  file = await aMirrorToAsk()
+beforeEach(async () => {
+  file = await aMirrorOfFive()
 })
-
-afterAll(() => rmSync(dirname(file), { recursive: true }))
 
 // The formats of values: test/cli/output/rows.test.ts.
 test('rows are a table for people, or a document whose values are exact', async () => {

@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -190,15 +188,6 @@ export const CUSTOMERS = 3000
 
 /** Counts without end. */
 export const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
-
-/** A mirror of five customers in a folder of its own, for all tests of a file, which removes the folder. */
-export async function aMirrorToAsk(): Promise<string> {
-  const file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')
-  const mirror = await openMirror(file)
-  await mirrorPages(mirror, [customers(1, 5)])
-  await mirror.close()
-  return file
-}
 
 /** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */
 export function aMirrorToExport(): Promise<string> {

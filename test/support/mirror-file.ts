@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
-import { anEnding, aPage, START_MS } from './builders.ts'
+import { anEnding, aPage, customers, START_MS } from './builders.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { openReader, type Reader, type Row } from './mirror-reader.ts'
 import { aPostgresMirror } from './postgres/statement.ts'
@@ -54,15 +54,21 @@ export async function aPlayedMirror(play: Play): Promise<Mirror> {
 }
 
 /** A mirror in a file, in which `play` was played once in this process, and then closed. */
-export async function aPlayedFile(play: Play): Promise<string> {
+export async function aPlayedFile(play: Play, file = aSqliteFile()): Promise<string> {
   const bytes = played.get(play) ?? bytesAfter(play)
   played.set(play, bytes)
-  const file = aSqliteFile()
   writeFileSync(file, await bytes, { mode: 0o600 })
   return file
 }
 
-type Play = (mirror: Mirror) => Promise<void>
+/** A mirror of five customers of acme in a file, which is closed. */
+export function aMirrorOfFive(file?: string): Promise<string> {
+  return aPlayedFile(fiveCustomers, file)
+}
+
+const fiveCustomers: Play = (mirror) => mirrorPages(mirror, [customers(1, 5)])
+
+type Play = (mirror: Mirror) => Promise<unknown>
 const played = new Map<Play, Promise<Buffer>>()
 
 async function bytesAfter(play: Play): Promise<Buffer> {
