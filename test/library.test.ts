@@ -133,6 +133,9 @@ test('a program mirrors an organization as sync does; a run that fails is a repo
   await expect(mirrorOrganization(good, 'acne')).rejects.toThrow('did you mean "acme"?')
 })
 
+/** What was compiled is kept: it starts in half the time with it. */
+const COMPILED = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+
 test('the example of the page is twenty lines, and runs as JavaScript and as TypeScript', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
   const installed = join(folder, 'node_modules', '@customer-mirror', 'cli')
@@ -143,7 +146,7 @@ test('the example of the page is twenty lines, and runs as JavaScript and as Typ
 
   expect(LIBRARY_EXAMPLE.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
   for (const name of ['example.mjs', 'example.mts']) {
-    const { stdout, stderr } = await startCli([name], { cwd: folder, program: process.execPath }).ended
+    const { stdout, stderr } = await startCli([name], { cwd: folder, program: process.execPath, env: COMPILED }).ended
     expect(stderr).toBe('')
     expect(stdout).toMatch(/^acme: complete, unproven, \d+ new, 0 removed\n(.+ .+@.+\n)+acme null 120\n$/)
   }
