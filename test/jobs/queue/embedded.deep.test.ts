@@ -19,7 +19,7 @@ test('every file of an embedded queue is private, also those of one from before'
   const open = found.filter((name) => (statSync(join(queue, 'postgres', name)).mode & 0o077) !== 0)
   await opened.close()
 
-  expect(found.length).toBeGreaterThan(900)
+  expect(found.length).toBeGreaterThan(400)
   expect(open).toEqual([])
   expect(statSync(join(queue, 'postgres')).mode & 0o777).toBe(0o700)
 })
