@@ -83,7 +83,7 @@ describe('the launcher of an installed package', () => {
 
 test('a checkout starts what was built, until a file of it is changed', async () => {
   const { program, folder } = anInstalledLauncher()
-  const starts = async () => (await runToEnd([], { cwd: folder, program, env: {} })).stdout.trim()
+  const starts = async () => (await startCli([], { cwd: folder, program, env: {} }).ended).stdout.trim()
   const touch = (path: string, seconds: number) => utimesSync(join(folder, path), seconds, seconds)
   writeText(join(folder, 'src/cli/main.ts'), `console.log('as written')`)
   writeText(join(folder, 'jobs/run/run-job.ts'), '')
