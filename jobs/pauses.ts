@@ -5,7 +5,6 @@ import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses } from '.
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
 import { listParsed, type SharedValues } from './queue/port.ts'
-import { progressOf, type Queues } from './queue/queues.ts'
 import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
@@ -85,23 +84,22 @@ export type PauseWatch = ReturnType<typeof watchPauses>
 
 type Watching = {
   values: Pick<SharedValues, 'list'>
-  sync: Pick<Queues['sync'], 'getDelayed'>
   lookMs: number
   now: () => number
+  /** A pause has begun or ended since the look before. */
+  onChange: () => void
 }
 
-/** Looks for changes of the pauses. When one has ended, the jobs that waited for its end start at once. */
-export function watchPauses({ values, sync, lookMs, now }: Watching) {
+/** Looks for changes of the pauses. */
+export function watchPauses({ values, lookMs, now, onChange }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined
   const looking = repeatedly(lookMs, async () => {
     known = await readPauses(values)
-    const nowMs = now()
-    // A pause may end by itself, and earlier than was known when its jobs were put off.
-    const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))
-    if (text === seen) return
-    await releaseJobs(sync, known, nowMs)
-    seen = text
+    const before = seen
+    // A pause may end by itself.
+    seen = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, now())]))
+    if (before !== undefined && before !== seen) onChange()
   })
   return {
     /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
@@ -111,14 +109,4 @@ export function watchPauses({ values, sync, lookMs, now }: Watching) {
     },
     stop: looking.stop,
   }
-}
-
-/** Starts the jobs that waited for the end of a pause which is over. */
-async function releaseJobs(sync: Watching['sync'], pauses: Pauses, nowMs: number): Promise<void> {
-  const delayed = await sync.getDelayed()
-  const released = delayed.filter(
-    (job) => progressOf(job).wait?.why === 'pause' && pauseOf(pauses, job.data.organization, nowMs) === undefined,
-  )
-  // Another worker may have been faster.
-  await Promise.all(released.map((job) => job.promote().catch(() => {})))
 }

@@ -6,7 +6,7 @@ import { answeringInTime, watchMirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
-import { watchPauses } from './pauses.ts'
+import { type PauseWatch, watchPauses } from './pauses.ts'
 import { startPublisher } from './publish/publisher.ts'
 import { claimQueue, openBackend } from './queue/backend.ts'
 import { repeatedly, succeeds, within } from './queue/deadline.ts'
@@ -60,10 +60,10 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const common = { config, log, timings, signal, end }
   const stores = await openStores(embedded, common)
   const { backend, queues } = stores
-  const { stop: stopParts, ...parts } = startParts(common, stores)
+  const onBack = () => void catchUp('jobs-lost')
+  const { stop: stopParts, ...parts } = startParts(common, stores, onBack)
   const { syncWorker, workers, publisher } = parts
-  const catchUp = catchingUp(stores, common)
-  const onBack = () => void catchUp('queue-back')
+  const catchUp = catchingUp(stores, common, parts)
   syncWorker.on('lockRenewalFailed', onBack)
   const onRead = () => {
     syncWorker.concurrency = config.current.jobs.concurrency
@@ -122,11 +122,13 @@ const CLOSE_MS = { backend: 500, all: 1000 }
 function catchingUp(
   { queues, mirror, backend: { values } }: Stores,
   { config, log, signal }: Common,
+  { pauses }: { pauses: Pick<PauseWatch, 'latest'> },
 ): (occasion: Occasion, askedAtMs?: number) => Promise<void> {
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
       const [{ organizations }, nowMs] = [config.current, Date.now()]
-      const requested = await requestMissedRuns({ queues, mirror, values, organizations, occasion, nowMs, askedAtMs })
+      const looking = { queues, mirror, values, organizations, pauses: await pauses.latest() }
+      const requested = await requestMissedRuns({ ...looking, occasion, nowMs, askedAtMs })
       if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
     } catch (error) {
       // The stop of the worker closes the queue under a look.
@@ -181,10 +183,10 @@ const NO_QUEUE =
 const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
-function startParts({ config, log, timings, end }: Common, { backend, mirror, queues }: Stores) {
+function startParts({ config, log, timings, end }: Common, { backend, mirror, queues }: Stores, onBack: () => void) {
   const { values } = backend
   const now = Date.now
-  const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
+  const pauses = watchPauses({ values, lookMs: timings.lookMs, now, onChange: onBack })
   const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
   const isAlone = backend.kind === 'embedded'
   const others = isAlone ? ALONE : compareConfigurations(comparing)
@@ -230,7 +232,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
+    ...{ others, pauses, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
     /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
       for (const part of [place, pauses, others, notifier]) part.stop()

@@ -89,7 +89,7 @@ export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId
 export type JobProgress = z.output<typeof progress>
 
 const storedWait = z.object({
-  why: z.enum(['pause', 'rate-limit', 'outage', 'retry']),
+  why: z.enum(['rate-limit', 'outage', 'retry']),
   untilMs: z.number().optional(),
   status: z.number().optional(),
   attempt: z.number().optional(),
@@ -98,8 +98,6 @@ const storedWait = z.object({
 const progress = z.object({
   /** How long it has waited since it last saved a page. */
   waitedMs: z.number().nonnegative().catch(0),
-  /** How many workers in a row did not have its organization in their configuration. */
-  unknownTo: z.number().optional(),
   /** What it waits for, or waited for last. */
   wait: storedWait.optional().catch(undefined),
 })

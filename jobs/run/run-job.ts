@@ -7,11 +7,12 @@ import { KINDS, type RunKind } from '../queue/kinds.ts'
 import type { Backend, SharedValues } from '../queue/port.ts'
 import { createQueueWorker, type JobProgress, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
 import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
-import { isNewer, whyNoFullRun, type WhyNone, whyNoPartialRun, whyPaused } from './why-no-run.ts'
+import { isNewer, whyNoFullRun, type WhyNone, whyNoPartialRun } from './why-no-run.ts'
 import type { Timings } from '../timings.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { pauseOf } from '../../src/model/pause.ts'
 import { emptyReport, type Trigger } from '../../src/model/report.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Wait } from '../../src/status/standing.ts'
@@ -59,11 +60,8 @@ export type Processing = {
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/** A job is given up when workers without its organization took it so often in a row: within five minutes. */
+/** A job is given up when a worker without its organization takes it after so many starts: within five minutes, where none has it. */
 const MOST_UNKNOWN = 20
-
-/** A wait whose end is not known is looked at again after this time. When its pause ends, the job is started at once. */
-const LOOK_AGAIN_MS = 86_400_000
 
 /**
  * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs.
@@ -126,25 +124,22 @@ export async function runForJob(
   const { listener, stop, timings, now } = processing
   const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
-  if (isNewer(job.data)) {
-    // It uses none of its attempts, and waits a little longer each time.
-    await delayUntil(job, token, now() + timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS))
-    none('newer-version')
+  const leave = async (why: WhyNone, waitMs: number): Promise<never> => {
+    await delayUntil(job, token, now() + waitMs)
+    none(why)
     throw new DelayedError()
   }
+  if (isNewer(job.data)) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS))
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 
-  const isFull = kind === 'sync'
-  if (isFull) await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
   // A job may be faster than the look at a changed file, and is put off.
   const organization = processing.organizationOf(id)
-  const { unknownTo = 0 } = progressOf(job)
-  if (isFull && organization === undefined && unknownTo < MOST_UNKNOWN) {
-    await delayUntil(job, token, now() + timings.leftWaitMs, { unknownTo: unknownTo + 1 })
-    none('another-configuration')
-    throw new DelayedError()
-  }
+  const isFull = !KINDS[kind].isPartial
+  if (isFull && organization === undefined && job.attemptsStarted <= MOST_UNKNOWN)
+    await leave('another-configuration', timings.leftWaitMs)
+  const paused = pauseOf(await processing.pauses.latest(), id, now())
+  if (paused !== undefined) return none('paused', paused.untilMs)
   const why = await (isFull ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
   if (why !== undefined) return none(why)
   const decide = (error: unknown, pages: number): JobVerdict =>
@@ -195,12 +190,12 @@ async function endJob(
   if (verdict.kind === 'retry') {
     const attempts = job.attemptsMade + 1
     const delayMs = verdict.leastMs + backoff(attempts, processing)
-    note(job, { unknownTo: 0, wait: { ...wait, attempt: attempts + 1, untilMs: now() + delayMs } })
+    note(job, { wait: { ...wait, attempt: attempts + 1, untilMs: now() + delayMs } })
     throw new RunFailed(reasonOf(outcome), delayMs)
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
-  await delayUntil(job, token, untilMs, { unknownTo: undefined, wait: { ...wait, untilMs }, waitedMs })
+  await delayUntil(job, token, untilMs, { wait: { ...wait, untilMs }, waitedMs })
   throw new DelayedError()
 }
 
@@ -254,27 +249,6 @@ function waitOfEvent(event: SourceEvent): Wait | undefined {
   if (event.kind !== 'waiting' || event.reason === 'mirror-gone') return undefined
   const { reason, untilMs, status, attempt } = event
   return { why: reason === 'unavailable' ? 'outage' : 'rate-limit', untilMs, status, attempt }
-}
-
-/** Puts the job off without using one of its attempts while its organization is paused. */
-async function putOffWhilePaused(
-  job: RunJob,
-  token: string | undefined,
-  processing: Pick<Processing, 'pauses' | 'now'>,
-  onPaused: (untilMs: number | undefined) => void,
-): Promise<void> {
-  const paused = await whyPaused(job.data.organization, processing)
-  const progress = progressOf(job)
-  if (paused === undefined) {
-    if (progress.wait?.why === 'pause') await job.updateProgress({ ...progress, wait: undefined })
-    return
-  }
-  const { untilMs } = paused
-  // Before the job is delayed: a pause that ends now starts what is noted as put off.
-  await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
-  await delayUntil(job, token, untilMs ?? processing.now() + LOOK_AGAIN_MS)
-  onPaused(untilMs)
-  throw new DelayedError()
 }
 
 /** Back to the head of the queue, as if it had not been started. */

@@ -3,10 +3,8 @@ import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
 import { version } from '../../src/machine/version.ts'
 import type { LastRun, Mirror } from '../../src/model/mirror.ts'
-import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
-import type { PauseWatch } from '../pauses.ts'
 import { jobStateOf, type Payload, type Queues } from '../queue/queues.ts'
 import { isDue, wasReadSince } from '../schedule/due-runs.ts'
 import { betweenNights } from '../schedule/due-times.ts'
@@ -24,21 +22,12 @@ type WhyNotPartial = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refu
 type Looking = {
   mirror: Pick<Mirror, 'listLastRuns'>
   queues: Pick<Queues, 'sync'>
-  pauses: Pick<PauseWatch, 'latest'>
   now: () => number
 }
 
 /** Whether a newer version of the program made the job. */
 export function isNewer({ version: other }: Pick<Payload, 'version'>, own = version()): boolean {
   return typeof other === 'string' && other.localeCompare(own, 'en', { numeric: true }) > 0
-}
-
-/** The pause of an organization now. */
-export async function whyPaused(
-  organization: string,
-  { pauses, now }: Pick<Looking, 'pauses' | 'now'>,
-): Promise<Pause | undefined> {
-  return pauseOf(await pauses.latest(), organization, now())
 }
 
 export type JobAtStart = {
@@ -91,7 +80,6 @@ export async function whyNoPartialRun(
     return 'not-scheduled'
   const { id: organization, schedule, resumeWithinMs } = configured
   const { mirror, queues, now } = looking
-  if ((await whyPaused(organization, looking)) !== undefined) return 'paused'
   if ((await jobStateOf(queues.sync, organization)) !== undefined) return 'full-run'
   const [lastRun] = await mirror.listLastRuns({ organization })
   const nowMs = now()

@@ -8,6 +8,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import { pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 
@@ -49,9 +50,10 @@ export function watchDueTimes({ config, queues, now }: Watching): { stop(): void
 
 /**
  * Why missed runs are looked for. `start`: this worker has just started, and tries once again what failed before, because its cause may
- * have been fixed. `queue-back`: the queue was away, and may have lost its jobs. `time`: as it does every few minutes.
+ * have been fixed. `jobs-lost`: the queue was away, and may have lost its jobs, or a pause has ended, which let its jobs go. `time`: as it
+ * does every few minutes.
  */
-export type Occasion = 'start' | 'queue-back' | 'time'
+export type Occasion = 'start' | 'jobs-lost' | 'time'
 
 export type LookingForMissed = {
   queues: Pick<Queues, 'request'>
@@ -59,6 +61,7 @@ export type LookingForMissed = {
   /** What workers share, with the cancels of persons. */
   values: Pick<SharedValues, 'list'>
   organizations: Config['organizations']
+  pauses: Pauses
   occasion: Occasion
   nowMs: number
   /** When it was decided to look: what has failed since then failed for another worker that looked with this one. */
@@ -67,13 +70,14 @@ export type LookingForMissed = {
 
 /** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */
 export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
-  const { queues, mirror, values, organizations, occasion, nowMs, askedAtMs } = looking
+  const { queues, mirror, values, organizations, pauses, occasion, nowMs, askedAtMs } = looking
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   const cancelled = await listCancellations(values)
   const requested: string[] = []
   for (const { id, schedule } of organizations) {
     const dueMs = schedule && previousDueMs(id, schedule, nowMs)
-    if (dueMs === undefined || (cancelled.get(id)?.untilMs ?? -1) >= dueMs) continue
+    if (dueMs === undefined || pauseOf(pauses, id, nowMs) !== undefined || (cancelled.get(id)?.untilMs ?? -1) >= dueMs)
+      continue
     if (!isMissed(lastRuns.get(id), { dueMs, nowMs, occasion })) continue
     const { added } = await queues.request('sync', id, 'catch-up', { dueMs, askedAtMs })
     if (added) requested.push(id)
@@ -109,7 +113,7 @@ export function isMissed(
   if (status === 'failed' && from === 'cancel') return false
   if (occasion === 'start') return true
   if (isForGood(errorCode) && from !== 'configuration') return false
-  return occasion === 'queue-back' || nowMs - startedAtMs >= COOL_DOWN_MS
+  return occasion === 'jobs-lost' || nowMs - startedAtMs >= COOL_DOWN_MS
 }
 
 const COOL_DOWN_MS = 3_600_000

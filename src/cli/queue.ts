@@ -100,7 +100,6 @@ function whenWords({ state, sinceMs, wait }: Line): string {
 }
 
 function noteWords({ state, worker, wait, failures }: Line, nowMs: number): string {
-  if (state === 'delayed' && wait?.why === 'pause') return 'paused'
   const by = state === 'running' && worker !== undefined ? [processWords(worker)] : []
   if (isOfService(wait)) return [`the ${waitWords(wait, nowMs)}`, ...by].join(', ')
   if (state === 'running') return by.join('')

@@ -24,11 +24,11 @@ export const STATES = {
 type State = keyof typeof STATES
 
 /**
- * What the job of an organization waits for. `pause`: its organization is paused. `rate-limit`: its service named a time, or asked to slow
- * down. `outage`: its service failed. `retry`: after another failure, or for another run of its organization.
+ * What the job of an organization waits for. `rate-limit`: its service named a time, or asked to slow down. `outage`: its service failed.
+ * `retry`: after another failure, or for another run of its organization.
  */
 export type Wait = {
-  why: 'pause' | 'rate-limit' | 'outage' | 'retry'
+  why: 'rate-limit' | 'outage' | 'retry'
   /** Unix milliseconds; undefined where it is not known. */
   untilMs?: number | undefined
   /** What the service answered, if it did. */

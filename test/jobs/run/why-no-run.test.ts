@@ -54,7 +54,6 @@ test.each<[string, string | undefined, Around]>([
   ['the organization left the configuration', 'not-scheduled', { isConfigured: false }],
   ['its line is gone', 'not-scheduled', { quick: undefined }],
   ['its line is gone, and a person asks', undefined, { quick: undefined, trigger: 'manual' }],
-  ['it is paused', 'paused', { isPaused: true }],
   ['a full run is under way', 'full-run', { fullRun: 'active' }],
   ['a full run is under way, and a person asks', 'full-run', { fullRun: 'prioritized', trigger: 'manual' }],
   ['a full run waits', 'full-run', { fullRun: 'delayed' }],
@@ -81,26 +80,23 @@ type Around = {
   trigger?: string
   isConfigured?: boolean
   quick?: string | undefined
-  isPaused?: boolean
   fullRun?: string
   lastRun?: LastRun | undefined
 }
 
-function whyNone({ trigger = 'schedule', isConfigured = true, isPaused = false, fullRun, ...around }: Around) {
+function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around }: Around) {
   const { quick, lastRun } = { quick: SCHEDULE.quick, lastRun: read, ...around }
   const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
   const sync = {
     getDeduplicationJobId: async () => (fullRun === undefined ? null : 'job'),
     getJobState: async () => fullRun,
   }
-  const pause = { sinceMs: 0, untilMs: undefined, resumedMs: undefined }
   return whyNoPartialRun(
     isConfigured ? organization : undefined,
     { name: trigger },
     {
       queues: Object({ sync }),
       mirror: { listLastRuns: async () => (lastRun === undefined ? [] : [lastRun]) },
-      pauses: { latest: async () => new Map(isPaused ? [['acme', pause]] : []) },
       now: () => NOW_MS,
     },
   )

@@ -49,9 +49,9 @@ describe('a run is made up for', () => {
   test.each<[what: string, occasion: Occasion, lastRun: LastRun, expected: boolean]>([
     ['a worker that starts tries once again what failed for good', 'start', failed, true],
     ['a worker that starts leaves what a person cancelled', 'start', cancelled, false],
-    ['a queue that was away may have lost a retry', 'queue-back', outage(1), true],
-    ['a queue that was away may have lost a wait', 'queue-back', waiting(1), true],
-    ['a queue that was away makes no refusal good', 'queue-back', failed, false],
+    ['a queue that was away may have lost a retry', 'jobs-lost', outage(1), true],
+    ['a queue that was away may have lost a wait', 'jobs-lost', waiting(1), true],
+    ['a queue that was away makes no refusal good', 'jobs-lost', failed, false],
   ])('or not: %s', (_what, occasion, lastRun, expected) => {
     expect(missed(lastRun, occasion)).toBe(expected)
   })
@@ -109,7 +109,7 @@ function looking(cancels = new Map<string, string>()) {
   const look = () =>
     requestMissedRuns({
       ...{ queues: { request }, ...sources, organizations },
-      ...{ occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
+      ...{ pauses: new Map(), occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
     })
   return { requests, look }
 }
