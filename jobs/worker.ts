@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorkers } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
-import { answeringInTime, watchMirrorFailures } from './monitoring/health.ts'
+import { answeringInTime } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
@@ -190,7 +190,6 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
   const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
   const isAlone = backend.kind === 'embedded'
   const others = isAlone ? ALONE : compareConfigurations(comparing)
-  const mirrorFailures = watchMirrorFailures(now)
   // A place that cannot be looked at is reported by what needs the mirror.
   const place = repeatedly(timings.lookMs, async () => {
     const found = mirror.standing()
@@ -214,7 +213,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
     sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
-    listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
+    listener: createListener({ metrics, mirror, publisher, log, monotonicMs }),
     end,
     stop: stopping.signal,
     ...{ timings, now, monotonicMs, random: Math.random },
@@ -232,7 +231,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ others, pauses, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
+    ...{ others, pauses, looking, metrics, publisher, syncWorker, runners, workers },
     /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
       for (const part of [place, pauses, others, notifier]) part.stop()

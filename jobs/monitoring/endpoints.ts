@@ -10,7 +10,7 @@ import { errorPage, runPage } from '../../src/status/run-page.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
-import { type Examined, type MirrorFailures, type WorkerReadiness, examine } from './health.ts'
+import { type Examined, type WorkerReadiness, examine } from './health.ts'
 import { type Metrics, type Moment, overviewFacts, processText } from './metrics.ts'
 import { oneAtATime, succeeds, within } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
@@ -134,12 +134,11 @@ type Parts = {
   /** Those that make runs. */
   runners: Examined['workers']
   looking: Looking & { mirror: Mirror }
-  mirrorFailures: MirrorFailures
   metrics: Metrics
 }
 
 /** What the endpoints of a worker show: readiness, metrics and the page. */
-export function watched({ backend, config, others, runners, looking, mirrorFailures, metrics }: Parts): Watched {
+export function watched({ backend, config, others, runners, looking, metrics }: Parts): Watched {
   const { mirror, organizations, moment } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
@@ -147,16 +146,16 @@ export function watched({ backend, config, others, runners, looking, mirrorFailu
   const examineNow = async () =>
     examine({
       ...{ write, workers: runners, configuration: configuration(), organizations: organizations() },
-      ...{ mirror, mirrorFailures, ...(await moment()) },
+      ...{ mirror, ...(await moment()) },
     })
   return {
     examine: examineNow,
     metrics: async () => {
       const examined = examineNow().catch(() => ({ ready: false }))
-      const queueUp = within(succeeds(write()), ASK_MS, false)
-      return (await metrics.text({ ready: (await examined).ready, queueUp: await queueUp })) + (await processText())
+      const queueUp = await within(succeeds(write()), ASK_MS, false)
+      return (await metrics.text({ ready: (await examined).ready, queueUp })) + (await processText())
     },
-    pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems()]),
+    pages: createPages(looking, configuration),
   }
 }
 
@@ -165,15 +164,10 @@ export function configurationProblems(
   { current, brokenSinceMs }: Pick<LiveConfig, 'current' | 'brokenSinceMs'>,
   differing: string | undefined,
 ): string[] {
-  return [
-    ...(brokenSinceMs === undefined
-      ? []
-      : [
-          `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`,
-        ]),
-    ...(schedulesNothing({ current }) ? [NO_SCHEDULE] : []),
-    ...(differing === undefined ? [] : [differing]),
-  ]
+  const broken =
+    brokenSinceMs !== undefined &&
+    `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`
+  return [broken, schedulesNothing({ current }) && NO_SCHEDULE, differing].filter((each) => typeof each === 'string')
 }
 
 export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): boolean {

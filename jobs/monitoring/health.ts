@@ -1,4 +1,4 @@
-import { describeError, factsOf, MirrorUnusable } from '../../src/errors/errors.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
 import { pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -24,16 +24,14 @@ export type Examined = {
   configuration?: readonly string[]
   organizations: readonly Scheduled[]
   mirror: Pick<Mirror, 'listHeldRemovals' | 'listUncountedFreshness'>
-  mirrorFailures?: MirrorFailures
   pauses?: Pauses | undefined
   nowMs: number
 }
 
 const ASK_MS = 2000
-const UNREACHED = 'the queue cannot be reached'
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
-  const { write, workers, configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = examined
+  const { write, workers, configuration = [], organizations, mirror, pauses = new Map(), nowMs } = examined
   const known = new Map((await mirror.listUncountedFreshness()).map((each) => [each.organization, each]))
   const expected = expectedNow(organizations, pauses, nowMs)
   const late = expected.flatMap((organization) => {
@@ -45,7 +43,6 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...(mirrorFailures?.problems((id) => known.get(id)?.readAsOfMs) ?? []),
     ...late,
   ]
   const ids = organizations.map(({ id }) => id)
@@ -64,40 +61,13 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
   }
 }
 
-const NONE: Pauses = new Map()
-
 async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   const written = write().then(
     () => [],
     (error: unknown) => [`the queue cannot be written: ${reasonOf(error)}`],
   )
-  return within(written, ASK_MS, [UNREACHED])
+  return within(written, ASK_MS, ['the queue cannot be reached'])
 }
-
-/**
- * The last full run of this worker, where it failed by the mirror: that was locked for long, its disk was full or read-only, so that it may hold
- * nothing of the run.
- */
-export function watchMirrorFailures(now: () => number) {
-  let failed: { organization: string; code: string; atMs: number } | undefined
-  return {
-    /** To be called at the end of each full run. */
-    note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
-      const isByMirror = error !== undefined && factsOf(error).from === 'mirror'
-      failed = isByMirror ? { organization, code: describeError(error).code, atMs: now() } : undefined
-    },
-    /** The failure in a sentence; none where the organization was read since, as by another worker. */
-    problems(readAsOfMs: (organization: string) => number | undefined = () => undefined): string[] {
-      if (failed === undefined || (readAsOfMs(failed.organization) ?? 0) > failed.atMs) return []
-      const { organization, code, atMs } = failed
-      return [
-        `the mirror could not be used (${code}), at ${isoTime(atMs)} by a run of ${organization}: see the log of the worker`,
-      ]
-    },
-  }
-}
-
-export type MirrorFailures = ReturnType<typeof watchMirrorFailures>
 
 /** How long an answer may take: a scrape looks twice, and Prometheus gives it ten seconds; to count a large mirror takes its time. */
 const IN_TIME = { lookMs: 3000, countMs: 60_000 }

@@ -7,12 +7,10 @@ import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Listener, NoRunOfJob, RunOfJob } from '../run/run-job.ts'
 import { onceAMinute } from '../queue/queue-faults.ts'
-import type { MirrorFailures } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
 type Listening = {
   metrics: Metrics
-  mirrorFailures: Pick<MirrorFailures, 'note'>
   mirror: Pick<Mirror, 'listHeldRemovals'>
   publisher: Omit<Publisher, 'stop'>
   log: Logger
@@ -20,7 +18,7 @@ type Listening = {
 }
 
 /** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
-export function createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }: Listening): Listener {
+export function createListener({ metrics, mirror, publisher, log, monotonicMs }: Listening): Listener {
   return {
     onEvent: createEventLog(log, monotonicMs),
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
@@ -30,7 +28,6 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
         if (hasChangedCustomers(run.outcome.report)) publisher.compareSoon()
         return logPartialRun(log, run)
       }
-      mirrorFailures.note(run)
       publisher.runEnded()
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined, watchMirrorFailures } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined } from '../../../jobs/monitoring/health.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import type { Organization } from '../../../src/config/organization.ts'
@@ -14,8 +14,6 @@ import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview } from '../../../src/status/overview.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
-import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
-import { isoTime } from '../../../src/time/moments.ts'
 
 const DAY_MS = 86_400_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -118,37 +116,6 @@ test('the waits of runs for a mirror whose server is away are logged once a minu
     { organization: 'acme', event: throttled },
     { organization: 'globex', event: throttled },
   ])
-})
-
-const FAILED_MS = Date.UTC(2026, 2, 5, 2)
-const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code: 'full' })
-const AWAY = new SourceUnavailable('503', { code: 'server-error' })
-
-const SAID = `the mirror could not be used (full), at ${isoTime(FAILED_MS)} by a run of acme: see the log of the worker`
-
-test.each<[how: string, ends: [id: string, error?: Error][], reads: number[], problems: string[]]>([
-  ['that fails by it', [['globex'], ['acme', FULL]], [], [SAID]],
-  ['before one that can', [['acme', FULL], ['globex']], [], []],
-  [
-    'before one that failed for another reason',
-    [
-      ['acme', FULL],
-      ['acme', AWAY],
-    ],
-    [],
-    [],
-  ],
-  ['before one that another worker completed', [['acme', FULL]], [FAILED_MS + 60_000], []],
-  ['after one that another worker completed', [['acme', FULL]], [FAILED_MS - 60_000], [SAID]],
-])('a worker is not ready after a run that cannot use the mirror, %s', async (_how, ends, reads, problems) => {
-  const mirrorFailures = watchMirrorFailures(() => FAILED_MS)
-  for (const [organization, error] of ends) mirrorFailures.note({ organization, outcome: { error } })
-  const readiness = await readinessOf({
-    ...{ mirrorFailures, nowMs: FAILED_MS + 120_000, organizations: [] },
-    mirror: { ...NO_RUNS, listUncountedFreshness: async () => reads.map((atMs) => aFreshness('acme', atMs)) },
-  })
-
-  expect(readiness.problems).toEqual(problems)
 })
 
 /** Ten hours after everything was due. */
