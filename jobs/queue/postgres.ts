@@ -10,7 +10,7 @@ import {
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from './deadline.ts'
-import { FARTHEST, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -147,8 +147,13 @@ async function requirePool(client: ClientBase, settings: ClientConfig, limitMs: 
   try {
     const connecting = Promise.all(others.map((other) => other.connect().then(() => processOf(other))))
     if ((await within(connecting, limitMs / 2, undefined)) === undefined) throw new Error(TOO_FEW)
-    const [other] = others
-    if (other !== undefined && !(await isKept(client, other))) throw new Error(NOT_KEPT)
+    // Forward and back: a connection that is free may be given to the next client first or last.
+    const clients = [client, ...others]
+    const [first, again]: [number[], number[]] = [[], []]
+    for (const each of clients) first.push(await processOf(each))
+    for (const each of clients.toReversed()) again.unshift(await processOf(each))
+    const isKept = new Set(first).size === NEEDED && first.every((process, at) => process === again[at])
+    if (!isKept) throw new Error(NOT_KEPT)
   } finally {
     for (const other of others) void other.end().catch(() => {})
   }
@@ -160,20 +165,6 @@ const TOO_FEW = `the pooler there has fewer than ${NEEDED} connections for this 
 const NOT_KEPT =
   'the pooler there gives each transaction another connection (transaction mode), and has to use session mode for the queue (pool_mode = session)'
 
-/** Whether another client keeps its process, once this one has given back one that may be given away first or last. */
-async function isKept(client: ClientBase, other: ClientBase): Promise<boolean> {
-  await client.query('BEGIN')
-  await other.query('BEGIN')
-  const process = await processOf(other)
-  await other.query('COMMIT')
-  await client.query('COMMIT')
-  for (let looks = 0; looks < LOOKS; looks += 1) if ((await processOf(other)) !== process) return false
-  return true
-}
-
-/** How often a pooler is seen to give the process of before, until it is taken to keep it. */
-const LOOKS = 3
-
 async function processOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
   return rows[0]?.process ?? 0
@@ -184,8 +175,6 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
   const queue = `${prefix}-shared`
   const select = async (condition: string, name: string) =>
     rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)
-  const add = async (name: string, value: string) =>
-    (await pool.query(`${INSERT} DO NOTHING RETURNING field`, [queue, name, value])).rows.length > 0
   return {
     read: async (name) => (await select('AND field = $2', name))[0]?.value,
     list: async (beginning) =>
@@ -196,33 +185,13 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
     delete: async (name) => {
       await pool.query(`DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`, [queue, name])
     },
-    add,
-    takeTurn: async (limit, spacingMs, pauseMs) => {
-      const name = `limit:${limit}`
-      const take = async () => rows.parse((await pool.query(TAKE_TURN, [queue, name, spacingMs, pauseMs])).rows)[0]
-      const taken = await take()
-      if (taken === undefined) await add(name, NO_TURNS)
-      return (taken ?? (await take()))?.value ?? ''
-    },
+    add: async (name, value) =>
+      (await pool.query(`${INSERT} DO NOTHING RETURNING field`, [queue, name, value])).rows.length > 0,
   }
 }
 
 const TABLE = `${SCHEMA}.meta`
 const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
-
-const NO_TURNS = JSON.stringify({ nextMs: 0, pausedUntilMs: 0 })
-const TAKE_TURN = `
-  UPDATE ${TABLE} SET value = (
-    SELECT json_build_object(
-      'turnInMs', turn - now, 'pausedMs', greatest(0, paused_until - now),
-      'nextMs', turn + CASE WHEN paused_until > now THEN 0 ELSE $3::float8 END, 'pausedUntilMs', paused_until)::text
-    FROM (
-      SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, (value::json ->> 'nextMs')::float8 AS next,
-        (value::json ->> 'pausedUntilMs')::float8 AS paused_before) AS before,
-    LATERAL (
-      SELECT CASE WHEN next <= now + ${FARTHEST.ms} + ${FARTHEST.turns} * $3::float8 THEN greatest(now, next) ELSE now END AS turn,
-        CASE WHEN $4::float8 > 0 THEN greatest(paused_before, now + $4::float8) ELSE paused_before END AS paused_until) AS turns)
-  WHERE queue = $1 AND field = $2 RETURNING field, value`
 
 const rows = z.array(z.object({ field: z.string(), value: z.string() }))
