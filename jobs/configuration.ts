@@ -7,7 +7,6 @@ import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
 import { repeatedly } from './queue/deadline.ts'
 import { type SharedValues, listParsed } from './queue/port.ts'
-import { checkSchedules } from './schedule/due-times.ts'
 
 /** The last configuration that was read without a mistake, read again when its file changes. */
 export type LiveConfig = {
@@ -39,7 +38,6 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
   /** Reads and checks the file. An organization that leaves the configuration and comes back is as old as before. */
   async function readFile(file = source.file): Promise<Config> {
     const config = await readConfig({ ...source, file })
-    checkSchedules(config, now())
     for (const { id } of config.organizations) if (!seenAtMs.has(id)) seenAtMs.set(id, now())
     const organizations = config.organizations.map((each) => ({ ...each, seenAtMs: seenAtMs.get(each.id) }))
     return { ...config, organizations }

@@ -4,7 +4,7 @@ import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { readSharedPauses } from '../pauses.ts'
-import { checkSchedules, betweenNights, comingRuns, localTime, runAt } from '../schedule/due-times.ts'
+import { betweenNights, comingRuns, localTime, runAt } from '../schedule/due-times.ts'
 import type { ComingRun, Schedule } from '../schedule/due-times.ts'
 import { isDue } from '../schedule/due-runs.ts'
 
@@ -30,7 +30,6 @@ export async function listSchedule(
   config: Config,
   { nowMs, count }: { nowMs: number; count: number },
 ): Promise<ScheduleLine[]> {
-  checkSchedules(config, nowMs)
   const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
   return config.organizations.map((organization) => {
     const lastRun = lastRuns.find((run) => run.organization === organization.id)

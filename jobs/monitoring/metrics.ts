@@ -11,7 +11,6 @@ import { KINDS, RUN_KINDS, type RunKind } from '../queue/kinds.ts'
 import { type Queues } from '../queue/queues.ts'
 import type { RunOfJob } from '../run/run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
-import { checkSchedules } from '../schedule/due-times.ts'
 
 /** What a worker counts, and its metrics for Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -178,7 +177,6 @@ export async function statusMetrics(
   mirror: Parameters<typeof readStandings>[0],
   { config, ...moment }: Moment & { config: Config },
 ): Promise<string> {
-  checkSchedules(config, moment.nowMs)
   const standings = await readStandings(mirror, overviewFacts(config.organizations, moment))
   const registry = new Registry()
   measureStandings(registry, () => standings)

@@ -1,8 +1,6 @@
 import type { RunKind } from '../queue/kinds.ts'
 import { createHash } from 'node:crypto'
-import type { Config } from '../../src/config/read-config.ts'
 import { parsedCron } from '../../src/config/schedule.ts'
-import { ConfigError } from '../../src/errors/errors.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
 export type Schedule = CronLine & { spreadMs: number }
@@ -116,29 +114,6 @@ export function betweenNights({ quick, ...night }: WithQuick): Schedule | undefi
 export function schedulesOf(schedule: WithQuick): [kind: RunKind, schedule: Schedule][] {
   const between = betweenNights(schedule)
   return [['sync', schedule], ...(between === undefined ? [] : [['quick', between] satisfies [RunKind, Schedule]])]
-}
-
-/** Throws one ConfigError for all mistakes in the schedules. */
-export function checkSchedules(config: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
-  const mistakes = scheduleMistakes(config, nowMs)
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
-}
-
-/** The cron lines without a future moment. */
-export function scheduleMistakes({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number) {
-  return organizations.flatMap(({ id, schedule }) =>
-    (['cron', 'quick'] as const).flatMap((what) => {
-      const cron = schedule?.[what]
-      if (schedule === undefined || cron === undefined) return []
-      try {
-        nextAfter({ ...schedule, cron }, nowMs)
-        return []
-      } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error)
-        return [{ file, path: `schedule of ${id}`, message: `its ${what} line names no moment (${problem})` }]
-      }
-    }),
-  )
 }
 
 /** Milliseconds by which the clocks are ahead of UTC. */

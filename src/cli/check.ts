@@ -228,7 +228,6 @@ function checksOf(organization: Organization, config: Config, { isMirrorSound, s
   return [
     ...secrets.map(([what, reference]) => ({ what: `${what} of ${id}`, run: () => exposedFile(reference) })),
     { what: `privacy of ${id}`, run: () => whatIsHidden(organization, isMirrorSound ? config.mirror : undefined) },
-    { what: `schedule of ${id}`, run: () => requireSchedule(organization, config.file) },
     { what: id, isAnswer: true, run: () => answerOf(organization, signal) },
   ]
 }
@@ -264,12 +263,6 @@ async function whatIsHidden(organization: Organization, mirror: string | undefin
   const { drop, hash } = organization.privacy
   const hidden = Object.entries({ drops: drop, hashes: hash }).filter(([, fields]) => fields.length > 0)
   return hidden.map(([does, fields]) => `${does} ${fields.join(', ')}`).join('; ')
-}
-
-/** Throws ConfigError for a schedule that no worker would take. */
-async function requireSchedule(organization: Organization, file: string): Promise<undefined> {
-  const { checkSchedules } = await import('../../jobs/schedule/due-times.ts')
-  checkSchedules({ organizations: [organization], file }, Date.now())
 }
 
 /** Asks for the first page, without waiting. A few customers show as much as many. */

@@ -113,8 +113,6 @@ async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {
 async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promise<string> {
   const { overviewPage } = await import('../status/overview-page.ts')
   const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
-  const { checkSchedules } = await import('../../jobs/schedule/due-times.ts')
-  checkSchedules(config, known.nowMs)
   return overviewPage(await readOverview(mirror, overviewFacts(config.organizations, known)))
 }
 

@@ -73,8 +73,8 @@ function isKnownZone(name: string): boolean {
 function cronProblem(text: string, example: string): string | undefined {
   if (text.trim().split(/\s+/).length !== 5) return `must have five fields, such as ${example}`
   try {
-    parsedCron({ cron: text, timezone: 'UTC' })
-    return undefined
+    const isNever = parsedCron({ cron: text, timezone: 'UTC' }).nextRun(new Date(0)) === null
+    return isNever ? 'names no moment: there is no such day' : undefined
   } catch {
     return `has a bad field: write numbers, a range upwards such as 1-5, or * with a step such as */5, as in ${example}`
   }

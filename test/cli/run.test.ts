@@ -48,7 +48,7 @@ test.each<[line: string, settings: object, code: number, said: RegExp]>([
   ['run acme', UNREACHABLE, 5, /The queue at redis:\/\/127\.0\.0\.1:1 cannot be used/],
   ['run acme', { queue: 'embedded' }, 2, /customer-mirror sync/],
   ['worker', {}, 2, /queue: redis:\/\/127\.0\.0\.1:6379/],
-  ['worker --embedded', { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } }, 2, /of acme: its cron line names no moment/],
+  ['worker --embedded', { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } }, 2, /schedule\.cron.* names no moment/],
   ['worker --embedded --allow-host http://x', {}, 2, /--allow-host http:\/\/x: this is no name of a host/],
 ])('%s with %j ends with %i, and says what to do', async (line, settings, code, said) => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox(ONE)), settings)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { comingRuns, localTime, scheduleMistakes, startDelayMs } from '../../../jobs/schedule/due-times.ts'
+import { comingRuns, localTime, startDelayMs } from '../../../jobs/schedule/due-times.ts'
 
 const NIGHTLY = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
@@ -65,12 +65,4 @@ test.each([
 
   expect(Math.max(...delays)).toBeLessThan(leastGapMs)
   expect(Math.max(...delays)).toBeGreaterThan(leastGapMs * 0.9)
-})
-
-test('a cron line that names no day is found out', () => {
-  const organizations = ['0 2 31 2 *', NIGHTLY.cron].map((cron) => Object({ id: cron, schedule: { ...NIGHTLY, cron } }))
-
-  expect(scheduleMistakes({ organizations, file: 'x.yaml' }, 0)).toEqual([
-    expect.objectContaining({ path: 'schedule of 0 2 31 2 *', message: expect.stringMatching(/cron line names no/) }),
-  ])
 })
