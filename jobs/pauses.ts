@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { isSharedQueue } from '../src/address/mirror-address.ts'
 import type { Config } from '../src/config/read-config.ts'
-import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
+import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
 import { listParsed, type SharedValues } from './queue/port.ts'
-import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
 
@@ -65,18 +64,6 @@ export async function resume(
 export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
   if (!isSharedQueue(queue)) return undefined
   return askQueue(queue, ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
-}
-
-/** The organizations that may be late: those that are not paused, and were not a moment ago. */
-export function expectedNow<Each extends { id: string }>(
-  organizations: readonly Each[],
-  pauses: Pauses,
-  nowMs: number,
-): Each[] {
-  return organizations.filter(({ id }) => {
-    const endedMs = pauseEndedMs(pauses, id, nowMs)
-    return pauseOf(pauses, id, nowMs) === undefined && (endedMs === undefined || nowMs - endedMs >= GRACE_MS)
-  })
 }
 
 /** Which organizations are paused, as far as this worker knows. */

@@ -1,12 +1,12 @@
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
-import { pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { readStandings } from '../../src/status/overview.ts'
 import { isoTime } from '../../src/time/moments.ts'
-import { expectedNow } from '../pauses.ts'
 import { succeeds, within } from '../queue/deadline.ts'
 import { reasonOf } from '../queue/queue-faults.ts'
-import { lateSinceMs, type Scheduled } from '../schedule/due-runs.ts'
+import type { Scheduled } from '../schedule/due-runs.ts'
+import { type Moment, overviewFacts } from './metrics.ts'
 
 /** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. */
 export type WorkerReadiness = Readiness & { held?: HeldBack[]; shapeChanged?: string[]; paused?: PausedNow[] }
@@ -17,46 +17,40 @@ type PausedNow = { organization: string; since: string; until: string | null }
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
 type HeldBack = { run: number; organization: string; held: number }
 
-export type Examined = {
+export type Examined = Moment & {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
   organizations: readonly Scheduled[]
-  mirror: Pick<Mirror, 'listHeldRemovals' | 'listUncountedFreshness'>
-  pauses?: Pauses | undefined
-  nowMs: number
+  mirror: Parameters<typeof readStandings>[0]
 }
 
 const ASK_MS = 2000
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
-  const { write, workers, configuration = [], organizations, mirror, pauses = new Map(), nowMs } = examined
-  const known = new Map((await mirror.listUncountedFreshness()).map((each) => [each.organization, each]))
-  const expected = expectedNow(organizations, pauses, nowMs)
-  const late = expected.flatMap((organization) => {
-    const { id } = organization
-    const sinceMs = lateSinceMs(organization, known.get(id), nowMs)
-    return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
-  })
+  const { write, workers, configuration = [], organizations, mirror } = examined
+  const views = await readStandings(mirror, overviewFacts(organizations, examined))
   const problems = [
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...late,
+    ...views.flatMap(({ organization, due, paused }) =>
+      due?.isLate !== true || paused !== undefined
+        ? []
+        : [`${organization}: was due at ${isoTime(due.lastMs)} and has not been mirrored since`],
+    ),
   ]
-  const ids = organizations.map(({ id }) => id)
-  const paused = ids.flatMap((organization) => {
-    const pause = pauseOf(pauses, organization, nowMs)
-    return pause === undefined ? [] : [{ organization, since: isoTime(pause.sinceMs), until: isoTime(pause.untilMs) }]
-  })
-  const held = (await mirror.listHeldRemovals())
-    .filter(({ organization }) => ids.includes(organization))
-    .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
-  const shapeChanged = ids.filter((id) => known.get(id)?.why.includes('shape-changed'))
+  const paused = views.flatMap(({ organization, paused: pause }) =>
+    pause === undefined ? [] : [{ organization, since: isoTime(pause.sinceMs), until: isoTime(pause.untilMs) }],
+  )
+  const held = views.flatMap(({ organization, held: open }) =>
+    open.map(({ runId, held: removals }) => ({ run: runId, organization, held: removals })),
+  )
+  const changed = views.filter(({ standing }) => standing.states.includes('shape-changed'))
   return {
     ...{ ready: problems.length === 0, problems, held },
-    ...(shapeChanged.length > 0 && { shapeChanged }),
+    ...(changed.length > 0 && { shapeChanged: changed.map(({ organization }) => organization) }),
     ...(paused.length > 0 && { paused }),
   }
 }

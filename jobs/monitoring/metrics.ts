@@ -165,7 +165,7 @@ export function overviewFacts(
 ): OverviewFacts {
   const facts = organizations.map((organization): Configured => ({
     id: organization.id,
-    dueOf: (freshness) => dueOutlook(organization, freshness, nowMs),
+    dueOf: (freshness) => dueOutlook(organization, freshness, { nowMs, pauses }),
     paused: pauses && pauseOf(pauses, organization.id, nowMs),
     wait: waits?.get(organization.id),
   }))

@@ -3,7 +3,7 @@ import { listCancellations } from '../cancel.ts'
 import { readPauses } from '../pauses.ts'
 import type { SharedValues } from '../queue/port.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { GRACE_MS, lateSinceMs, wasReadSince } from '../schedule/due-runs.ts'
+import { GRACE_MS, isLate, wasReadSince } from '../schedule/due-runs.ts'
 import { nextAfter, type Schedule, startDelayMs } from '../schedule/due-times.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
@@ -117,7 +117,7 @@ export async function isAnyBehind(
   return organizations.some((organization) => {
     const lastRun = lastRuns.get(organization.id)
     const hasFailed = organization.schedule !== undefined && lastRun?.status === 'failed'
-    return hasFailed || lateSinceMs(organization, lastRun, now()) !== undefined
+    return hasFailed || isLate(organization, lastRun, now())
   })
 }
 

@@ -8,7 +8,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { LastRun, Mirror } from '../../src/model/mirror.ts'
-import { pauseOf, type Pauses } from '../../src/model/pause.ts'
+import { pauseEndedMs, pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 
@@ -125,15 +125,15 @@ export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
 /** When an organization was read last, and when its first run began. */
 type Known = Partial<Pick<LastRun, 'readAsOfMs' | 'firstRunAtMs'>>
 
-/** Since when an organization is late: the time it may take has passed since it was due, or first seen. Undefined where it is not. */
-export function lateSinceMs(organization: Scheduled, known: Known | undefined, nowMs: number): number | undefined {
+/** Whether an organization is late: the time it may take has passed since it was due, or first seen. */
+export function isLate(organization: Scheduled, known: Known | undefined, nowMs: number): boolean {
   const { id, schedule } = organization
-  if (schedule === undefined) return undefined
+  if (schedule === undefined) return false
   const untilMs = nowMs - GRACE_MS
-  const dueMs = previousDueMs(id, schedule, untilMs)
-  if (wasReadSince(dueMs, known, nowMs)) return undefined
-  const sinceMs = Math.max(dueMs, newSinceMs(organization, known, nowMs))
-  return sinceMs <= untilMs ? sinceMs : undefined
+  return (
+    !wasReadSince(previousDueMs(id, schedule, untilMs), known, nowMs) &&
+    newSinceMs(organization, known, nowMs) <= untilMs
+  )
 }
 
 /** Since when an organization is known whose list was never read to its end; 0 for any other, and where it is unknown. */
@@ -145,12 +145,20 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
   return plausible.length === 0 ? 0 : Math.min(...plausible)
 }
 
-/** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
-export function dueOutlook(organization: Scheduled, known: Known | undefined, nowMs: number): Due | undefined {
+/**
+ * When an organization was due last and is due next, and whether it was read since. It is not late while a pause lasts, and as long after it as
+ * a night may take. Undefined where it has no schedule.
+ */
+export function dueOutlook(
+  organization: Scheduled,
+  known: Known | undefined,
+  { nowMs, pauses = new Map() }: { nowMs: number; pauses?: Pauses | undefined },
+): Due | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
   const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
   const nextMs = nextDueMs(id, schedule, nowMs)
+  const endedMs = pauseEndedMs(pauses, id, nowMs)
   const between = betweenNights(schedule)
   return {
     lastMs,
@@ -158,6 +166,6 @@ export function dueOutlook(organization: Scheduled, known: Known | undefined, no
     nextLocal: localTime(nextMs, schedule.timezone),
     nextPartialMs: between && nextDueMs(id, between, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
-    isLate: lateSinceMs(organization, known, nowMs) !== undefined,
+    isLate: isLate(organization, known, nowMs) && (endedMs === undefined || nowMs - endedMs >= GRACE_MS),
   }
 }

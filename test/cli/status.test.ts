@@ -200,7 +200,14 @@ test('a changed shape ends status with 3 and is no good night, until it is accep
   await aRun(2, { ...PROVEN, certificate }, customers(1, 100, { phone: '1' }))
   await aRun(1, { ...PROVEN, certificate }, customers(1, 100, { phone: null }))
   const { organizations } = await readConfig({ file: workplace.config, cwd: '/' })
-  const readiness = await examine({ write: async () => {}, workers: [], organizations, mirror, nowMs: Date.now() })
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    organizations,
+    mirror,
+    nowMs: Date.now(),
+    monotonicMs: 0,
+  })
 
   expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
   expect((await status('--format', 'prometheus')).stdout).toContain(

@@ -24,6 +24,7 @@ test('held removals are in the body of /readyz, and do not make it 503', async (
 
   const readiness = await readinessOf({
     mirror: {
+      ...NO_RUNS,
       listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
       listUncountedFreshness: async () => [aFreshness('acme', nowMs)],
     },
@@ -97,7 +98,7 @@ test('a worker whose queue refuses is not ready, and says why', async () => {
 async function readinessOf(examined: Partial<Examined> & { nowMs: number }) {
   const { config } = aJobsWorkplace([organizationAt(AT)])
   const { organizations } = await readConfig({ file: config, cwd: '/' })
-  return examine({ write: async () => {}, workers: [], organizations, mirror: NO_RUNS, ...examined })
+  return examine({ write: async () => {}, workers: [], organizations, mirror: NO_RUNS, monotonicMs: 0, ...examined })
 }
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
@@ -139,7 +140,14 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
 ])('an organization that was never read and %s: late is %s', async (_what, known, isLate, urgency) => {
   const { organizations, mirror } = await aNew(known)
-  const readiness = await examine({ write: async () => {}, workers: [], organizations, mirror, nowMs: NOON_MS })
+  const readiness = await examine({
+    write: async () => {},
+    workers: [],
+    organizations,
+    mirror,
+    nowMs: NOON_MS,
+    monotonicMs: 0,
+  })
   const facts = overviewFacts(organizations, { nowMs: NOON_MS, monotonicMs: 0 })
   const [shown] = (await readOverview(mirror, facts)).organizations
 
