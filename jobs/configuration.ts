@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { type Config, readConfig } from '../src/config/read-config.ts'
 import { ConfigError, describeError } from '../src/errors/errors.ts'
@@ -33,10 +33,10 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
   const seenAtMs = new Map<string, number>()
   let onRead = () => {}
   // A change between the first reading and this is seen at the next look.
-  let [stateRead, stateSeen] = ['', '']
+  let [textRead, textSeen] = ['', '']
 
   /** Reads and checks the file. An organization that leaves the configuration and comes back is as old as before. */
-  async function readFile(file = source.file): Promise<Config> {
+  async function readChecked(file = source.file): Promise<Config> {
     const config = await readConfig({ ...source, file })
     for (const { id } of config.organizations) if (!seenAtMs.has(id)) seenAtMs.set(id, now())
     const organizations = config.organizations.map((each) => ({ ...each, seenAtMs: seenAtMs.get(each.id) }))
@@ -45,13 +45,14 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
 
   const look = async () => {
     const { hash, brokenSinceMs, current } = live
-    const before = stateSeen
-    stateSeen = await stateOf(current.file)
+    const before = textSeen
+    // Not every file system reports changes.
+    textSeen = await readFile(current.file, 'utf8').catch(() => 'none')
     // A program may write the file in several steps: what has changed since the look before is read at the next one.
-    if (stateSeen === stateRead || stateSeen !== before) return
-    stateRead = stateSeen
+    if (textSeen === textRead || textSeen !== before) return
+    textRead = textSeen
     try {
-      const written = await readFile(current.file)
+      const written = await readChecked(current.file)
       const others = openSettings.filter((setting) => written[setting] !== current[setting])
       if (others.length > 0) throw new ConfigError([{ file: current.file, message: otherWords(others) }])
       live.current = written
@@ -67,7 +68,7 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
     onRead()
   }
 
-  const first = await readFile()
+  const first = await readChecked()
   const live: LiveConfig = {
     current: first,
     hash: configurationHash(first.content),
@@ -82,14 +83,6 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
 
 function otherWords(settings: readonly string[]): string {
   return `it names another ${settings.join(' and another ')}: restart the worker to use it, or put the file back`
-}
-
-/** Not every file system reports changes. A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
-async function stateOf(file: string): Promise<string> {
-  const found = await stat(file).catch(() => undefined)
-  if (found === undefined) return 'none'
-  const { dev, ino, size, mtimeMs, ctimeMs } = found
-  return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
 }
 
 /** A hash of what a file says, in hex, without texts that may be secrets and without the address of the queue. */

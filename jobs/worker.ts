@@ -33,26 +33,19 @@ export type WorkerOptions = {
   timings?: Partial<Timings> | undefined
 }
 
-type Surroundings = {
-  signal: AbortSignal
-  stderr: NodeJS.WritableStream
-  /** From now on SIGHUP calls the listener, and no longer ends the process. */
-  onHangUp?: ((listener: () => void) => void) | undefined
-}
+type Surroundings = { signal: AbortSignal; stderr: NodeJS.WritableStream }
 
 /**
  * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does where nothing can go on
  * in this process: the mirror was replaced, or changed by a newer version, or the embedded queue has ended. It throws the error that says so,
  * and does its work when it is started again.
  */
-export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...asked }: Surroundings): Promise<void> {
+export async function runWorker(options: WorkerOptions, { stderr, ...asked }: Surroundings): Promise<void> {
   const { embedded, http } = options
   const ending = new AbortController()
   const end = (error: unknown) => ending.abort(error)
   const signal = AbortSignal.any([asked.signal, ending.signal])
   const startedAtMs = Date.now()
-  // The file is read anyway when it changes: SIGHUP only must not end the process.
-  onHangUp?.(() => {})
   const log = createLog({ level: options.logLevel, stream: stderr })
   const timings = { ...TIMINGS, ...options.timings }
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
@@ -64,36 +57,38 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const { syncWorker, workers, publisher } = parts
   const catchUp = catchingUp(stores, common, parts)
   syncWorker.on('lockRenewalFailed', onBack)
+  const warnOfNothing = () => schedulesNothing(config) && log.warn(NO_SCHEDULE)
   const onRead = () => {
     syncWorker.concurrency = config.current.jobs.concurrency
-    if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
+    warnOfNothing()
     void catchUp('time')
   }
-  const again = () => {
+  const again = async () => {
     publisher.compareSoon()
-    void catchUp('time')
+    await catchUp('time')
   }
-  const timer = setInterval(again, timings.catchUpMs)
   const watching = { queues: queues.all, workers, write: backend.write, log, timings, monotonicMs }
+  const timer = setInterval(() => void again(), timings.catchUpMs)
   const watches = [
+    { stop: () => clearInterval(timer) },
     config.follow(timings.configLookMs, onRead),
     watchQueue({ ...watching, random: Math.random, onBack }),
     watchDueTimes({ config, queues, now: Date.now }),
   ]
   const stop = async () => {
-    clearInterval(timer)
     for (const watch of watches) watch.stop()
     // Also a mirror whose server is frozen keeps no worker from stopping.
     return within(stopParts(), timings.closeMs + CLOSE_MS.all, false)
   }
   const names = [hostname(), ...(http.names ?? [])]
-  const shown = watched({ ...parts, backend, config })
-  const server = await serveHttp(shown, { ...http, names }).catch(async (error: unknown) => {
-    await stop()
-    throw error
-  })
+  const server = await serveHttp(watched({ ...parts, backend, config }), { ...http, names }).catch(
+    async (error: unknown) => {
+      await stop()
+      throw error
+    },
+  )
   log.info({ http: server.origin }, 'worker starting')
-  if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
+  warnOfNothing()
   publisher.compareSoon()
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.

@@ -21,7 +21,6 @@ import { isMissing } from '../../src/machine/folders.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirrorIfThere } from '../../src/store/mirror.ts'
 
-const CONNECT_MS = 2_500
 /** Longer than a worker waits for a job in one command. */
 const ANSWER_MS = 60_000
 /** How long to wait for the first write. A write that hangs is not a refusal. */
@@ -46,7 +45,7 @@ export async function openBackend(
   try {
     const store = isEmbedded
       ? await (await import('./embedded.ts')).openEmbedded(place, prefix, onEnded)
-      : await openServer(address, { connectMs: CONNECT_MS, answerMs: ANSWER_MS, commandMs })
+      : await openServer(address, { answerMs: ANSWER_MS, commandMs })
     close = store.close
     const factory = await store.loadFactory()
     const write = () => store.values.write('probe', 'written')
@@ -76,7 +75,7 @@ export async function askQueue<Result>(
   limitMs: number,
   ask: (store: Pick<ServerStore, 'values' | 'ask'>) => Promise<Result>,
 ): Promise<Result | undefined> {
-  const opened = openServer(address, { connectMs: limitMs, answerMs: limitMs, commandMs: limitMs })
+  const opened = openServer(address, { answerMs: limitMs, commandMs: limitMs })
   try {
     return await within(opened.then(ask), limitMs, undefined)
   } finally {

@@ -31,8 +31,6 @@ export type ServerStore = Store & {
 }
 
 export type Opening = {
-  /** How long to wait for a connection at the start. */
-  connectMs: number
   /** A connection without an answer for this long is replaced: something on the way may have dropped it, without a word to either end. */
   answerMs: number
   /** How long each question of a command waits for its answer; a worker waits as long as the queue is away. */
@@ -51,6 +49,9 @@ export type SharedValues = {
   /** Writes a value where there is none of this name, and returns whether it did. */
   add(name: string, value: string): Promise<boolean>
 }
+
+/** How long to wait for a connection at the start. */
+export const CONNECT_MS = 2500
 
 /** The beginning of the names of our queues, where the address says none. */
 export const DEFAULT_PREFIX = 'customer-mirror'

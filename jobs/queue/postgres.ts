@@ -10,7 +10,7 @@ import {
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from './deadline.ts'
-import { type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { CONNECT_MS, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -18,12 +18,12 @@ const CONNECTIONS = 10
 /** The schema of BullMQ. */
 export const SCHEMA = 'bullmq'
 
-/** The queue in its own schema of a PostgreSQL database. Its verbs reject when it cannot be reached within `connectMs`. */
-export function openPostgres(address: string, { connectMs, answerMs, commandMs, prefix }: Opening): ServerStore {
+/** The queue in its own schema of a PostgreSQL database. Its verbs reject when it cannot be reached within CONNECT_MS. */
+export function openPostgres(address: string, { answerMs, commandMs, prefix }: Opening): ServerStore {
   const settings = {
     ...queueSettings(address),
     keepAlive: true,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: CONNECT_MS,
     application_name: 'customer-mirror',
   }
   const pool = new Pool({
@@ -38,7 +38,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
   return {
     values: postgresValues(pool, prefix),
     loadFactory: async () => {
-      await inSession(settings, connectMs, migrate)
+      await inSession(settings, migrate)
       // The queue declares its own type of pool.
       const { isPgPool } = await import('bullmq')
       const connection: unknown = pool
@@ -46,7 +46,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
       return factoryIn(connection)
     },
     ask: async () => {
-      await inSession(settings, connectMs, async () => {})
+      await inSession(settings, async () => {})
       return { dropsKeysBy: undefined }
     },
     close: () => (closed ??= pool.end()),
@@ -94,16 +94,12 @@ async function migrate(client: QueueClient): Promise<void> {
   if (!(await isMigrated(client))) await runMigrations(client)
 }
 
-async function inSession(
-  settings: ClientConfig,
-  limitMs: number,
-  work: (client: QueueClient) => Promise<void>,
-): Promise<void> {
-  const client = await openSession(settings, limitMs)
+async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<void>): Promise<void> {
+  const client = await openSession(settings)
   try {
     await work(client)
   } finally {
-    await within(client.end(), limitMs, undefined)
+    await within(client.end(), CONNECT_MS, undefined)
   }
 }
 
@@ -125,15 +121,15 @@ async function isMigrated(client: QueueClient): Promise<boolean> {
 const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed'`
 
 /** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too few connections. */
-async function openSession(settings: ClientConfig, limitMs: number): Promise<QueueClient> {
+async function openSession(settings: ClientConfig): Promise<QueueClient> {
   const client = new QueueClient(settings)
   try {
     await client.connect()
     // Migrations may take long, so a server that accepts connections and answers nothing is found before.
-    const process = await within(processOf(client), limitMs, undefined)
+    const process = await within(processOf(client), CONNECT_MS, undefined)
     if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
     // A pooler gives its clients numbers of its own.
-    if (!('processID' in client && client.processID === process)) await requirePool(client, settings, limitMs)
+    if (!('processID' in client && client.processID === process)) await requirePool(client, settings)
     return client
   } catch (error) {
     void client.end().catch(() => {})
@@ -142,11 +138,11 @@ async function openSession(settings: ClientConfig, limitMs: number): Promise<Que
 }
 
 /** Throws where a pooler has no connection for each of a worker, or does not keep one for each in session mode. */
-async function requirePool(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
+async function requirePool(client: ClientBase, settings: ClientConfig): Promise<void> {
   const others = Array.from({ length: NEEDED - 1 }, () => new QueueClient(settings))
   try {
     const connecting = Promise.all(others.map((other) => other.connect().then(() => processOf(other))))
-    if ((await within(connecting, limitMs / 2, undefined)) === undefined) throw new Error(TOO_FEW)
+    if ((await within(connecting, CONNECT_MS / 2, undefined)) === undefined) throw new Error(TOO_FEW)
     // Forward and back: a connection that is free may be given to the next client first or last.
     const clients = [client, ...others]
     const [first, again]: [number[], number[]] = [[], []]

@@ -2,31 +2,28 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { QUEUE_NAMES } from './kinds.ts'
-import { nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { CONNECT_MS, nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** How long to wait for the first answer. A server that hangs is not one that refuses. */
 const PROBE_MS = 2000
 
-const RECONNECT = { firstMs: 400, longestMs: 5000 }
-
-/** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
-export async function openRedis(address: string, opening: Opening): Promise<ServerStore> {
-  const { connectMs, answerMs, commandMs, prefix } = opening
+/** The queue on Redis or Valkey. Rejects when it does not accept us within CONNECT_MS. */
+export async function openRedis(address: string, { answerMs, commandMs, prefix }: Opening): Promise<ServerStore> {
   const open = new Set<Client>()
   const close = async () => {
     for (const client of open) client.disconnect()
   }
   const settings = {
-    ...{ connectTimeout: connectMs, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
+    ...{ connectTimeout: CONNECT_MS, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
     ...(commandMs !== undefined && { commandTimeout: commandMs }),
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
   }
   try {
-    const single = await connected(aServer(address, settings, open), connectMs)
+    const single = await connected(aServer(address, settings, open))
     const isOfCluster = await isInCluster(single, prefix)
     if (isOfCluster) single.disconnect()
-    const client = isOfCluster ? await connected(aCluster(address, settings, open), connectMs) : single
+    const client = isOfCluster ? await connected(aCluster(address, settings, open)) : single
     return {
       loadFactory: async () => {
         await within(probe(client, prefix), PROBE_MS, undefined)
@@ -43,13 +40,13 @@ export async function openRedis(address: string, opening: Opening): Promise<Serv
   }
 }
 
-async function connected<Kind extends Client>(client: Kind, connectMs: number): Promise<Kind> {
+async function connected<Kind extends Client>(client: Kind): Promise<Kind> {
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
   // A wrong password is reported only as an event; a closed port in both ways.
   const connecting = Promise.race([client.connect().then(() => client.ping()), failed])
-  if ((await within(connecting, connectMs, undefined)) !== undefined) return client
-  throw new Error(`no answer within ${connectMs / 1000} s`)
+  if ((await within(connecting, CONNECT_MS, undefined)) !== undefined) return client
+  throw new Error(`no answer within ${CONNECT_MS / 1000} s`)
 }
 
 /** Keys with a hash tag are on one server of a cluster, and BullMQ may name several of them in one command. */
@@ -64,25 +61,26 @@ type Settings = Pick<RedisOptions, 'connectTimeout' | 'socketTimeout' | 'disconn
 }
 
 function aServer(address: string, settings: Settings, open: Set<Client>): Redis {
-  const retryStrategy = (times: number) => backoffMs(times, 1, RECONNECT)
-  const client = kept(new Redis(address, { ...settings, lazyConnect: true, retryStrategy }), open)
+  const client = new Redis(address, { ...settings, lazyConnect: true, retryStrategy: reconnectMs })
   const duplicate = client.duplicate.bind(client)
   client.duplicate = (override?: Partial<RedisOptions>) => kept(duplicate({ lazyConnect: false, ...override }), open)
-  return client
+  return kept(client, open)
 }
 
 function aCluster(address: string, settings: Settings, open: Set<Client>): Cluster {
   const { hostname, port, username, password, protocol } = new URL(address)
   const access = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
-  const options = {
-    lazyConnect: true,
-    clusterRetryStrategy: (times: number) => backoffMs(times, 1, RECONNECT),
+  const client = new Cluster([{ host: hostname, port: Number(port || 6379) }], {
+    ...{ lazyConnect: true, clusterRetryStrategy: reconnectMs },
     redisOptions: { ...settings, ...(password !== '' && access), ...(protocol === 'rediss:' && { tls: {} }) },
-  }
-  const client = kept(new Cluster([{ host: hostname, port: Number(port || 6379) }], options), open)
+  })
   const duplicate = client.duplicate.bind(client)
   client.duplicate = (...asked) => kept(duplicate(...asked), open)
-  return client
+  return kept(client, open)
+}
+
+function reconnectMs(times: number): number {
+  return backoffMs(times, 1, { firstMs: 400, longestMs: 5000 })
 }
 
 /** A connection that must be closed. Its users report an outage; without a listener it would be printed, with its password. */

@@ -29,6 +29,8 @@ export function workerCommand(io: Io) {
       if (odd !== undefined)
         throw new UsageError(`--allow-host ${odd}: this is no name of a host. Write it without a port.`)
       const { runWorker } = await import('../../jobs/worker.ts')
+      // The file is read anyway when it changes: SIGHUP only must not end the process.
+      io.onHangUp?.(() => {})
       await runWorker({ config: file, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(
         () => io.endSoon?.(),
       )

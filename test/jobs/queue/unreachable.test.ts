@@ -39,7 +39,7 @@ test('a command waits for a server that answers nothing no longer than asked', a
   expect(performance.now() - startedMs).toBeLessThan(onThisMachine(1000))
 })
 
-const OPENING = { connectMs: 5000, answerMs: 300, prefix: 'silent' }
+const OPENING = { answerMs: 300, prefix: 'silent' }
 
 /** More than there are connections at a time. */
 const QUESTIONS = 20
