@@ -80,7 +80,7 @@ function badlyKept(
   const schedule = { ...world.schedule, spreadMs: SPREAD_MS }
   return [...world.service.lists.keys()].flatMap((organization) => {
     const minutes = Math.ceil((endMs - begunMs) / 60_000)
-    const coming = comingRuns(organization, schedule, begunMs, minutes).map(({ atMs }) => atMs)
+    const coming = comingRuns(organization, schedule, begunMs, minutes)
     const dueMs = coming.filter((atMs) => atMs <= endMs)
     const complete = runs.filter(
       (run) => run.organization === organization && run.status === 'complete' && !run.isPartial,

@@ -4,8 +4,7 @@ import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { readSharedPauses } from '../pauses.ts'
-import { betweenNights, comingRuns, localTime, runAt } from '../schedule/due-times.ts'
-import type { ComingRun, Schedule } from '../schedule/due-times.ts'
+import { betweenNights, comingRuns, localTime, type Schedule } from '../schedule/due-times.ts'
 import { isDue } from '../schedule/due-runs.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
@@ -23,7 +22,7 @@ export type ScheduleLine = {
 }
 
 /** A future run. `local` is its time in the time zone of the schedule. */
-type Moment = { atMs: number; local: string; clocksChange: boolean }
+type Moment = { atMs: number; local: string }
 
 /** The next `count` runs of every organization, those of a paused one after its pause. */
 export async function listSchedule(
@@ -51,10 +50,10 @@ function lineOf(
   // None where the end of a pause is not known.
   const fromMs = paused === undefined ? nowMs : paused.untilMs
   const coming = (line: Schedule) => (fromMs === undefined ? [] : comingRuns(organization, line, fromMs, count))
-  const moments = (runs: ComingRun[]) => runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
+  const moments = (runs: number[]) => runs.map((atMs) => ({ atMs, local: localTime(atMs, timezone) }))
   // A run that was missed is made up for as soon as the pause is over.
   const isMissed = paused !== undefined && fromMs !== undefined && isDue(organization, schedule, lastRun, fromMs)
-  const runs = [...(isMissed ? [runAt(fromMs, schedule)] : []), ...coming(schedule)].slice(0, count)
+  const runs = [...(isMissed ? [fromMs] : []), ...coming(schedule)].slice(0, count)
   const between = betweenNights(schedule)
   return {
     ...{ organization, cron, timezone, paused, runs: moments(runs) },

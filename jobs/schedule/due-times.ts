@@ -7,9 +7,6 @@ export type Schedule = CronLine & { spreadMs: number }
 
 type CronLine = { cron: string; timezone: string }
 
-/** A future run. `clocksChange` if the local day of that run is an hour longer or shorter than others. */
-export type ComingRun = { atMs: number; clocksChange: boolean }
-
 /** How much later than its cron line an organization starts: always the same, and shorter than the time to the next moment. */
 export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Schedule, 'cron' | 'spreadMs'>): number {
   if (spreadMs === 0) return 0
@@ -45,18 +42,10 @@ export function nextDueMs(organization: string, schedule: Schedule, nowMs: numbe
   return nextAfter(schedule, nowMs - delayMs) + delayMs
 }
 
-/** The next `count` runs after `nowMs`. */
-export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): ComingRun[] {
+/** The moments of the next `count` runs after `nowMs`. */
+export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): number[] {
   let atMs = nowMs
-  return Array.from({ length: count }, () => {
-    atMs = nextDueMs(organization, schedule, atMs)
-    return runAt(atMs, schedule)
-  })
-}
-
-/** A run at this moment. */
-export function runAt(atMs: number, { timezone }: Pick<Schedule, 'timezone'>): ComingRun {
-  return { atMs, clocksChange: clocksChange(atMs, timezone) }
+  return Array.from({ length: count }, () => (atMs = nextDueMs(organization, schedule, atMs)))
 }
 
 /**
@@ -88,19 +77,15 @@ const FOUND = new Map<string, { lastMs: number; nextMs: number }[]>()
 const MOST_FOUND = 8
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
-export function localTime(atMs: number, timezone: string): string {
-  const wall = new Date(atMs + offsetMs(timezone, atMs)).toISOString().slice(0, 16).replace('T', ' ')
-  return `${wall} ${offsetName(timezone, atMs)}`
+export function localTime(atMs: number, timeZone: string): string {
+  const format = FORMATS.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, ...LOCAL })
+  FORMATS.set(timeZone, format)
+  return format.format(atMs).replace('\u2212', '-').replace(/\+0$/, '')
 }
 
-/** Whether the clocks change on that local day. */
-function clocksChange(atMs: number, timezone: string): boolean {
-  const wallMs = atMs + offsetMs(timezone, atMs)
-  const startMs = atMs - (wallMs % DAY_MS)
-  return offsetMs(timezone, startMs) !== offsetMs(timezone, startMs + DAY_MS - 1)
-}
-
-const DAY_MS = 86_400_000
+const FORMATS = new Map<string, Intl.DateTimeFormat>()
+const TWO = '2-digit'
+const LOCAL = { year: 'numeric', month: TWO, day: TWO, hour: TWO, minute: TWO, timeZoneName: 'shortOffset' } as const
 
 /** The schedule of an organization, with the cron line of its quick runs if it has one. */
 type WithQuick = Schedule & { quick?: string }
@@ -115,18 +100,3 @@ export function schedulesOf(schedule: WithQuick): [kind: RunKind, schedule: Sche
   const between = betweenNights(schedule)
   return [['sync', schedule], ...(between === undefined ? [] : [['quick', between] satisfies [RunKind, Schedule]])]
 }
-
-/** Milliseconds by which the clocks are ahead of UTC. */
-function offsetMs(timezone: string, momentMs: number): number {
-  const [, sign, hours = 0, minutes = 0] = /([+-])(\d+)(?::(\d+))?/.exec(offsetName(timezone, momentMs)) ?? []
-  return (sign === '-' ? -60_000 : 60_000) * (Number(hours) * 60 + Number(minutes))
-}
-
-/** `GMT`, `GMT+2`, `GMT-3:30`. */
-function offsetName(timeZone: string, momentMs: number): string {
-  const format = FORMATS.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'shortOffset' })
-  FORMATS.set(timeZone, format)
-  return format.format(momentMs).replace(/^.* |\+0$/g, '')
-}
-
-const FORMATS = new Map<string, Intl.DateTimeFormat>()
