@@ -62,7 +62,7 @@ export type Sources = {
 /** How an organization stands in a night, with the moment at which it was due. `pending`: its run is still to come, or to end. */
 export type InNight = { organization: string; dueMs: number; ended: 'complete' | 'failed' | 'pending' }
 
-/** How every organization of a night stands. One that is paused until the night is over has a job that waits for that; no other one comes. */
+/** How every organization of a night stands. One that is paused until the night is over gets no run from a job that waits. */
 export async function standingsOf(
   { organizations, lastMs }: Night,
   { mirror, queues, backend: { values }, now }: Sources,

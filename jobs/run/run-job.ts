@@ -7,7 +7,7 @@ import { KINDS, type RunKind } from '../queue/kinds.ts'
 import type { Backend, SharedValues } from '../queue/port.ts'
 import { createQueueWorker, type JobProgress, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
 import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
-import { isNewer, whyNoFullRun, type WhyNone, whyNoPartialRun } from './why-no-run.ts'
+import { isNewer, whyNotNeeded, type WhyNone, whyNoPartialRun } from './why-no-run.ts'
 import type { Timings } from '../timings.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
@@ -121,7 +121,7 @@ export async function runForJob(
   { lost, cancelled }: JobSignals,
   processing: Processing,
 ): Promise<void> {
-  const { listener, stop, timings, now } = processing
+  const { listener, mirror, stop, timings, now } = processing
   const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
   const leave = async (why: WhyNone, waitMs: number): Promise<never> => {
@@ -140,7 +140,9 @@ export async function runForJob(
     await leave('another-configuration', timings.leftWaitMs)
   const paused = pauseOf(await processing.pauses.latest(), id, now())
   if (paused !== undefined) return none('paused', paused.untilMs)
-  const why = await (isFull ? whyNoFullRun(job, processing) : whyNoPartialRun(organization, job, processing))
+  // A mirror that cannot be read decides nothing: the run reports that.
+  const [lastRun] = await mirror.listLastRuns({ organization: id }).catch(() => [])
+  const why = isFull ? whyNotNeeded(job, lastRun, now()) : await whyNoPartialRun(organization, job, lastRun, processing)
   if (why !== undefined) return none(why)
   const decide = (error: unknown, pages: number): JobVerdict =>
     verdictOf(error, {

@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
 import { version } from '../../src/machine/version.ts'
-import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import type { LastRun } from '../../src/model/mirror.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import { jobStateOf, type Payload, type Queues } from '../queue/queues.ts'
@@ -20,7 +20,6 @@ type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
 type WhyNotPartial = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused'
 
 type Looking = {
-  mirror: Pick<Mirror, 'listLastRuns'>
   queues: Pick<Queues, 'sync'>
   now: () => number
 }
@@ -30,21 +29,17 @@ export function isNewer({ version: other }: Pick<Payload, 'version'>, own = vers
   return typeof other === 'string' && other.localeCompare(own, 'en', { numeric: true }) > 0
 }
 
-export type JobAtStart = {
-  trigger: Trigger
-  /** When the run was asked for: a catch-up knows of no run that has ended since then. Unix milliseconds. */
-  askedAtMs: number
-  /** The due time that the job is for; undefined where a person asked for its run. */
-  dueMs: number | undefined
-  /** How often it was started, this time included. */
-  starts: number
-  lastRun: LastRun | undefined
-  nowMs: number
+/** A job that starts. Its `timestamp` says when the run was asked for: a catch-up knows of no run that has ended since then. */
+export type JobAtStart = Pick<Job<Payload, void, Trigger>, 'name' | 'timestamp' | 'attemptsStarted'> & {
+  data: Pick<Payload, 'dueMs'>
 }
 
 /** Why the full run of a job is not needed: several workers ask for the same run, and it may have ended between look and request. */
-export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
-  const { trigger, lastRun, starts, askedAtMs, dueMs, nowMs } = job
+export function whyNotNeeded(
+  { name: trigger, timestamp: askedAtMs, attemptsStarted: starts, data: { dueMs } }: JobAtStart,
+  lastRun: LastRun | undefined,
+  nowMs: number,
+): WhyNotNeeded | undefined {
   // The worker of an earlier start ended after its run and before its job.
   if (starts > 1 && lastRun?.status === 'complete' && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
   if (dueMs === undefined) return undefined
@@ -56,21 +51,12 @@ export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
   return failedAtMs >= sinceMs && !isFarAhead(failedAtMs, nowMs) ? 'refused-since' : undefined
 }
 
-/** Looks up why the full run of a job is not needed. A mirror that cannot be read decides nothing: the run reports that. */
-export async function whyNoFullRun(
-  { name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, void, Trigger>,
-  { mirror, now }: Pick<Looking, 'mirror' | 'now'>,
-): Promise<WhyNone | undefined> {
-  const { organization, dueMs } = data
-  const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
-  return whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
-}
-
 /** Why no partial run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */
 export async function whyNoPartialRun(
   configured: Pick<Organization, 'id' | 'schedule' | 'resumeWithinMs'> | undefined,
   { name: trigger }: { name: string },
-  looking: Looking,
+  lastRun: LastRun | undefined,
+  { queues, now }: Looking,
 ): Promise<WhyNone | undefined> {
   const isWanted = trigger === 'manual'
   if (
@@ -79,9 +65,7 @@ export async function whyNoPartialRun(
   )
     return 'not-scheduled'
   const { id: organization, schedule, resumeWithinMs } = configured
-  const { mirror, queues, now } = looking
   if ((await jobStateOf(queues.sync, organization)) !== undefined) return 'full-run'
-  const [lastRun] = await mirror.listLastRuns({ organization })
   const nowMs = now()
   // A full run goes on where it was interrupted, or waits for the service.
   const waits = lastRun?.status === 'interrupted' || lastRun?.status === 'waiting'

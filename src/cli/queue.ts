@@ -20,7 +20,7 @@ export function queueCommand(io: Io) {
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
-      const { listJobs, releaseMirror } = await import('../../jobs/commands/listed-queue.ts')
+      const { listJobs, releaseMirror } = await import('../../jobs/commands/queued-runs.ts')
       if (release) await releaseMirror(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
@@ -53,7 +53,7 @@ Examples:
 `
 
 /** A job, and how far its run is as far as the mirror on this machine knows. */
-type Line = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
+type Line = import('../../jobs/commands/queued-runs.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
 
 /** A pause that holds now: of an organization, or of all but those that were resumed. */
 type Paused = { organization: string; paused: Pause; resumed: readonly string[] }
@@ -118,7 +118,7 @@ export function pauseCommand(io: Io) {
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await namedConfig(file)
-      const { pauseOrganizations } = await import('../../jobs/commands/listed-queue.ts')
+      const { pauseOrganizations } = await import('../../jobs/commands/queued-runs.ts')
       for (const { name, before, now } of await pauseOrganizations(config, chooseIds(config, ids), {
         nowMs,
         untilMs,
@@ -145,7 +145,7 @@ export function resumeCommand(io: Io) {
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const { resumeOrganizations } = await import('../../jobs/commands/listed-queue.ts')
+      const { resumeOrganizations } = await import('../../jobs/commands/queued-runs.ts')
       const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
       const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
       if (named.length === 0) say(io.stdout, 'Nothing was paused.\n')

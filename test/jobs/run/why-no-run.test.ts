@@ -19,7 +19,7 @@ const BY_HAND = { trigger: 'manual', dueMs: undefined } as const
 const AGAIN = { ...BY_HAND, starts: 2 }
 const ofThisJob = aRun({ startedAtMs: DUE_MS + 3000, endedAtMs: DUE_MS + 4000 })
 
-test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([
+test.each<[what: string, job: Partial<Started>, why: string | undefined]>([
   ['that was never mirrored', {}, undefined],
   ['that was read the night before', { lastRun: before }, undefined],
   ['that another worker read since it was due', { lastRun: read }, 'read-since'],
@@ -44,9 +44,11 @@ test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([
   ['again, after a read before it', { ...AGAIN, lastRun: read }, undefined],
   ['again, after a pause', { ...AGAIN, lastRun: { ...ofThisJob, status: 'waiting' } }, undefined],
 ])('why no full run is made for an organization %s', (_what, job, why) => {
-  const asked = { trigger: 'catch-up', askedAtMs: DUE_MS + 2000, dueMs: DUE_MS } as const
+  const asked = { trigger: 'catch-up', dueMs: DUE_MS, starts: 1, lastRun: undefined, ...job } as const
+  const { trigger, dueMs, starts, lastRun } = asked
+  const started = { name: trigger, data: { dueMs }, timestamp: DUE_MS + 2000, attemptsStarted: starts }
 
-  expect(whyNotNeeded({ ...asked, starts: 1, lastRun: undefined, nowMs: DUE_MS + 5000, ...job })).toBe(why)
+  expect(whyNotNeeded(started, lastRun, DUE_MS + 5000)).toBe(why)
 })
 
 test.each<[string, string | undefined, Around]>([
@@ -76,6 +78,8 @@ test.each<[string, string | undefined, Around]>([
   expect(await whyNone(around)).toBe(expected)
 })
 
+type Started = { trigger: JobAtStart['name']; dueMs: number | undefined; starts: number; lastRun: LastRun | undefined }
+
 type Around = {
   trigger?: string
   isConfigured?: boolean
@@ -91,15 +95,10 @@ function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around
     getDeduplicationJobId: async () => (fullRun === undefined ? null : 'job'),
     getJobState: async () => fullRun,
   }
-  return whyNoPartialRun(
-    isConfigured ? organization : undefined,
-    { name: trigger },
-    {
-      queues: Object({ sync }),
-      mirror: { listLastRuns: async () => (lastRun === undefined ? [] : [lastRun]) },
-      now: () => NOW_MS,
-    },
-  )
+  return whyNoPartialRun(isConfigured ? organization : undefined, { name: trigger }, lastRun, {
+    queues: Object({ sync }),
+    now: () => NOW_MS,
+  })
 }
 
 function cut(status: LastRun['status'], agoMs: number): LastRun {

@@ -1,0 +1,157 @@
+import type { Job } from 'bullmq'
+import { deleteCancellation } from '../cancel.ts'
+import { type Changed, pause, readPauses, resume } from '../pauses.ts'
+import { type OpenedQueue, type QueueConfig, releaseQueue, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
+import { succeeds } from '../queue/deadline.ts'
+import { type Kind, KINDS, RUN_KINDS, type RunKind } from '../queue/kinds.ts'
+import { findJob, jobStateOf, payload, type Payload, progressOf, waitOf } from '../queue/queues.ts'
+import { ALL, pauseOf, type Pauses } from '../../src/model/pause.ts'
+import type { Wait } from '../../src/status/standing.ts'
+
+/** A job in the queue. Times in Unix milliseconds. */
+type ListedJob = {
+  /** A question mark where another program made the job. */
+  organization: string
+  kind: Kind['name']
+  trigger: string
+  state: 'running' | 'waiting' | 'delayed'
+  /** What it waits for: until it is started, or inside its run. */
+  wait: Wait | undefined
+  /** When it was taken by its worker, or put into the queue. */
+  sinceMs: number
+  /** The process of the worker that runs it, as `process-name.ts` names it. */
+  worker: string | undefined
+  failures: number
+}
+
+export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
+
+/** The jobs of a queue, those that run first, and the pauses in it. */
+export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
+  return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
+    const looks = STATES.flatMap(({ types, state }) =>
+      RUN_KINDS.map(async (kind) => {
+        const jobs = await queues[kind].getJobs([...types], 0, -1, true)
+        return jobs.map((job) => listed(job, kind, state)).toSorted(byTime)
+      }),
+    )
+    const [jobs, pauses] = await Promise.all([Promise.all(looks), readPauses(values)])
+    return { place, jobs: jobs.flat(), pauses }
+  })
+}
+
+/** Lets the next worker that asks bring its mirror to the queue. */
+export async function releaseMirror(config: QueueConfig): Promise<void> {
+  await withQueues(config, {}, ({ backend: { values } }) => releaseQueue(values))
+}
+
+const STATES = [
+  { state: 'running', types: ['active'] },
+  { state: 'waiting', types: ['waiting', 'prioritized'] },
+  { state: 'delayed', types: ['delayed'] },
+] as const
+
+function listed(job: Job<Payload, void>, kind: RunKind, state: ListedJob['state']): ListedJob {
+  return {
+    organization: payload.safeParse(job.data).data?.organization ?? '?',
+    ...{ kind: KINDS[kind].name, state, trigger: job.name, wait: waitOf(job, state) },
+    sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
+    worker: state === 'running' ? job.processedBy : undefined,
+    failures: job.attemptsMade,
+  }
+}
+
+function byTime(left: ListedJob, right: ListedJob): number {
+  return (left.wait?.untilMs ?? left.sinceMs) - (right.wait?.untilMs ?? right.sinceMs)
+}
+
+/** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
+export async function pauseOrganizations(
+  config: QueueConfig,
+  organizations: readonly string[],
+  when: { nowMs: number; untilMs: number | undefined },
+): Promise<Changed[]> {
+  return withQueues(config, {}, ({ backend: { values } }) => pause(values, namesOf(organizations), when))
+}
+
+/** Ends the pauses of these organizations, or every pause where none is named. */
+export async function resumeOrganizations(
+  config: QueueConfig,
+  organizations: readonly string[],
+  nowMs: number,
+): Promise<Changed[]> {
+  return withQueues(config, {}, ({ backend: { values } }) => resume(values, namesOf(organizations), nowMs))
+}
+
+function namesOf(organizations: readonly string[]): readonly string[] {
+  return organizations.length === 0 ? [ALL] : organizations
+}
+
+/** What became of a request: a new job, or the one that the organization has. */
+export type RequestedRun = {
+  organization: string
+  added: boolean
+  /**
+   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a partial one needless,
+   * `told-to-wait` where the service has said when to ask again, and `paused` where the organization is paused, so that nothing was
+   * requested.
+   */
+  state: string
+  /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
+  untilMs?: number | undefined
+}
+
+/** Requests a run of each of these organizations now. A job that waits for its next attempt starts, unless the service said when. */
+export async function requestRuns(
+  config: QueueConfig,
+  organizations: readonly string[],
+  { kind, nowMs }: { kind: RunKind; nowMs: number },
+): Promise<RequestedRun[]> {
+  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
+    await requireMirrorOfQueue(opened.backend.values, config.mirror)
+    const requested: RequestedRun[] = []
+    const pauses = await readPauses(opened.backend.values)
+    for (const organization of organizations) {
+      const paused = pauseOf(pauses, organization, nowMs)
+      const run =
+        paused === undefined
+          ? await request(opened, organization, kind, nowMs)
+          : { added: false, state: 'paused', untilMs: paused.untilMs }
+      requested.push({ organization, ...run })
+    }
+    return requested
+  })
+}
+
+async function request(
+  { queues, backend }: OpenedQueue,
+  organization: string,
+  kind: RunKind,
+  nowMs: number,
+): Promise<Omit<RequestedRun, 'organization'>> {
+  const { isPartial } = KINDS[kind]
+  if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
+    return { added: false, state: 'full-run' }
+  const { added, state } = await queues.request(kind, organization, 'manual')
+  // What was cancelled before is wanted again.
+  if (added && !isPartial) await deleteCancellation(backend.values, organization)
+  return { added, ...(state === 'delayed' ? await hasten(queues[kind], organization, nowMs) : { state }) }
+}
+
+/** Starts a delayed job at once, unless it waits on behalf of its service. */
+async function hasten(
+  queue: OpenedQueue['queues']['sync'],
+  organization: string,
+  nowMs: number,
+): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
+  const job = await findJob(queue, organization)
+  const { why, untilMs = 0 } = (job && progressOf(job).wait) ?? {}
+  if (why === 'rate-limit' && untilMs > nowMs) return { state: 'told-to-wait', untilMs }
+  // Where it cannot be promoted, it was started, or ended, in this moment.
+  const isStarted = job !== undefined && (await succeeds(job.promote()))
+  return { state: isStarted ? 'started' : ((await jobStateOf(queue, organization)) ?? 'ended') }
+}
+
+const NO_SHARED_QUEUE =
+  'There is no queue to put a job into: an embedded queue is open only in its worker. Name a redis:// or postgres:// ' +
+  "address as queue in the configuration, or run 'customer-mirror sync' instead."
