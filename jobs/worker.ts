@@ -13,6 +13,7 @@ import { repeatedly, succeeds, within } from './queue/deadline.ts'
 import { KINDS, ofEachKind } from './queue/kinds.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
+import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { type Processing, startRunWorker } from './run/run-job.ts'
 import { type Occasion, requestMissedRuns, watchDueTimes } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -206,7 +207,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
-    sharers: others.workers,
+    sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
     listener: createListener({ metrics, mirror, publisher, log, monotonicMs }),
     end,
     stop: stopping.signal,

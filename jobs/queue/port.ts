@@ -48,10 +48,19 @@ export type SharedValues = {
   delete(name: string): Promise<void>
   /** Writes a value where there is none of this name, and returns whether it did. */
   add(name: string, value: string): Promise<boolean>
+  /**
+   * Takes the next turn of a rate limit, `spacingMs` after the one before, whichever worker had that, by the clock of the database. During a
+   * pause none is taken, and with a spacing of 0 there are only pauses. A positive `pauseMs` begins a pause, or lengthens one. Returns JSON
+   * with `turnInMs` and `pausedMs`, from now on.
+   */
+  takeTurn(limit: string, spacingMs: number, pauseMs: number): Promise<string>
 }
 
 /** How long to wait for a connection at the start. */
 export const CONNECT_MS = 2500
+
+/** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
+export const FARTHEST = { ms: 600_000, turns: 100 }
 
 /** The beginning of the names of our queues, where the address says none. */
 export const DEFAULT_PREFIX = 'customer-mirror'

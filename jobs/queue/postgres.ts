@@ -10,7 +10,7 @@ import {
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from './deadline.ts'
-import { CONNECT_MS, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { CONNECT_MS, FARTHEST, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -171,6 +171,8 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
   const queue = `${prefix}-shared`
   const select = async (condition: string, name: string) =>
     rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)
+  const add = async (name: string, value: string) =>
+    (await pool.query(`${INSERT} DO NOTHING RETURNING field`, [queue, name, value])).rows.length > 0
   return {
     read: async (name) => (await select('AND field = $2', name))[0]?.value,
     list: async (beginning) =>
@@ -181,13 +183,33 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
     delete: async (name) => {
       await pool.query(`DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`, [queue, name])
     },
-    add: async (name, value) =>
-      (await pool.query(`${INSERT} DO NOTHING RETURNING field`, [queue, name, value])).rows.length > 0,
+    add,
+    takeTurn: async (limit, spacingMs, pauseMs) => {
+      const name = `limit:${limit}`
+      const take = async () => rows.parse((await pool.query(TAKE_TURN, [queue, name, spacingMs, pauseMs])).rows)[0]
+      const taken = await take()
+      if (taken === undefined) await add(name, NO_TURNS)
+      return (taken ?? (await take()))?.value ?? ''
+    },
   }
 }
 
 const TABLE = `${SCHEMA}.meta`
 const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
+
+const NO_TURNS = JSON.stringify({ nextMs: 0, pausedUntilMs: 0 })
+const TAKE_TURN = `
+  UPDATE ${TABLE} SET value = (
+    SELECT json_build_object(
+      'turnInMs', turn - now, 'pausedMs', greatest(0, paused_until - now),
+      'nextMs', turn + CASE WHEN paused_until > now THEN 0 ELSE $3::float8 END, 'pausedUntilMs', paused_until)::text
+    FROM (
+      SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, (value::json ->> 'nextMs')::float8 AS next,
+        (value::json ->> 'pausedUntilMs')::float8 AS paused_before) AS before,
+    LATERAL (
+      SELECT CASE WHEN next <= now + ${FARTHEST.ms} + ${FARTHEST.turns} * $3::float8 THEN greatest(now, next) ELSE now END AS turn,
+        CASE WHEN $4::float8 > 0 THEN greatest(paused_before, now + $4::float8) ELSE paused_before END AS paused_until) AS turns)
+  WHERE queue = $1 AND field = $2 RETURNING field, value`
 
 const rows = z.array(z.object({ field: z.string(), value: z.string() }))

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { QUEUE_NAMES } from './kinds.ts'
-import { CONNECT_MS, nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { CONNECT_MS, FARTHEST, nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** How long to wait for the first answer. A server that hangs is not one that refuses. */
 const PROBE_MS = 2000
@@ -125,9 +125,25 @@ function redisValues(client: Client, prefix: string): SharedValues {
       await client.hdel(key, name)
     },
     add: async (name, value) => (await client.hsetnx(key, name, value)) === 1,
+    takeTurn: async (limit, spacingMs, pauseMs) =>
+      String(await client.eval(TAKE_TURN, 1, key, `limit:${limit}`, spacingMs, pauseMs)),
   }
 }
 
 function sharedKey(prefix: string): string {
   return `bull:${prefix}-shared`
 }
+
+const TAKE_TURN = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + time[2] / 1000
+  local spacing, pause = tonumber(ARGV[2]), tonumber(ARGV[3])
+  local before = cjson.decode(redis.call('HGET', KEYS[1], ARGV[1]) or '{"nextMs":0,"pausedUntilMs":0}')
+  local isBelieved = before.nextMs <= now + ${FARTHEST.ms} + ${FARTHEST.turns} * spacing
+  local turn = isBelieved and math.max(now, before.nextMs) or now
+  local pausedUntil = pause > 0 and math.max(before.pausedUntilMs, now + pause) or before.pausedUntilMs
+  local taken = cjson.encode({
+    turnInMs = turn - now, pausedMs = math.max(0, pausedUntil - now),
+    nextMs = turn + (pausedUntil > now and 0 or spacing), pausedUntilMs = pausedUntil })
+  redis.call('HSET', KEYS[1], ARGV[1], taken)
+  return taken`

@@ -88,7 +88,7 @@ const settings = {
       ),
       shared: setting(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, NAME),
-        'Organizations that name the same limit here share it. Each worker of a queue takes an equal share.',
+        'Organizations that name the same limit here share it, pauses included, in all workers of a queue.',
       ),
     }),
     'How many requests the service may get.',

@@ -12,14 +12,29 @@ export type Asking = Stopping & { mayAskMore?: ((refusal?: unknown) => boolean) 
 
 type Turn<T> = { paused: true } | { paused: false; value: T }
 
+/** Turns under a rate limit that other processes share, and its pauses. */
+export type SharedTurns = {
+  /** Resolves when the next request may start, with the moment until which none may; rejects only with the signal's reason. */
+  next(signal: AbortSignal): Promise<{ pausedUntilMs: number }>
+  /** Reports a pause to the others. Moments are those of the monotonic clock. */
+  pauseUntil(untilMs: number): void
+  /** The share of this process in the requests that the service still allows all of them. */
+  shareOf(remaining: number): number
+}
+
 export type RateLimitOptions = {
   concurrency: number
   /** Requests start at even intervals, so that no minute of the service has more than this many. */
   requestsPerMinute?: number | undefined
-  /** How many processes share the limit, each of which takes an equal share of it; 1 without it. */
-  sharers?: (() => number) | undefined
+  /** Spaces the requests in place of `requestsPerMinute`. */
+  shared?: SharedTurns | undefined
   monotonicMs: () => number
   sleep?: Sleep | undefined
+}
+
+/** Between the starts of two requests; 0 without a limit. */
+export function spacingMs(requestsPerMinute: number | undefined): number {
+  return requestsPerMinute === undefined ? 0 : (60_000 + MARGIN_MS) / requestsPerMinute
 }
 
 /**
@@ -38,24 +53,18 @@ export class RateLimit {
   readonly #atOnce: number
   readonly #turns: LimitFunction
   readonly #spacingMs: number
-  readonly #sharers: () => number
+  readonly #shared: SharedTurns | undefined
   readonly #monotonicMs: () => number
   readonly #sleep: Sleep
   #pausedUntilMs = 0
   #nextStartMs = 0
   #inFlight = 0
 
-  constructor({
-    concurrency,
-    requestsPerMinute,
-    sharers = () => 1,
-    monotonicMs,
-    sleep = timerSleep,
-  }: RateLimitOptions) {
+  constructor({ concurrency, requestsPerMinute, shared, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
     this.#atOnce = concurrency
     this.#turns = pLimit(concurrency)
-    this.#spacingMs = requestsPerMinute === undefined ? 0 : (60_000 + MARGIN_MS) / requestsPerMinute
-    this.#sharers = sharers
+    this.#spacingMs = spacingMs(requestsPerMinute)
+    this.#shared = shared
     this.#monotonicMs = monotonicMs
     this.#sleep = sleep
   }
@@ -70,7 +79,8 @@ export class RateLimit {
     const leave = await this.#enter(signal)
     try {
       stop.throwIfAborted()
-      if (this.#spacingMs > 0) await this.#waitForMoment(stop)
+      if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
+      else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
       if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
       return { paused: false, value: await this.#run(task, signal) }
     } finally {
@@ -80,14 +90,13 @@ export class RateLimit {
 
   /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
-    // Requests that start again in the same instant would all be refused again.
-    this.#allow(1)
+    this.#pause(untilMs)
+    this.#shared?.pauseUntil(untilMs)
   }
 
   /** A request succeeded; `stated` is how many more the rate limit allows, if the service says so. */
   succeeded(stated: number | undefined): void {
-    const remaining = stated === undefined ? undefined : Math.floor(stated / this.#sharers())
+    const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
     if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)
     else if (remaining === undefined || remaining > this.#atOnce) this.#allow(this.#atOnce)
   }
@@ -106,12 +115,24 @@ export class RateLimit {
     return leave
   }
 
+  #pause(untilMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    // Requests that start again in the same instant would all be refused again.
+    this.#allow(1)
+  }
+
+  /** The pauses of other processes hold here too. */
+  async #waitForShared(shared: SharedTurns, signal: AbortSignal): Promise<void> {
+    const { pausedUntilMs } = await shared.next(signal)
+    if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
+  }
+
   /** All wait for the same moment, and the first takes it: after a standstill of this process, none have moments that have passed. */
   async #waitForMoment(signal: AbortSignal): Promise<void> {
     const leftMs = () => this.#nextStartMs - this.#monotonicMs()
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await this.#sleep(waitMs, signal)
     const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : this.#monotonicMs()
-    this.#nextStartMs = startMs + this.#spacingMs * this.#sharers()
+    this.#nextStartMs = startMs + this.#spacingMs
   }
 
   async #run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {

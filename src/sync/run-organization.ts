@@ -4,7 +4,7 @@ import { factsOf } from '../errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
-import { RateLimit } from '../source/rate-limit.ts'
+import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { version } from '../machine/version.ts'
@@ -18,8 +18,8 @@ export type RunSettings = Pick<
   isPartial?: boolean | undefined
   /** The rate limits of all organizations run so far: some organizations share one. */
   rateLimits: RateLimits
-  /** How many processes share each `rateLimit.shared`, this one included; without it, it holds in this process. */
-  sharers?: (() => number) | undefined
+  /** Opens a rate limit that other processes share; without it, `rateLimit.shared` holds in this process. */
+  sharedTurns?: OpenSharedTurns | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
   /** Between 0 and 1. */
@@ -34,6 +34,8 @@ export type Talk = { [Callback in 'onProgress' | 'onEvent']: NonNullable<RunSett
 
 /** Rate limits by name. */
 export type RateLimits = Map<string, RateLimit>
+
+export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefined) => SharedTurns
 
 /**
  * Mirrors one organization as configured; once more, where its key or secret was refused or could not be read and was replaced since. Never
@@ -151,14 +153,14 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
  */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
-  { rateLimits, sharers, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharers' | 'monotonicMs'>,
+  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
 ): RateLimit {
   const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
   const key = `${owner} ${requestsPerMinute ?? ''}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
-  const shared = name === undefined ? {} : { sharers }
-  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, ...shared, monotonicMs })
+  const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
+  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
   rateLimits.set(key, rateLimit)
   return rateLimit
 }

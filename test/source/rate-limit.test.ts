@@ -30,21 +30,6 @@ test('starts are spread evenly over the minute', async () => {
   expect(starts).toEqual([0, 1010, 2020, 3030, 4040])
 })
 
-test('processes that share a limit take equal shares of it, and of what the service still allows', async () => {
-  const time = virtualTime(0)
-  const rateLimit = new RateLimit({ concurrency: 4, requestsPerMinute: 60, sharers: () => 3, ...time })
-  const starts: number[] = []
-  const ask = () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)
-  await Promise.all([ask(), ask(), ask()])
-  expect(starts).toEqual([0, 3030, 6060])
-
-  const told = new RateLimit({ concurrency: 2, sharers: () => 3, ...time })
-  told.succeeded(2)
-  const { started } = gates(told, 2)
-  await settle()
-  expect(started).toEqual([0])
-})
-
 /** When requests start that all come at once, where the first one that waits sleeps so much longer than it asked for. */
 async function startsOf(count: number, oversleptMs = 0): Promise<number[]> {
   const time = virtualTime(0)

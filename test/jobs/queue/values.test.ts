@@ -6,6 +6,8 @@ import { openBackend } from '../../../jobs/queue/backend.ts'
 import type { Backend } from '../../../jobs/queue/port.ts'
 import { aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
 
+const HOUR_MS = 3_600_000
+
 describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
   let backend: Backend
@@ -56,5 +58,27 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
 
     expect((await race()).filter(Boolean)).toHaveLength(1)
     expect((await race()).filter(Boolean)).toHaveLength(0)
+  })
+
+  const take = async (limit: string, spacingMs: number, pauseMs = 0): Promise<{ turnInMs: number; pausedMs: number }> =>
+    JSON.parse(await backend.values.takeTurn(limit, spacingMs, pauseMs))
+
+  test('turns under a shared limit follow each other, whichever worker asks, and each limit has its own', async () => {
+    const asking = Array.from({ length: 9 }, () => take('vendor', 60_000))
+    const turns = (await Promise.all(asking)).map(({ turnInMs }) => Math.round(turnInMs / 60_000))
+
+    expect(new Set(turns)).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7, 8]))
+    expect((await take('another', 60_000)).turnInMs).toBe(0)
+    // Turns further ahead than workers take them are not believed.
+    await take('vendor', 5 * HOUR_MS)
+    expect((await take('vendor', 1000)).turnInMs).toBe(0)
+  })
+
+  test('a pause of a shared limit holds for all, takes no turn, and is only lengthened', async () => {
+    for (const pauseMs of [HOUR_MS, 1000]) await take('paused', 1000, pauseMs)
+    const { pausedMs, turnInMs } = await take('paused', 1000)
+
+    expect(Math.round(pausedMs / HOUR_MS)).toBe(1)
+    expect(turnInMs).toBe(0)
   })
 })

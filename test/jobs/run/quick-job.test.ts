@@ -82,7 +82,7 @@ async function mirrored(options: SandboxOptions = {}) {
       { lost: undefined, cancelled: cancel.signal },
       {
         ...{ mirror, organizationOf: () => organization },
-        ...{ rateLimits: new Map(), sharers: () => 1 },
+        ...{ rateLimits: new Map(), sharedTurns: undefined },
         queues: Object({ sync: { getDeduplicationJobId: async () => null } }),
         values: { read: async () => undefined },
         listener: {

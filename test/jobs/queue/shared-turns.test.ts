@@ -1,0 +1,161 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { sharedTurnsIn } from '../../../jobs/queue/shared-turns.ts'
+import { RateLimited } from '../../../src/errors/errors.ts'
+import type { Sleep } from '../../../src/machine/timers.ts'
+import { rateLimiter, type ServiceLimit } from '../../../src/service/app.ts'
+import { RateLimit } from '../../../src/source/rate-limit.ts'
+import { Retry } from '../../../src/source/retry.ts'
+import { dice } from '../../support/dice.ts'
+
+const PATIENT = new AbortController().signal
+
+const LIMIT: ServiceLimit = { requests: 120, windowMs: 60_000 }
+
+test.each<[workers: number, how: string, window: ServiceLimit['window']]>([
+  [1, 'fixed windows', 'fixed'],
+  [3, 'fixed windows', 'fixed'],
+  [3, 'a sliding window', 'sliding'],
+])(
+  'workers under one limit use nine tenths of it and more, and two in a hundred are refused at most: %i, with %s',
+  async (workers, _how, window) => {
+    const world = aWorld({ ...LIMIT, window }, workers)
+    await world.play(179_000)
+
+    expect(world.answered / (120 * 3)).toBeGreaterThanOrEqual(0.9)
+    expect(world.refused / (world.answered + world.refused)).toBeLessThanOrEqual(0.02)
+  },
+)
+
+test('while the database is away, each worker takes its share of the limit, and it is said once', async () => {
+  const world = aWorld(LIMIT, 3)
+  await world.play(10_000)
+  const before = world.answered
+  world.values.isAway = true
+  await world.play(60_000)
+  const away = world.answered - before
+  world.values.isAway = false
+  await world.play(10_000)
+
+  expect(away).toBeGreaterThan(105)
+  expect(away).toBeLessThan(125)
+  const said = world.lines.map(([, words = '']) => /away|back/.exec(words)?.[0])
+  expect(said).toEqual(['away', 'away', 'away', 'back', 'back', 'back'])
+  expect(world.lines[0]?.[0]).toMatchObject({ limit: 'vendor', workers: 3 })
+})
+
+test('a database that answers slowly gives turns all the same', async () => {
+  const { clock, values, openTurns } = aWorld(LIMIT, 1)
+  values.answersAfterMs = 700
+  await clock.play(openTurns(0).next(PATIENT))
+
+  expect(clock.now()).toBeLessThan(2000)
+})
+
+/** A service with a limit, the database of the limit, and workers with two organizations each, whose clocks differ by hours. */
+function aWorld(limit: ServiceLimit, workers: number) {
+  const clock = eventClock()
+  const random = dice(7)
+  const values = valuesHere(clock.now, clock.sleep)
+  const take = rateLimiter(limit)
+  const lines: [facts: unknown, said?: string][] = []
+  const note = (...line: [facts: unknown, said?: string]) => void lines.push(line)
+
+  function openTurns(aheadMs: number) {
+    const clocks = { monotonicMs: () => clock.now() + aheadMs, sleep: clock.sleep }
+    return sharedTurnsIn({ values, workers: () => workers, ...clocks, log: { info: note, warn: note } })(
+      'vendor',
+      limit.requests,
+    )
+  }
+
+  async function request(rateLimit: RateLimit): Promise<void> {
+    await clock.sleep(5 + random.next() * 35, PATIENT)
+    const { allowed, remaining, retryAfterSeconds } = take(clock.now())
+    if (!allowed) world.refused += 1
+    await clock.sleep(30, PATIENT)
+    if (!allowed) throw new RateLimited('slow down', { waitMs: retryAfterSeconds * 1000 })
+    rateLimit.succeeded(remaining)
+    world.answered += 1
+  }
+
+  const organizations = Array.from({ length: workers }, (_, worker) => {
+    const aheadMs = worker * 3_600_000
+    const clocks = { monotonicMs: () => clock.now() + aheadMs, sleep: clock.sleep }
+    const rateLimit = new RateLimit({ concurrency: 8, shared: openTurns(aheadMs), ...clocks })
+    const waits = { longestWaitMs: 1e9, maxWaitMs: 1e9, now: clock.now, random: () => random.next() }
+    return [1, 2].map(() => {
+      const retry = new Retry({ ...waits, rateLimit, ...clocks })
+      return () => retry.ask(() => request(rateLimit), { signal: PATIENT })
+    })
+  }).flat()
+
+  /** Every organization reads with four requests at a time. */
+  async function play(forMs: number): Promise<void> {
+    const endMs = clock.now() + forMs
+    const read = async (ask: () => Promise<void>) => {
+      while (clock.now() < endMs) await ask()
+    }
+    const reading = organizations.flatMap((ask) => Array.from({ length: 4 }, () => read(ask)))
+    await clock.play(Promise.race([clock.sleep(forMs, PATIENT), Promise.all(reading)]))
+  }
+
+  const world = { clock, values, lines, answered: 0, refused: 0, openTurns, play }
+  return world
+}
+
+/** A clock for many that sleep at the same time: when nothing more can happen now, it goes on to the first that wakes. */
+function eventClock() {
+  let nowMs = 0
+  let sleepers: { atMs: number; wake: () => void }[] = []
+
+  const sleep: Sleep = async (ms, signal) => {
+    signal.throwIfAborted()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const sleeper = { atMs: nowMs + ms, wake: resolve }
+    const end = () => {
+      sleepers = sleepers.filter((other) => other !== sleeper)
+      resolve()
+    }
+    sleepers.push(sleeper)
+    signal.addEventListener('abort', end)
+    await promise
+    signal.removeEventListener('abort', end)
+    signal.throwIfAborted()
+  }
+
+  async function play<Result>(work: Promise<Result>): Promise<Result> {
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    work.then(end, end)
+    for (;;) {
+      for (let turns = 0; turns < 3; turns += 1) await nextTurn()
+      if (ended.signal.aborted) return work
+      const atMs = Math.min(...sleepers.map((sleeper) => sleeper.atMs))
+      if (atMs === Infinity) throw new Error('No sleeper is left, and the work has not ended.')
+      nowMs = Math.max(nowMs, atMs)
+      const awake = sleepers.filter((sleeper) => sleeper.atMs <= nowMs)
+      sleepers = sleepers.filter((sleeper) => sleeper.atMs > nowMs)
+      for (const { wake } of awake) wake()
+    }
+  }
+
+  return { now: () => nowMs, sleep, play }
+}
+
+/** Turns as a database gives them, in this process, by its clock. */
+function valuesHere(nowMs: () => number, sleep: Sleep) {
+  let [nextMs, pausedUntilMs] = [0, 0]
+  const database = { isAway: false, answersAfterMs: 0 }
+  const takeTurn = async (_limit: string, spacingMs: number, pauseMs: number) => {
+    if (database.isAway) throw new Error('the database is away')
+    if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
+    const turnMs = Math.max(nowMs(), nextMs)
+    if (pauseMs > 0) pausedUntilMs = Math.max(pausedUntilMs, nowMs() + pauseMs)
+    nextMs = turnMs + (pausedUntilMs > nowMs() ? 0 : spacingMs)
+    const taken = { turnInMs: turnMs - nowMs(), pausedMs: Math.max(0, pausedUntilMs - nowMs()) }
+    if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
+    return JSON.stringify(taken)
+  }
+  return Object.assign(database, { takeTurn })
+}
