@@ -23,7 +23,11 @@ import { count, duration, say, shellWord } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
-  return command('check', EXAMPLES)
+  return command('check', {
+    check:
+      'Node, configuration, secrets, mirror, disk, copies, queue and clock, and the first page of every organization',
+    'check acme': 'the same for acme alone',
+  })
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
@@ -52,14 +56,6 @@ export function checkCommand(io: Io) {
       )
     })
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror check
-      Node, configuration, secrets, mirror, disk, copies, queue and clock, and the first page of every organization
-  $ customer-mirror check acme
-      the same for acme alone
-`
 
 /** A check and what it is of. Its `run` throws what would prevent a sync. */
 type Check = {

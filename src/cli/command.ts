@@ -11,25 +11,43 @@ import { durationMs } from '../time/durations.ts'
 import { utcMoment } from '../time/moments.ts'
 import { type Io, isTerminal, screenOf } from './io.ts'
 import type { Layout } from './output/rows.ts'
-import { jsonDocument, print, say } from './output/say.ts'
+import { jsonDocument, say } from './output/say.ts'
+import { printTable, type Table } from './output/table.ts'
 
-/** A command that reads the configuration, with its examples below the options. */
-export function command(name: string, examples: string) {
-  return new Command(name).option('-c, --config <file>', 'configuration file').addHelpText('after', examples)
+/** What stands below the options of a help: what is good to know, and command lines to be copied, each with what it is for. */
+type Help = { about?: string; [line: string]: string | undefined }
+
+/** A command that needs no configuration, or only has commands of its own. */
+export function bareCommand(name: string, { about, ...examples }: Help) {
+  const lines = Object.entries(examples).map(([line, what]) => {
+    return `  $ customer-mirror ${line}\n${what === '' ? '' : `      ${what}\n`}`
+  })
+  const text = `${about === undefined ? '' : `\n${about}\n`}\nExamples:\n${lines.join('')}`
+  return new Command(name).addHelpText('after', text)
+}
+
+/** A command that reads the configuration. */
+export function command(name: string, help: Help) {
+  return bareCommand(name, help).option('-c, --config <file>', 'configuration file')
+}
+
+/** The same with a document: `--json`. */
+export function jsonCommand(name: string, help: Help) {
+  return command(name, help).option(...JSON_OPTION)
 }
 
 /** `--json`, as every command with a document has it. */
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
-/** Prints the document where `--json` asks for it, and otherwise the text: sentences, or a table that is as wide as it is. */
+/** Prints the document where `--json` asks for it, and otherwise the table and the text below it. */
 export function show(
   { stdout }: Pick<Io, 'stdout'>,
   json: true | undefined,
-  { document, text, table }: { document: Record<string, unknown>; text?: string; table?: string },
+  { document, table, text = '' }: { document: Record<string, unknown>; table?: Table; text?: string },
 ): void {
-  if (json) stdout.write(jsonDocument(document))
-  else if (table !== undefined) print(stdout, table)
-  else say(stdout, text ?? '')
+  if (json) return void stdout.write(jsonDocument(document))
+  if (table !== undefined) printTable(stdout, table)
+  say(stdout, text)
 }
 
 /** Parses a time option, a number with its unit as in the configuration, into milliseconds. */

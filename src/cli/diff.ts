@@ -13,7 +13,12 @@ import { countsOf, moment, say } from './output/say.ts'
 
 /** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
 export function diffCommand(io: Io) {
-  return command('diff', EXAMPLES)
+  return command('diff', {
+    about:
+      'Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.',
+    'diff acme': 'who came, left or returned, and which fields changed, from which value to which',
+    'diff acme --since 2026-03-01 --csv > changes.csv': 'every change since then: a line for each changed field',
+  })
     .argument('<organization>', 'id of the organization')
     .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
     .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
@@ -159,13 +164,3 @@ async function startOf(
   if (run?.runId === undefined) return { since: { run: 0 }, words: 'it was configured: it was never mirrored' }
   return { since: { run: run.runId }, words: `run ${run.runId} of ${moment(run.startedAtMs)}` }
 }
-
-const EXAMPLES = `
-Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.
-
-Examples:
-  $ customer-mirror diff acme
-      who came, left or returned, and which fields changed, from which value to which
-  $ customer-mirror diff acme --since 2026-03-01 --csv > changes.csv
-      every change since then: a line for each changed field
-`

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
-import { command, fileToRead, JSON_OPTION, mirrorOption, namedConfig, namedFile, wholeNumber } from './command.ts'
+import { command, fileToRead, jsonCommand, mirrorOption, namedConfig, namedFile, wholeNumber } from './command.ts'
 import { type Io, isTerminal } from './io.ts'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
 import { count, grouped, jsonDocument, print, say } from './output/say.ts'
@@ -13,7 +13,12 @@ import { plainText } from '../text/plain-text.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
-  return command('export', EXAMPLES)
+  return command('export', {
+    'export -o customers.csv': 'the active customers of every organization, with every column',
+    'export --excel --org acme -o acme.csv': 'those of acme, for a spreadsheet',
+    'export -o customers.parquet': 'with types, compressed, for DuckDB, pandas and warehouses',
+    'export --format jsonl --changes-since 1200': 'what changed after change 1200, with the customers as they are now',
+  })
     .addOption(
       new Option('--format <format>', 'format of the file; without it, the one that its name says').choices(
         FORMAT_NAMES,
@@ -66,18 +71,6 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   }
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror export -o customers.csv
-      the active customers of every organization, with every column
-  $ customer-mirror export --excel --org acme -o acme.csv
-      those of acme, for a spreadsheet
-  $ customer-mirror export -o customers.parquet
-      with types, compressed, for DuckDB, pandas and warehouses
-  $ customer-mirror export --format jsonl --changes-since 1200
-      what changed after change 1200, with the customers as they are now
-`
-
 /** How much it was, what is not in it, and where the next export of changes continues. */
 function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
   const left = done.leftOut.map(
@@ -97,9 +90,14 @@ const TOO_MANY_FOR_A_SHEET =
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
-  return command('publish', PUBLISH_EXAMPLES)
+  return jsonCommand('publish', {
+    about:
+      'The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it. In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+    publish: 'the copy of the configuration, as after each night',
+    'publish ./copies/customers.db --json': 'another file, and what it holds as JSON',
+    'publish s3://analytics/customer-mirror': 'a Parquet object for each organization',
+  })
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
-    .option(...JSON_OPTION)
     .action(async (file, { config: configFile, json }) => {
       const config = await namedConfig(configFile)
       // A place in object storage is read with the plan.
@@ -120,17 +118,3 @@ export function publishCommand(io: Io) {
 const NO_FILE =
   "Nothing says where the copy goes. Name a file in a folder of its own, e.g. 'customer-mirror publish ./copies/customers.db', " +
   'or s3://bucket/prefix, or add publish: { file: ./copies/customers.db } to the configuration.'
-
-const PUBLISH_EXAMPLES = `
-The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it.
-
-In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.
-
-Examples:
-  $ customer-mirror publish
-      the copy of the configuration, as after each night
-  $ customer-mirror publish ./copies/customers.db --json
-      another file, and what it holds as JSON
-  $ customer-mirror publish s3://analytics/customer-mirror
-      a Parquet object for each organization
-`

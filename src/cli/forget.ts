@@ -4,17 +4,20 @@ import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
+import { clocks, jsonCommand, requireKnown, show, withMirrorToChange } from './command.ts'
 import type { Io } from './io.ts'
 import { configOption, count, moment, say, sqlText } from './output/say.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return command('forget', EXAMPLES)
+  return jsonCommand('forget', {
+    about:
+      'Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.',
+    'forget acme 00000000-0000-4000-8000-000000000001': '',
+  })
     .argument('<organization>', 'id of the organization')
     .argument('<uuid>', 'id of the customer', readUuid)
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
-    .option(...JSON_OPTION)
     .action(async (organization, id, { config: file, undo = false, json }) => {
       const customer = { organization, id }
       if (undo) {
@@ -137,11 +140,3 @@ function readUuid(text: string): string {
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const EXAMPLES = `
-Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.
-
-Examples:
-  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001
-  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001 --json
-`

@@ -1,7 +1,7 @@
 import { readCustomers } from '../copies/read-rows.ts'
 import { writeToStream } from '../copies/export-mirror.ts'
 import { publicColumns } from '../model/public-tables.ts'
-import { command, fileToRead, JSON_OPTION, layoutOf, mirrorOption, wholeNumber } from './command.ts'
+import { fileToRead, jsonCommand, layoutOf, mirrorOption, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 import { textOf } from './output/rows.ts'
 import { say } from './output/say.ts'
@@ -12,7 +12,14 @@ const SHOWN = ['organization', 'id', 'name', 'username', 'email', 'language']
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
-  return command('query', EXAMPLES)
+  return jsonCommand('query', {
+    about:
+      "A table shows a few columns, with control characters written out; the document has all of them. 'customer-mirror export' writes files for other programs.",
+    'query --search zoe': 'active customers with "zoe", Zoë too, in their name, username or e-mail address',
+    'query --org acme --language fr --json': 'every column of the active customers of acme who speak French',
+    'query --include-removed --mirror copies/customers.db':
+      'customers in a published copy; this needs no configuration',
+  })
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
     .option(
@@ -22,7 +29,6 @@ export function queryCommand(io: Io) {
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
-    .option(...JSON_OPTION)
     .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
       const words = { list: 'customers', nothing: '–', none: 'No customers found.\n' }
       const layout = layoutOf(named, { ...words, stdout: io.stdout })
@@ -51,15 +57,3 @@ export function queryCommand(io: Io) {
 function wanted(text: string | undefined): string | undefined {
   return text?.trim() === '' ? undefined : text?.trim()
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror query --search zoe
-      active customers with "zoe", Zoë too, in their name, username or e-mail address
-  $ customer-mirror query --org acme --language fr --json
-      every column of the active customers of acme who speak French
-  $ customer-mirror query --include-removed --mirror copies/customers.db
-      customers in a published copy; this needs no configuration
-
-A table shows a few columns, with control characters written out; the document has all of them. 'customer-mirror export' writes files for other programs.
-`

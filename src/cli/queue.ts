@@ -7,16 +7,18 @@ import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
 import { isoOf, isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
+import { command, jsonCommand, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
+import type { Io } from './io.ts'
 import { moment, say, second } from './output/say.ts'
-import { renderTable } from './output/table.ts'
+import type { Table } from './output/table.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
-  return command('queue', EXAMPLES)
-    .option(...JSON_OPTION)
+  return jsonCommand('queue', {
+    about: 'Percents are known where the mirror is on this machine. Times are in UTC.',
+    queue: 'the runs under way, those that wait for a worker, and those that are delayed with the reason',
+  })
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
@@ -31,26 +33,12 @@ export function queueCommand(io: Io) {
       })
       const paused = pausedIn(pauses, config.organizations, nowMs)
       show(io, json, {
-        document: {
-          queue: place,
-          jobs: lines.map(jobAsJson),
-          paused: paused.map(({ organization, paused: pause, resumed }) => {
-            return { organization: organization === ALL ? null : organization, ...pauseAsJson(pause), resumed }
-          }),
-        },
-        table: queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }),
+        document: { queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pausedAsJson) },
+        table: queueTable(lines, nowMs),
+        text: pausedLines(paused, file),
       })
     })
 }
-
-const EXAMPLES = `
-Percents are known where the mirror is on this machine. Times are in UTC.
-
-Examples:
-  $ customer-mirror queue
-      the runs under way, those that wait for a worker, and those that are delayed with the reason
-  $ customer-mirror queue --json
-`
 
 /** A job, and how far its run is as far as the mirror on this machine knows. */
 type Line = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
@@ -65,6 +53,10 @@ function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs:
   )
 }
 
+function pausedAsJson({ organization, paused, resumed }: Paused) {
+  return { organization: organization === ALL ? null : organization, ...pauseAsJson(paused), resumed }
+}
+
 function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind, worker, percent }: Line) {
   const [machine = '', id = ''] = worker?.split('#') ?? []
   return {
@@ -77,11 +69,8 @@ function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind
   }
 }
 
-/** The jobs of a queue as a table, and its pauses below. */
-export function queueText(
-  { lines, paused }: { lines: readonly Line[]; paused: readonly Paused[] },
-  { nowMs, screen, config }: { nowMs: number; screen: Screen | undefined; config?: string | undefined },
-): string {
+/** The jobs of a queue: who runs, until when and why what waits. */
+export function queueTable(lines: readonly Line[], nowMs: number): Table {
   const rows = lines.map((line) => [
     plainText(line.organization),
     line.kind,
@@ -89,9 +78,8 @@ export function queueText(
     whenWords(line),
     noteWords(line, nowMs),
   ])
-  const head = ['organization', 'run', 'state', 'when (UTC)', '']
-  const table = rows.length === 0 ? 'Nothing runs, and nothing waits in the queue.\n' : renderTable(head, rows, screen)
-  return table + pausedLines(paused, config)
+  const none = 'Nothing runs, and nothing waits in the queue.\n'
+  return { head: ['organization', 'run', 'state', 'when (UTC)', ''], rows, none }
 }
 
 function whenWords({ state, sinceMs, wait }: Line): string {
@@ -110,7 +98,12 @@ function noteWords({ state, worker, wait, failures }: Line, nowMs: number): stri
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
-  return command('pause', PAUSE_EXAMPLES)
+  return command('pause', {
+    about:
+      "Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.",
+    'pause acme --until "2026-12-24 06:00"': "the service is being maintained until six o'clock UTC",
+    pause: "all organizations, until 'customer-mirror resume'",
+  })
     .argument('[organization...]', 'ids of organizations')
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)
     .action(async (ids, { config: file, until }) => {
@@ -130,19 +123,14 @@ export function pauseCommand(io: Io) {
     })
 }
 
-const PAUSE_EXAMPLES = `
-Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.
-
-Examples:
-  $ customer-mirror pause acme --until "2026-12-24 06:00"
-      the service is being maintained until six o'clock UTC
-  $ customer-mirror pause
-      all organizations, until 'customer-mirror resume'
-`
-
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
-  return command('resume', RESUME_EXAMPLES)
+  return command('resume', {
+    about:
+      'A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.',
+    'resume acme': '',
+    resume: 'every pause, also those of single organizations',
+  })
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
@@ -157,15 +145,6 @@ export function resumeCommand(io: Io) {
     })
 }
 
-const RESUME_EXAMPLES = `
-A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.
-
-Examples:
-  $ customer-mirror resume acme
-  $ customer-mirror resume
-      every pause, also those of single organizations
-`
-
 function subject(name: string): string {
   return name === ALL ? 'all organizations:' : `${name}:`
 }
@@ -176,16 +155,18 @@ function untilWords(untilMs: number | undefined): string {
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
-  return command('schedule', SCHEDULE_EXAMPLES)
+  return jsonCommand('schedule', {
+    schedule: 'the next five runs of each organization, and its next five quick runs, in local time and in UTC',
+  })
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
-    .option(...JSON_OPTION)
     .action(async ({ config: file, next, json }) => {
       const config = await namedConfig(file)
       const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       show(io, json, {
         document: { organizations: lines.map(scheduleAsJson) },
-        table: scheduleTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
+        table: scheduleTable(lines),
+        text: pausedLines(lines, file),
       })
     })
 }
@@ -204,7 +185,7 @@ function momentAsJson({ atMs, ...same }: ScheduleLine['runs'][number]) {
   return { at: isoTime(atMs), ...same }
 }
 
-function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefined): string {
+function scheduleTable(lines: readonly ScheduleLine[]): Table {
   const rows = lines.flatMap(({ organization, timezone, dueNow, paused, runs, between }) => {
     const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
     const rowsOf = (kind: string, moments: ScheduleLine['runs']) =>
@@ -215,12 +196,5 @@ function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefine
     ]
     return [[organization, due, ...first], ...others.map((cells) => ['', '', ...cells])]
   })
-  return renderTable(['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows, screen)
+  return { head: ['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows }
 }
-
-const SCHEDULE_EXAMPLES = `
-Examples:
-  $ customer-mirror schedule
-      the next five runs of each organization, and its next five quick runs, in local time and in UTC
-  $ customer-mirror schedule --next 30 --json
-`

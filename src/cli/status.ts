@@ -20,7 +20,16 @@ import { renderTable } from './output/table.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
-  return command('status', EXAMPLES)
+  return command('status', {
+    about:
+      "While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.",
+    status: 'what needs you, then how current each organization is',
+    'status --max-age 26h --json': 'for a monitor: ends with 3 when a night was missed',
+    'status --max-age 8d --proven': 'ends with 3 when no scan was proven or settled for eight days',
+    'status --html status.html': 'a page to look at in a browser: one file, with nothing to load',
+    'status --format prometheus --output customer-mirror.prom':
+      'metrics for the textfile collector of node_exporter, named as those of the worker',
+  })
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
     .addOption(
       new Option(
@@ -63,22 +72,6 @@ export function statusCommand(io: Io) {
 }
 
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror status
-      what needs you, then how current each organization is
-  $ customer-mirror status --max-age 26h --json
-      for a monitor: ends with 3 when a night was missed
-  $ customer-mirror status --max-age 8d --proven
-      ends with 3 when no scan was proven or settled for eight days
-  $ customer-mirror status --html status.html
-      a page to look at in a browser: one file, with nothing to load
-  $ customer-mirror status --format prometheus --output customer-mirror.prom
-      metrics for the textfile collector of node_exporter, named as those of the worker
-
-While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
-`
 
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {

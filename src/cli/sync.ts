@@ -2,11 +2,12 @@ import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
 import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfRuns, exitCodesText } from './exit-code.ts'
-import { type Io, isTerminal, screenOf } from './io.ts'
+import { type Io, isTerminal } from './io.ts'
 import { exitCodeWithCopies, failedText, foundText, publishedText, whatToDo } from './output/advice.ts'
 import { liveLines } from './output/live-lines.ts'
 import { runsTable } from './output/run-words.ts'
 import { duration, jsonDocument, print, say } from './output/say.ts'
+import { printTable } from './output/table.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { withReports } from '../report/beside-copies.ts'
@@ -20,23 +21,18 @@ import { runOrganization } from '../sync/run-organization.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
-  return command('sync', EXAMPLES + exitCodesText())
+  return command('sync', {
+    sync: 'mirror every organization of the configuration',
+    'sync acme --dry-run --json': 'report, as JSON, what mirroring acme would change, and change nothing',
+    'sync acme --quick': 'between nights: save who came and mark who left, in a few requests',
+  })
+    .addHelpText('after', exitCodesText())
     .argument('[organization...]', 'ids of organizations')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
     .option('--quick', 'only look for who came and who left, in a few requests; removes no customer')
     .action((ids, { quick, ...asked }) => sync(ids, { ...asked, isPartial: quick }, io))
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror sync
-      mirror every organization of the configuration
-  $ customer-mirror sync acme --dry-run --json
-      report, as JSON, what mirroring acme would change, and change nothing
-  $ customer-mirror sync acme --quick
-      between nights: save who came and mark who left, in a few requests
-`
 
 async function sync(ids: readonly string[], options: SyncOptions & { json?: true | undefined }, io: Io): Promise<void> {
   const rehearsed =
@@ -50,7 +46,8 @@ async function sync(ids: readonly string[], options: SyncOptions & { json?: true
     io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
   } else if (!options.json) {
     const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-    print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${foundText(reports)}${where}\n`)
+    printTable(io.stdout, runsTable(reports))
+    print(io.stdout, `\n${foundText(reports)}${where}\n`)
     if (published !== undefined) print(io.stdout, publishedText(published))
   }
   say(io.stderr, whatToDo({ outcomes, held }, options) + (published === undefined ? '' : failedText(published)))

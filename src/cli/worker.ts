@@ -11,7 +11,13 @@ import { configOption, moment, say, second } from './output/say.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
-  return command('worker', EXAMPLES)
+  return command('worker', {
+    about: 'The worker serves a page to look at, /healthz, /readyz and /metrics.',
+    worker: 'run with the queue of the configuration; several workers may run at the same time',
+    'worker --host 0.0.0.0 --allow-host worker.internal':
+      'let others in the network reach the page and the metrics, also by this name',
+    'worker --embedded': 'with no server installed',
+  })
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
     .option(
@@ -37,21 +43,15 @@ export function workerCommand(io: Io) {
 
 const HOST_NAME = /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$/
 
-const EXAMPLES = `
-The worker serves a page to look at, /healthz, /readyz and /metrics.
-
-Examples:
-  $ customer-mirror worker
-      run with the queue of the configuration; several workers may run at the same time
-  $ customer-mirror worker --host 0.0.0.0 --allow-host worker.internal
-      let others in the network reach the page and the metrics, also by this name
-  $ customer-mirror worker --embedded
-      with no server installed
-`
-
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
-  return command('run', RUN_EXAMPLES)
+  return command('run', {
+    about:
+      "A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it. A job that waits for its next attempt starts at once, unless the service said when.",
+    'run acme': '',
+    'run acme globex --config /etc/customer-mirror.yaml': '',
+    'run acme --quick': 'who came and who left since the list was last read, in a few requests',
+  })
     .argument('<organization...>', 'ids of organizations')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
     .action(async (ids, { config: file, quick = false }) => {
@@ -64,16 +64,6 @@ export function runCommand(io: Io) {
       io.exitWith(requested.some(({ untilMs, state }) => untilMs !== undefined || state === 'paused') ? 5 : 0)
     })
 }
-
-const RUN_EXAMPLES = `
-A worker that uses the same queue takes the job; 'customer-mirror runs' shows the result, and 'customer-mirror cancel' ends it. A job that waits for its next attempt starts at once, unless the service said when.
-
-Examples:
-  $ customer-mirror run acme
-  $ customer-mirror run acme globex --config /etc/customer-mirror.yaml
-  $ customer-mirror run acme --quick
-      who came and who left since the list was last read, in a few requests
-`
 
 /** Whether a job was added, or which one there is. */
 function requestedText(
@@ -109,7 +99,12 @@ const QUICK_STATES: Readonly<Record<string, string>> = {
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
-  return command('cancel', CANCEL_EXAMPLES)
+  return command('cancel', {
+    about:
+      "The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of 'customer-mirror run'. A job that waits in the queue is taken out of it.",
+    'cancel acme': '',
+    'cancel acme globex': '',
+  })
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
@@ -150,11 +145,3 @@ const ENDS: Readonly<Record<import('../../jobs/cancel.ts').CancelEnd, string>> =
     'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
     "'customer-mirror <runs>' shows it.",
 }
-
-const CANCEL_EXAMPLES = `
-The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of 'customer-mirror run'. A job that waits in the queue is taken out of it.
-
-Examples:
-  $ customer-mirror cancel acme
-  $ customer-mirror cancel acme globex
-`

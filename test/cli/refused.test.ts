@@ -86,7 +86,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['publish customer-mirror.yaml', /customer-mirror\.yaml: was not published by this program/],
   ['move --to postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
   ['move --to postgres://db', /--to must name one database/],
-  ['move --to ./other.db', /Both mirrors are files.*customer-mirror backup/],
+  ['move --to ./other.db', /Both mirrors are files, .*customer-mirror backup/],
   ['move --to=', /--to is empty/],
   ['sandbox --customers many', 'It must be a whole number from 0 to 1000000.'],
   ['sandbox --rate-limit 0', 'It must be a whole number, at least 1.'],

@@ -1,5 +1,5 @@
 import { commands, configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
-import { renderTable, type TableScreen } from './table.ts'
+import type { Table } from './table.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../status/proof-words.ts'
 
 /** A table of runs, one row each. */
-export function runsTable(reports: readonly Report[], screen?: TableScreen, { withStart = false } = {}): string {
+export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
   const start = ({ runId, startedAtMs }: Report) => (withStart ? [`#${runId ?? '–'}`, second(startedAtMs)] : [])
   const head = [
     ...(withStart ? ['run', 'started (UTC)'] : []),
@@ -28,7 +28,7 @@ export function runsTable(reports: readonly Report[], screen?: TableScreen, { wi
     ...[report.inserted, report.updated, report.unchanged, report.rejected, report.removed, report.held],
     ...endOf(report),
   ])
-  return renderTable(head, rows, screen)
+  return { head, rows }
 }
 
 /** Its requests, its duration and what it proved, which are stored when it ends. */

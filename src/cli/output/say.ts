@@ -60,11 +60,6 @@ export function wrapLines(text: string, width: number): string {
 /** To be copied. */
 const COMMAND = /^ *(?:\$ |fix: |\d\. |\S.* {2,})?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
-/** What an entry is about, then its text, which goes on below itself. */
-export function hanging(start: string, text: string, width: number): string {
-  return start + wrapText(text, Math.max(20, width - start.length)).join(`\n${' '.repeat(start.length)}`)
-}
-
 /** The numbers that are not 0, each with what it counts: `12 new`. */
 export function countsOf(numbers: readonly (readonly [number: number, what: string])[]): string[] {
   return numbers.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)

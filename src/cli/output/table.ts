@@ -1,4 +1,5 @@
-import { columnsOf, grouped, wrapText } from './say.ts'
+import { columnsOf, grouped, print, wrapText } from './say.ts'
+import { screenOf } from '../io.ts'
 import { plainText } from '../../text/plain-text.ts'
 
 /** A terminal, with its width. */
@@ -6,6 +7,14 @@ export type TableScreen = { readonly columns: number }
 
 /** A number has its digits in threes, and 0 is nothing; a bigint is shown as it is. */
 type Cell = string | number | bigint
+
+/** A table for people, and what is said in place of one without rows. */
+export type Table = { head: readonly string[]; rows: readonly (readonly Cell[])[]; none?: string }
+
+/** Prints a table as wide as its terminal. */
+export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: Table): void {
+  print(stdout, rows.length === 0 && none !== undefined ? none : renderTable(head, rows, screenOf(stdout)))
+}
 
 /**
  * A table for people, without frames, ending in a new line. Files, pipes and wide terminals get every column. On a narrow terminal, empty

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { columnsOf, hanging, wrapLines } from '../../../src/cli/output/say.ts'
+import { columnsOf, wrapLines } from '../../../src/cli/output/say.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 
 /** The lines that a terminal of 40 columns is sent. */
@@ -32,7 +32,4 @@ test('lines that are too long are broken between words; a path on a line of its 
       `Restored to the mirror\n${path}:\n3 customers.`,
   )
   expect(wrapLines(text, Infinity)).toBe(text)
-  expect(hanging('signed with   ', 'the key of the organization', 40)).toBe(
-    'signed with   the key of the\n              organization',
-  )
 })
