@@ -8,9 +8,8 @@ import { monotonicMs } from '../machine/timers.ts'
 import type { Mirror } from '../model/mirror.ts'
 import type { LeasedRun } from '../model/report.ts'
 import { durationMs } from '../time/durations.ts'
-import { utcMoment } from '../time/moments.ts'
-import { type Io, isTerminal, screenOf } from './io.ts'
-import type { Layout } from './output/rows.ts'
+import { isoOf, utcMoment } from '../time/moments.ts'
+import type { Io } from './io.ts'
 import { jsonDocument, say } from './output/say.ts'
 import { printTable, type Table } from './output/table.ts'
 
@@ -50,24 +49,28 @@ export function show(
   say(stdout, text)
 }
 
-/** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
-export function durationArgument({ most, least = '0s', examples }: { most: string; least?: string; examples: string }) {
-  const [leastMs = 0, mostMs = Infinity] = [durationMs(least), durationMs(most)]
-  return (text: string): number => {
-    const ms = durationMs(text.trim())
-    if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms
-    throw new InvalidArgumentError(`It must be a time with its unit, such as ${examples}; from ${least} to ${most}.`)
+/** A parser of an option or an argument, by one that has undefined for what cannot be. */
+export function argument<Value>(parse: (text: string) => Value | undefined, must: string) {
+  return (text: string): Value => {
+    const value = parse(text.trim())
+    if (value !== undefined) return value
+    throw new InvalidArgumentError(`It must be ${must}.`)
   }
 }
 
-/** Parses an option that is a whole number: from `least` to `most`, or of up to so many digits. */
-export function wholeNumber({ least, most, digits = 9 }: { least: number; most?: number; digits?: number }) {
-  return (text: string): number => {
-    const value = /^\d+$/.test(text.trim()) && text.trim().length <= digits ? Number(text) : NaN
-    if (value >= least && value <= (most ?? Infinity)) return value
-    const bounds = most === undefined ? `, at least ${least}` : ` from ${least} to ${most}`
-    throw new InvalidArgumentError(`It must be a whole number${bounds}.`)
-  }
+/** A time, a number with its unit as in the configuration, in milliseconds. */
+export function durationArgument({ most, least = '0s', examples }: { most: string; least?: string; examples: string }) {
+  const [leastMs = 0, mostMs = Infinity] = [durationMs(least), durationMs(most)]
+  const isWithin = (ms = NaN) => ms >= leastMs && ms <= mostMs
+  const parse = (text: string) => (isWithin(durationMs(text)) ? durationMs(text) : undefined)
+  return argument(parse, `a time with its unit, such as ${examples}; from ${least} to ${most}`)
+}
+
+/** A whole number: from `least` to `most`, or of up to so many digits. */
+export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: number; most?: number; digits?: number }) {
+  const bounds = most === Infinity ? `, at least ${least}` : ` from ${least} to ${most}`
+  const isOne = (text: string) => /^\d+$/.test(text) && text.length <= digits && +text >= least && +text <= most
+  return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
 }
 
 /** `--limit`, for commands that list the latest entries. */
@@ -80,20 +83,10 @@ export function runNumberIn(text: string): number | undefined {
   return /^#?[1-9]\d{0,14}$/.test(text) ? Number(text.replace('#', '')) : undefined
 }
 
-/** Parses the number of a run. */
-export function runNumber(text: string): number {
-  const number = runNumberIn(text)
-  if (number !== undefined) return number
-  throw new InvalidArgumentError('It must be the number of a run, such as 12.')
-}
-
-/** Parses an option that is a moment, with its zone or in UTC, into the form of the mirror. */
-export function timeArgument(text: string): string {
+/** A moment in Unix milliseconds, with its zone or in UTC; undefined for any other text. */
+export function momentIn(text: string): number | undefined {
   const moment = utcMoment(text)
-  if (moment !== null) return moment
-  throw new InvalidArgumentError(
-    'It must be a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00.',
-  )
+  return moment === null ? undefined : Date.parse(isoOf(moment))
 }
 
 /**
@@ -137,28 +130,16 @@ export async function withMirror<Result>(
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await namedConfig(file)
-  return withMirrorOf(config, (mirror) => work(mirror, config))
-}
-
-/** Opens the mirror of a configuration to read, and closes it again after `work`. */
-async function withMirrorOf<Result>(
-  config: Pick<Config, 'mirror'>,
-  work: (mirror: Mirror) => Promise<Result>,
-): Promise<Result> {
   const { openMirrorToRead } = await import('../store/mirror.ts')
-  return closing(await openMirrorToRead(config.mirror), work)
+  return closing(await openMirrorToRead(config.mirror), (mirror) => work(mirror, config))
 }
 
-/**
- * Reads the configuration, opens its mirror to change it, and closes it again after `work`. Throws MirrorUnusable where there is none yet:
- * none is made for what cannot be in it.
- */
+/** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
 export async function withMirrorToChange<Result>(
   file: string | undefined,
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const config = await namedConfig(file)
-  await withMirrorOf(config, async () => {})
+  const config = await withMirror(file, async (_, read) => read)
   const { openMirror } = await import('../store/mirror.ts')
   return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
 }
@@ -176,8 +157,8 @@ export async function closing<Opened extends { close(): Promise<void> }, Result>
 }
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
-  return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
+export async function listUnderway({ file }: Config): Promise<LeasedRun[]> {
+  return withMirror(file, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
@@ -188,40 +169,16 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
   chooseOrganizations(config, [organization])
 }
 
-/** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
-export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true }
-
 /** `--mirror`: another file than the one of the configuration. */
 export function mirrorOption() {
   return new Option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
-}
-
-/** The layout that the options ask for: a table unless they name another one. */
-export function layoutOf(
-  { json, csv }: ReadingOptions,
-  { list, stdout, ...table }: { list: string; nothing: string; none?: string; stdout: NodeJS.WritableStream },
-): Layout {
-  if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
-  if (json) return listLayout({ [list]: [] })
-  const screen = screenOf(stdout)
-  return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
-}
-
-/** A document whose first list, which is empty, is filled with rows as they come. */
-export function listLayout(document: Record<string, unknown>, { onOneLine = false } = {}): Layout {
-  const json = jsonDocument(document, { onOneLine })
-  const at = json.indexOf('[]') + 1
-  return { format: 'json', before: json.slice(0, at), after: json.slice(at), onOneLine }
 }
 
 /**
  * The file to read: a mirror or a copy that is named, or the mirror of the configuration, whose address may hold a password. With the organizations
  * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
  */
-export async function fileToRead({
-  config: file,
-  mirror,
-}: ReadingOptions): Promise<{ file: string; configured: readonly string[]; configuration: string | undefined }> {
+export async function fileToRead({ config: file, mirror }: { config?: string; mirror?: string }): Promise<Place> {
   if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
@@ -229,3 +186,5 @@ export async function fileToRead({
   const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }
+
+type Place = { file: string; configured: readonly string[]; configuration: string | undefined }

@@ -1,8 +1,8 @@
 import { Option } from '@commander-js/extra-typings'
-import { command, fileToRead, jsonCommand, mirrorOption, namedConfig, namedFile, wholeNumber } from './command.ts'
+import { command, fileToRead, jsonCommand, mirrorOption, namedConfig, namedFile, show, wholeNumber } from './command.ts'
 import { type Io, isTerminal } from './io.ts'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
-import { count, grouped, jsonDocument, print, say } from './output/say.ts'
+import { count, say } from './output/say.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/selection.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
@@ -72,21 +72,14 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
 }
 
 /** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
+function summaryOf(done: Exported, { selection, to }: ExportPlan): string {
   const left = done.leftOut.map(
     (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
-  const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
   const where = typeof to === 'string' ? ` to ${to}` : ''
-  return [...left, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  return [...left, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
-
-/** The rows of a sheet below its head. */
-const SHEET_ROWS = 1_048_575
-const TOO_MANY_FOR_A_SHEET =
-  `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
-  'organization at a time with --org.\n'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
@@ -109,7 +102,7 @@ export function publishCommand(io: Io) {
         const alone = ownerAlone(plan)
         if (alone) published.warnings.push(`${placeOf(plan)}: ${alone.said}; ${alone.fix}`)
       }
-      print(io.stdout, json ? jsonDocument(published) : publishedText(published))
+      show(io, json, { document: published, text: publishedText(published) })
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))
     })

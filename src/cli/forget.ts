@@ -1,12 +1,16 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { clocks, jsonCommand, requireKnown, show, withMirrorToChange } from './command.ts'
+import { argument, clocks, jsonCommand, requireKnown, show, withMirrorToChange } from './command.ts'
 import type { Io } from './io.ts'
 import { configOption, count, moment, say, sqlText } from './output/say.ts'
+
+const UUID = argument(
+  (text) => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined),
+  'the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001',
+)
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
@@ -16,7 +20,7 @@ export function forgetCommand(io: Io) {
     'forget acme 00000000-0000-4000-8000-000000000001': '',
   })
     .argument('<organization>', 'id of the organization')
-    .argument('<uuid>', 'id of the customer', readUuid)
+    .argument('<uuid>', 'id of the customer', UUID)
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
     .action(async (organization, id, { config: file, undo = false, json }) => {
       const customer = { organization, id }
@@ -25,14 +29,14 @@ export function forgetCommand(io: Io) {
           await requireKnown(organization, mirror, config)
           await mirror.readmitCustomer({ ...customer, ...clocks() })
         })
-        show(io, json, { document: { ...customer, forgottenAt: null }, text: `${organization}: ${READMITTED}\n` })
-        return
+        return show(io, json, {
+          document: { ...customer, forgottenAt: null },
+          text: `${organization}: ${READMITTED}\n`,
+        })
       }
       const { mirror, failure, forgottenAtMs, ...facts } = await forget(customer, file)
-      show(io, json, {
-        document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts },
-        text: doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts }),
-      })
+      const text = doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts })
+      show(io, json, { document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts }, text })
       if (failure !== undefined) throw failure
       if (facts.erased !== 'busy') return
       say(io.stderr, unfinishedText(mirror, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
@@ -71,18 +75,15 @@ function doneText(
   const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
   const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
-  const isDone = erased === 'erased' || erased === 'released'
-  return (
-    `${organization}: the customer is forgotten${already}.${found}\n` +
-    (isDone ? erasedText(mirror, 'this customer') : '') +
-    (erased === 'held'
-      ? `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`
-      : '') +
-    (wasForgotten
-      ? ''
-      : 'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
-        'record of the organization.\n')
-  )
+  const lines = [
+    `${organization}: the customer is forgotten${already}.${found}\n`,
+    (erased === 'erased' || erased === 'released') && erasedText(mirror, 'this customer'),
+    erased === 'held' &&
+      `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`,
+    !wasForgotten &&
+      'When the service lists the customer again, runs count the record as suppressed and keep nothing of it.\n',
+  ]
+  return lines.filter((line) => line !== false).join('')
 }
 
 /** What is left of rows that were deleted and whose bytes were erased, as far as the store can say. */
@@ -131,12 +132,3 @@ export function beyondText({ copies, replaced, organization, id }: Beyond): stri
     named.map(([what, files]) => `  - ${what}\n${files.map((file) => `      ${file}\n`).join('')}`).join('')
   )
 }
-
-function readUuid(text: string): string {
-  if (UUID.test(text.trim())) return text.trim().toLowerCase()
-  throw new InvalidArgumentError(
-    'It must be the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001.',
-  )
-}
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

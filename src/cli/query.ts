@@ -1,9 +1,9 @@
 import { readCustomers } from '../copies/read-rows.ts'
 import { writeToStream } from '../copies/export-mirror.ts'
 import { publicColumns } from '../model/public-tables.ts'
-import { fileToRead, jsonCommand, layoutOf, mirrorOption, wholeNumber } from './command.ts'
+import { fileToRead, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { textOf } from './output/rows.ts'
+import { layoutOf, textOf } from './output/rows.ts'
 import { say } from './output/say.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
@@ -30,8 +30,8 @@ export function queryCommand(io: Io) {
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
     .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
-      const words = { list: 'customers', nothing: '–', none: 'No customers found.\n' }
-      const layout = layoutOf(named, { ...words, stdout: io.stdout })
+      const words = { nothing: '–', none: 'No customers found.\n' }
+      const layout = layoutOf(named, { document: { customers: [] }, ...words, stdout: io.stdout })
       const isTable = layout.format === 'table'
       const most = limit ?? (isTable ? ON_A_TABLE : undefined)
       const shown = [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])]

@@ -6,8 +6,8 @@ import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.
 import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
-import { isoOf, isoTime } from '../time/moments.ts'
-import { command, jsonCommand, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
+import { isoTime } from '../time/moments.ts'
+import { command, jsonCommand, listUnderway, namedConfig, show, argument, momentIn, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 import { moment, say, second } from './output/say.ts'
 import type { Table } from './output/table.ts'
@@ -57,15 +57,19 @@ function pausedAsJson({ organization, paused, resumed }: Paused) {
   return { organization: organization === ALL ? null : organization, ...pauseAsJson(paused), resumed }
 }
 
-function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind, worker, percent }: Line) {
+function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
+  const { untilMs, why = null, status = null, attempt = null } = wait ?? {}
   const [machine = '', id = ''] = worker?.split('#') ?? []
+  const place = worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) }
   return {
-    ...{ organization, kind, state, trigger, since: isoTime(sinceMs), until: isoTime(wait?.untilMs) },
-    ...{ why: wait?.why ?? null, status: wait?.status ?? null, attempt: wait?.attempt ?? null, failures },
-    ...{
-      percent: percent ?? null,
-      worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
-    },
+    ...same,
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    why,
+    status,
+    attempt,
+    percent: percent ?? null,
+    worker: place,
   }
 }
 
@@ -105,23 +109,27 @@ export function pauseCommand(io: Io) {
     pause: "all organizations, until 'customer-mirror resume'",
   })
     .argument('[organization...]', 'ids of organizations')
-    .option('--until <time>', 'end the pause by itself at this time', timeArgument)
-    .action(async (ids, { config: file, until }) => {
+    .option('--until <time>', 'end the pause by itself at this time', UNTIL)
+    .action(async (ids, { config: file, until: untilMs }) => {
       const nowMs = Date.now()
-      const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await namedConfig(file)
       const { pauseOrganizations } = await import('../../jobs/commands/listed-queue.ts')
-      for (const { name, before, now } of await pauseOrganizations(config, chooseIds(config, ids), {
-        nowMs,
-        untilMs,
-      })) {
-        const already = before && `already, since ${moment(before.sinceMs)}; now `
-        say(io.stdout, `${subject(name)} paused ${already ?? ''}${untilWords(now?.untilMs)}\n`)
-      }
+      const paused = await pauseOrganizations(config, chooseIds(config, ids), { nowMs, untilMs })
+      const lines = paused.map(({ name, before, now }) => {
+        const already = before === undefined ? '' : `already, since ${moment(before.sinceMs)}; now `
+        const words = now?.untilMs === undefined ? 'until resumed' : `until ${moment(now.untilMs)}`
+        return `${subject(name)} paused ${already}${words}\n`
+      })
+      say(io.stdout, lines.join(''))
     })
 }
+
+const UNTIL = argument(
+  momentIn,
+  'a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00',
+)
 
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
@@ -136,21 +144,19 @@ export function resumeCommand(io: Io) {
       const config = await namedConfig(file)
       const { resumeOrganizations } = await import('../../jobs/commands/listed-queue.ts')
       const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
-      const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
-      if (named.length === 0) say(io.stdout, 'Nothing was paused.\n')
-      for (const { name, before } of named) {
-        const words = before === undefined ? 'was not paused' : `resumed, paused since ${moment(before.sinceMs)}`
-        say(io.stdout, `${subject(name)} ${words}\n`)
-      }
+      const lines = changed
+        .filter(({ before, name }) => before !== undefined || name !== ALL)
+        .map(({ name, before }) =>
+          before === undefined
+            ? `${subject(name)} was not paused\n`
+            : `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`,
+        )
+      say(io.stdout, lines.length === 0 ? 'Nothing was paused.\n' : lines.join(''))
     })
 }
 
 function subject(name: string): string {
   return name === ALL ? 'all organizations:' : `${name}:`
-}
-
-function untilWords(untilMs: number | undefined): string {
-  return untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
 }
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */

@@ -1,4 +1,4 @@
-import { command, jsonCommand, limitOption, requireKnown, runNumber, show, withMirror } from './command.ts'
+import { argument, command, jsonCommand, limitOption, requireKnown, runNumberIn, show, withMirror } from './command.ts'
 import type { Io } from './io.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { moment, say } from './output/say.ts'
@@ -38,7 +38,7 @@ function runsShowCommand(io: Io) {
     'runs show 12': '',
   })
     .description('explain what one run did, what its scan proves, and what every reason means')
-    .argument('<id>', 'number of the run', runNumber)
+    .argument('<id>', 'number of the run', argument(runNumberIn, 'the number of a run, such as 12'))
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()

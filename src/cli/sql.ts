@@ -6,9 +6,9 @@ import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { askApart } from '../machine/process-apart.ts'
 import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
-import { command, durationArgument, fileToRead, layoutOf, mirrorOption, show } from './command.ts'
+import { command, durationArgument, fileToRead, mirrorOption, show } from './command.ts'
 import type { Io } from './io.ts'
-import type { Layout } from './output/rows.ts'
+import { type Layout, layoutOf } from './output/rows.ts'
 import { duration, say } from './output/say.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
@@ -43,7 +43,7 @@ export function sqlCommand(io: Io) {
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
-      const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
+      const layout = layoutOf(options, { document: { rows: [] }, nothing: 'NULL', stdout: io.stdout })
       const { file } = await fileToRead(options)
       const sql = statement === '-' ? await statementFromInput(io) : statement
       if (!io.signal.aborted) await runStatement({ file, sql, layout, limitMs }, io)

@@ -71,29 +71,22 @@ function requestedText(
   quick: boolean,
   option: string,
 ): string {
-  const words = () => {
-    if (added) return quick ? 'quick run queued' : 'queued'
-    if (state === 'paused') {
-      const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
-      return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}`
-    }
-    if (untilMs !== undefined)
-      return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
-    return (quick ? QUICK_STATES : STATES)[state] ?? `has a job already (${state})`
-  }
-  return `${organization}: ${words()}\n`
+  const paused = `is paused${untilMs === undefined ? '' : ` until ${moment(untilMs)}`}; nothing was requested. First: customer-mirror resume ${organization}${option}`
+  const words = added
+    ? `${quick ? 'quick run ' : ''}queued`
+    : state === 'paused'
+      ? paused
+      : untilMs !== undefined
+        ? `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
+        : (STATES[state] ?? `has a job already (${state})`)
+  return `${organization}: ${words}\n`
 }
 
 const STATES: Readonly<Record<string, string>> = {
-  active: 'is being mirrored at this moment',
+  active: 'has a run at this moment',
   waiting: 'is queued already',
   started: 'has a job that waited; it starts now',
   ended: 'had a job that ended just now; ask again for another run',
-}
-
-const QUICK_STATES: Readonly<Record<string, string>> = {
-  ...STATES,
-  active: 'has a quick run at this moment',
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
 }
 
@@ -116,8 +109,9 @@ export function cancelCommand(io: Io) {
         // A run that goes on is made by no worker of this queue.
         const isEnding = end === 'ended' || end === 'unanswered'
         const elsewhere = underway.find((run) => !isEnding && run.organization === organization)
-        const words = elsewhere === undefined ? ENDS[end] : elsewhereWords(elsewhere, end === 'removed')
-        say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
+        const runs = `runs ${organization}${configOption(file)}`
+        const words = elsewhere ? elsewhereWords(elsewhere, end === 'removed') : ENDS[end].replace('<runs>', runs)
+        say(io.stdout, `${organization}: ${words}\n`)
         return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
       })
       io.exitWith(oneExitCode(codes))
@@ -129,19 +123,15 @@ const LONGEST_MS = 30_000
 
 function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
   const before = isRemoved ? 'its job was taken out of the queue, but ' : ''
-  return (
-    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there, or ` +
-    'SIGTERM, ends it after its current pages.'
-  )
+  return `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there ends it.`
 }
 
 const ENDS: Readonly<Record<import('../../jobs/cancel.ts').CancelEnd, string>> = {
   ended:
-    'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
+    'cancelled. Its run ended after its current pages; what it read is saved, and the next run goes on from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
   'was-over': "its run had ended before it could be cancelled: 'customer-mirror <runs>' shows it.",
   nothing: 'nothing is under way, and nothing waits in the queue.',
   unanswered:
-    'asked to end, but its worker has not ended it yet. It does as soon as it sees this, if it is a worker of this version: ' +
-    "'customer-mirror <runs>' shows it.",
+    "asked to end; its worker has not ended it yet, and does once it sees this: 'customer-mirror <runs>' shows it.",
 }

@@ -100,16 +100,8 @@ test('check names what in the tables of the mirror would end a run', async () =>
   await altering('RENAME warnings TO warns')
   const lacking = await run(mirror, 'check')
   await altering('RENAME warns TO warnings')
-  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences ADD who text NOT NULL')
-  const unfilled = await run(mirror, 'check')
-  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences DROP who')
-  await server.run('of_roles', 'CREATE UNIQUE INDEX one_email ON customer_mirror.customers (email)')
-  const added = await run(mirror, 'check')
-  await server.run('of_roles', 'DROP INDEX customer_mirror.one_email')
 
   expect(lacking).toMatchObject({ code: 7, stdout: expect.stringContaining('lacks the column runs.warnings') })
-  expect(unfilled).toMatchObject({ code: 7, stdout: expect.stringContaining('the column absences.who') })
-  expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('unique index one_email on customers') })
   expect(await run(mirror, 'check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/sound and writable$/m) })
 })
 

@@ -2,9 +2,6 @@ import { columnsOf, grouped, print, wrapText } from './say.ts'
 import { screenOf } from '../io.ts'
 import { plainText } from '../../text/plain-text.ts'
 
-/** A terminal, with its width. */
-export type TableScreen = { readonly columns: number }
-
 /** A number has its digits in threes, and 0 is nothing; a bigint is shown as it is. */
 type Cell = string | number | bigint
 
@@ -13,30 +10,30 @@ export type Table = { head: readonly string[]; rows: readonly (readonly Cell[])[
 
 /** Prints a table as wide as its terminal. */
 export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: Table): void {
-  print(stdout, rows.length === 0 && none !== undefined ? none : renderTable(head, rows, screenOf(stdout)))
+  print(stdout, rows.length === 0 && none !== undefined ? none : renderTable(head, rows, screenOf(stdout)?.columns))
 }
 
 /**
  * A table for people, without frames, ending in a new line. Files, pipes and wide terminals get every column. On a narrow terminal, empty
  * columns are left out, then long cells are broken between words, and at last each row becomes a block.
  */
-export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], screen?: TableScreen): string {
+export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], columns = Infinity): string {
   const all = [head, ...rows.map((row) => row.map(textOf))]
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
-  if (screen === undefined || fits(whole, screen)) return drawTable(all, whole, isRight)
+  if (fits(whole, columns)) return drawTable(all, whole, isRight)
   const used = head.flatMap((_, column) =>
     column === 0 || rows.some((row) => !isNothing(row[column])) ? [column] : [],
   )
   const pick = <Value>(from: readonly Value[]) => from.filter((_, column) => used.includes(column))
-  const widths = narrowed(pick(whole), pick(widthsOf(all, longestWord)), screen)
+  const widths = narrowed(pick(whole), pick(widthsOf(all, longestWord)), columns)
   if (widths !== undefined) return drawTable(all.map(pick), widths, pick(isRight))
-  return rows.map((row, index) => blockOf(head, row, all[index + 1] ?? [], screen)).join('\n')
+  return rows.map((row, index) => blockOf(head, row, all[index + 1] ?? [], columns)).join('\n')
 }
 
 const GAP = 2
 
-function fits(widths: readonly number[], { columns }: TableScreen): boolean {
+function fits(widths: readonly number[], columns: number): boolean {
   return widths.reduce((sum, width) => sum + width + GAP, -GAP) <= columns
 }
 
@@ -51,9 +48,9 @@ function longestWord(text: string): number {
 }
 
 /** The widths at which the table fits without a word being broken: the widest column gives way first. Undefined if there are none. */
-function narrowed(whole: readonly number[], least: readonly number[], screen: TableScreen): number[] | undefined {
+function narrowed(whole: readonly number[], least: readonly number[], columns: number): number[] | undefined {
   const widths = [...whole]
-  while (!fits(widths, screen)) {
+  while (!fits(widths, columns)) {
     const room = widths.map((width, column) => (width > (least[column] ?? 0) ? width : 0))
     const widest = room.indexOf(Math.max(...room))
     if (room[widest] === 0) return undefined
@@ -81,12 +78,7 @@ function drawLine(cells: readonly string[], widths: readonly number[], isRight: 
 }
 
 /** The cells of one row that are not empty, each behind the head of its column. */
-function blockOf(
-  head: readonly string[],
-  row: readonly Cell[],
-  texts: readonly string[],
-  { columns }: TableScreen,
-): string {
+function blockOf(head: readonly string[], row: readonly Cell[], texts: readonly string[], columns: number): string {
   const lines = head.flatMap((name, column) => (isNothing(row[column]) ? [] : [[name, texts[column] ?? '']]))
   const [names = 0, longest = 0] = widthsOf(lines, columnsOf)
   return drawTable(lines, [names, Math.min(longest, Math.max(10, columns - names - GAP))])

@@ -42,7 +42,7 @@ test.each([
   [40, BROKEN_BETWEEN_WORDS],
   [24, IN_BLOCKS],
 ])('a table as a file or a terminal of %s columns gets it', (columns, table) => {
-  expect(renderTable(HEAD, ROWS, columns === undefined ? undefined : { columns })).toBe(table)
+  expect(renderTable(HEAD, ROWS, columns)).toBe(table)
 })
 
 test('300 organizations whose ids are UUIDs, one of 63 letters among them, are whole on 120 columns', () => {
@@ -53,7 +53,7 @@ test('300 organizations whose ids are UUIDs, one of 63 letters among them, are w
     ...{ ...done, runId: 12_345, inserted: 12_345, durationMs: 125_000, requests: 30 },
   }))
   const { head, rows } = runsTable(runs, { withStart: true })
-  const table = renderTable(head, rows, { columns: 120 })
+  const table = renderTable(head, rows, 120)
 
   expect(Math.max(...table.split('\n').map(columnsOf))).toBeLessThanOrEqual(120)
   for (const id of ids) expect(table).toContain(id)
@@ -66,7 +66,7 @@ test('on any terminal, no line is wider than the terminal, in any script', () =>
       fc.array(fc.tuple(cell, cell, cell, cell, cell), { maxLength: 5 }),
       fc.integer({ min: 24, max: 120 }),
       (rows, columns) => {
-        for (const line of renderTable(HEAD, rows, { columns }).split('\n'))
+        for (const line of renderTable(HEAD, rows, columns).split('\n'))
           expect(columnsOf(line)).toBeLessThanOrEqual(columns)
       },
     ),
