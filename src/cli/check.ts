@@ -1,3 +1,6 @@
+import { count, duration, say, shellWord } from './output/print.ts'
+import { command, type Io } from './command.ts'
+import { closing, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -16,10 +19,7 @@ import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
 import { examineServer, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
-import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfAll } from './exit-code.ts'
-import type { Io } from './io.ts'
-import { count, duration, say, shellWord } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {

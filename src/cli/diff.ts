@@ -1,3 +1,6 @@
+import { countsOf, isTerminal, moment, say } from './output/print.ts'
+import { argument, command, type Io, momentIn, runNumberIn } from './command.ts'
+import { requireKnown, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { writeToStream } from '../copies/export-mirror.ts'
 import type { SomeRows, SqlValue } from '../copies/read-rows.ts'
@@ -6,10 +9,7 @@ import type { ChangesAsked, FoundChange, Mirror } from '../model/mirror.ts'
 import { type Report, toJson } from '../model/report.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { isoTime } from '../time/moments.ts'
-import { argument, command, momentIn, requireKnown, runNumberIn, withMirror } from './command.ts'
-import { type Io, isTerminal } from './io.ts'
 import { layoutOf, textOf } from './output/rows.ts'
-import { countsOf, moment, say } from './output/say.ts'
 
 /** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
 export function diffCommand(io: Io) {

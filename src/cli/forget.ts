@@ -1,11 +1,11 @@
+import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
+import { argument, type Io, jsonCommand } from './command.ts'
+import { clocks, requireKnown, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { argument, clocks, jsonCommand, requireKnown, show, withMirrorToChange } from './command.ts'
-import type { Io } from './io.ts'
-import { configOption, count, moment, say, sqlText } from './output/say.ts'
 
 const UUID = argument(
   (text) => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined),

@@ -1,8 +1,7 @@
+import { configOption, say } from './output/print.ts'
+import { bareCommand, type Io } from './command.ts'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { bareCommand } from './command.ts'
-import type { Io } from './io.ts'
-import { configOption, say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 

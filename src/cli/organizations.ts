@@ -1,3 +1,6 @@
+import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
+import { bareCommand, type Io, jsonCommand, mirrorOption } from './command.ts'
+import { clocks, closing, fileToRead, namedConfig } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
@@ -8,11 +11,8 @@ import { UsageError } from '../errors/errors.ts'
 import type { Contents, Organizations } from '../model/organizations.ts'
 import { openOrganizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { bareCommand, clocks, closing, fileToRead, jsonCommand, mirrorOption, namedConfig, show } from './command.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
-import type { Io } from './io.ts'
 import { leftBehindText } from './output/advice.ts'
-import { configOption, count, moment, say, sqlText } from './output/say.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {

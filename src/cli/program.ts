@@ -1,9 +1,9 @@
+import { say, screenOf, wrapLines } from './output/print.ts'
+import type { Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { isOurs } from '../errors/errors.ts'
 import { exactVersion } from '../machine/version.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
-import { screenOf, type Io } from './io.ts'
-import { say, wrapLines } from './output/say.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {

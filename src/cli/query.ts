@@ -1,10 +1,10 @@
+import { say } from './output/print.ts'
+import { type Io, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
+import { fileToRead } from './opening.ts'
 import { readCustomers } from '../copies/read-rows.ts'
 import { writeToStream } from '../copies/export-mirror.ts'
 import { publicColumns } from '../model/public-tables.ts'
-import { fileToRead, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
-import type { Io } from './io.ts'
 import { layoutOf, textOf } from './output/rows.ts'
-import { say } from './output/say.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50

@@ -1,3 +1,6 @@
+import { moment, say, second, show, type Table } from './output/print.ts'
+import { argument, command, type Io, jsonCommand, momentIn, wholeNumber } from './command.ts'
+import { listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -7,10 +10,6 @@ import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, jsonCommand, listUnderway, namedConfig, show, argument, momentIn, wholeNumber } from './command.ts'
-import type { Io } from './io.ts'
-import { moment, say, second } from './output/say.ts'
-import type { Table } from './output/table.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */

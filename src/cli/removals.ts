@@ -1,8 +1,7 @@
-import { bareCommand, jsonCommand, requireKnown, runNumberIn, show, withMirror, withMirrorToChange } from './command.ts'
-import type { Io } from './io.ts'
+import { commands, configOption, count, moment, say, show, type Table } from './output/print.ts'
+import { bareCommand, type Io, jsonCommand, runNumberIn } from './command.ts'
+import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
-import { commands, configOption, count, moment, say } from './output/say.ts'
-import { printTable, type Table } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'
@@ -13,7 +12,7 @@ import { isoTime } from '../time/moments.ts'
 export function removalsCommand(io: Io) {
   return bareCommand('removals', {
     'removals show acme': 'the customers of acme that would be removed',
-    'removals approve acme': 'see them, and mark them as removed',
+    'removals approve acme --yes': 'mark them as removed',
   })
     .addCommand(listCommand(io))
     .addCommand(showCommand(io))
@@ -51,38 +50,26 @@ function showCommand(io: Io) {
 }
 
 const DECISIONS = {
-  approve: {
-    does: 'mark the customers that a run held back as removed',
-    question: (customers: string) => `Mark these ${customers} as removed?`,
-    done: 'marked as removed',
-  },
-  discard: {
-    does: 'discard the removals that a run held back',
-    question: (customers: string) => `Discard the removals of these ${customers}?`,
-    done: 'no longer held; they stay unchanged',
-  },
+  approve: { does: 'mark the customers that a run held back as removed', done: 'marked as removed' },
+  discard: { does: 'discard the removals that a run held back', done: 'no longer held; they stay unchanged' },
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
-  const { does, done, question } = DECISIONS[decision]
-  return jsonCommand(decision, { [`removals ${decision} acme`]: '', [`removals ${decision} acme --yes`]: '' })
+  const { does, done } = DECISIONS[decision]
+  return jsonCommand(decision, { [`removals ${decision} acme --yes`]: '' })
     .description(does)
     .argument(...WHOSE)
-    .option('--yes', 'decide without being asked, as a script must')
+    .option('--yes', 'decide; without this, the command only says how many they are')
     .action(async (asked, { config: file, json, yes }) => {
       const held = await withMirror(file, removalsHeld(asked))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
-      const { runId: run, organization, customers: shown } = held
+      const { runId: run, organization } = held
       if (!yes) {
-        const see = `customer-mirror removals show ${organization}${configOption(file)}`
-        if (json || io.ask === undefined)
-          throw new UsageError(`There is no terminal to ask on. See who they are with '${see}', then add --yes.`)
-        say(io.stdout, headingOf(held))
-        printTable(io.stdout, tableOf(shown.slice(0, MOST_ASKED)))
-        const more = shown.length - MOST_ASKED
-        if (more > 0) say(io.stdout, `and ${count(more, 'more customer')}: ${see}\n`)
-        const answer = await io.ask(`\n${question(count(shown.length, 'customer'))} [y/N] `)
-        if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
+        const [see, mean] = ['show', decision].map((verb) => `customer-mirror removals ${verb} ${organization}`)
+        const option = configOption(file)
+        throw new UsageError(
+          `${headingOf(held)}See who they are: ${see}${option}\nIf you mean it: ${mean} --yes${option}`,
+        )
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>
@@ -92,8 +79,6 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       show(io, json, { document: { run, organization, decision, customers }, text })
     })
 }
-
-const MOST_ASKED = 20
 
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 

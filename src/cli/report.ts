@@ -1,11 +1,11 @@
+import { show, type Table } from './output/print.ts'
+import { command, type Io, JSON_OPTION, mirrorOption } from './command.ts'
+import { fileToRead } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { type Figures, readFigures } from '../report/figures.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoOf } from '../time/moments.ts'
-import { command, fileToRead, JSON_OPTION, mirrorOption, show } from './command.ts'
-import type { Io } from './io.ts'
-import type { Table } from './output/table.ts'
 import { writeWhole } from './status.ts'
 
 /** `customer-mirror report`: what there is to say of all customers together, and of none of them alone. */

@@ -1,3 +1,5 @@
+import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
+import { bareCommand, type Io, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -5,12 +7,8 @@ import { UsageError } from '../errors/errors.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
-import { bareCommand, wholeNumber } from './command.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
-import type { Io } from './io.ts'
 import { runsTable } from './output/run-words.ts'
-import { configOption, grouped, print, say, shellWord } from './output/say.ts'
-import { printTable } from './output/table.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io) {

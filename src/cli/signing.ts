@@ -1,3 +1,6 @@
+import { print, say } from './output/print.ts'
+import { bareCommand, command, type Io } from './command.ts'
+import { namedConfig } from './opening.ts'
 import { stringify } from 'yaml'
 import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
@@ -6,9 +9,6 @@ import { isOurs, UsageError } from '../errors/errors.ts'
 import { PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
-import { bareCommand, command, namedConfig } from './command.ts'
-import type { Io } from './io.ts'
-import { print, say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {

@@ -1,3 +1,6 @@
+import { duration, say, show } from './output/print.ts'
+import { command, durationArgument, type Io, mirrorOption } from './command.ts'
+import { fileToRead } from './opening.ts'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
@@ -6,10 +9,7 @@ import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { askApart } from '../machine/process-apart.ts'
 import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
-import { command, durationArgument, fileToRead, mirrorOption, show } from './command.ts'
-import type { Io } from './io.ts'
 import { type Layout, layoutOf } from './output/rows.ts'
-import { duration, say } from './output/say.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {

@@ -1,3 +1,6 @@
+import { configOption, duration, moment, say, show, type Table } from './output/print.ts'
+import { command, durationArgument, type Io } from './command.ts'
+import { clocks, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import type { Organization } from '../config/organization.ts'
@@ -12,11 +15,7 @@ import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { clocks, command, durationArgument, namedFile, show, withMirror } from './command.ts'
-import type { Io } from './io.ts'
 import { fixFor, groupTitle, leftBehindText } from './output/advice.ts'
-import { configOption, duration, moment, say } from './output/say.ts'
-import type { Table } from './output/table.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {

@@ -1,13 +1,13 @@
+import { configOption, moment, say, second } from './output/print.ts'
+import { command, type Io, wholeNumber } from './command.ts'
+import { listUnderway, namedConfig } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { chooseIds } from '../config/organization.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
-import { command, listUnderway, namedConfig, wholeNumber } from './command.ts'
 import { type ExitCode, oneExitCode } from './exit-code.ts'
-import type { Io } from './io.ts'
-import { configOption, moment, say, second } from './output/say.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {

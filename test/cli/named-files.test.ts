@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { namedFile } from '../../src/cli/command.ts'
+import { namedFile } from '../../src/cli/opening.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { customers } from '../support/builders.ts'

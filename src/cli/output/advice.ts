@@ -1,3 +1,4 @@
+import { commands, configOption, count, countsOf } from './print.ts'
 import type { Published } from '../../copies/publish-plan.ts'
 import { factsOf, reportedError } from '../../errors/errors.ts'
 import type { HeldRemovals } from '../../model/mirror.ts'
@@ -6,7 +7,6 @@ import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
 import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
 import { summary } from './run-words.ts'
-import { commands, configOption, count, countsOf } from './say.ts'
 
 /** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. */
 export type Ended = { outcomes: readonly Outcome[]; held: readonly HeldRemovals[] | undefined }

@@ -1,6 +1,4 @@
-import { isTerminal, screenOf } from '../io.ts'
-import { jsonDocument } from './say.ts'
-import { renderTable } from './table.ts'
+import { isTerminal, jsonDocument, renderTable, screenOf } from './print.ts'
 import { csvLine } from '../../copies/format.ts'
 import type { SomeRows, SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'

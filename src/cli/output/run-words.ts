@@ -1,5 +1,4 @@
-import { commands, configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
-import type { Table } from './table.ts'
+import { commands, configOption, count, countsOf, duration, grouped, moment, second, type Table } from './print.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
 import {
@@ -148,7 +147,7 @@ function absenceLines({ held, organization, reasons, status }: StoredRun, waitin
 /** The commands that decide about held removals of an organization. */
 export function decisions(organization: string) {
   return [
-    ['they are gone', `removals approve ${organization}`],
-    ['they are not', `removals discard ${organization}`],
+    ['they are gone', `removals approve ${organization} --yes`],
+    ['they are not', `removals discard ${organization} --yes`],
   ] as const
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { whatToDo } from '../../../src/cli/output/advice.ts'
-import { sqlText } from '../../../src/cli/output/say.ts'
+import { sqlText } from '../../../src/cli/output/print.ts'
 import { describeError, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
 import { emptyReport, type Report } from '../../../src/model/report.ts'
 

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { columnsOf, wrapLines } from '../../../src/cli/output/say.ts'
+import { columnsOf, wrapLines } from '../../../src/cli/output/print.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 
 /** The lines that a terminal of 40 columns is sent. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { columnsOf } from '../../../src/cli/output/say.ts'
+import { columnsOf } from '../../../src/cli/output/print.ts'
 import { runsTable } from '../../../src/cli/output/run-words.ts'
-import { renderTable } from '../../../src/cli/output/table.ts'
+import { renderTable } from '../../../src/cli/output/print.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { customerId, START_MS } from '../../support/builders.ts'
 
