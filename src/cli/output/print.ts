@@ -66,7 +66,7 @@ const load = createRequire(import.meta.url)
 const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f]*$/
 
 /** The text in lines of at most `width` columns, broken between words. Longer words are broken too, unless they are to be copied whole. */
-export function wrapText(text: string, width: number, { hard = true } = {}): string[] {
+function wrapText(text: string, width: number, { hard = true } = {}): string[] {
   if (columnsOf(text) <= width) return [text]
   const { default: wrapAnsi }: typeof import('wrap-ansi') = load('wrap-ansi')
   return wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
