@@ -84,10 +84,7 @@ export function moveCommand(io: Io) {
       'from the file of the configuration into the schema customer_mirror of that database',
     'move --to ./data/customers.db --json': 'back into a file',
   })
-    .requiredOption(
-      '--to <place>',
-      'the address of a database, postgres://user@host/database; or a file, not there yet',
-    )
+    .requiredOption('--to <place>', 'postgres://user@host/database; or a file, not there yet')
     .action(async ({ to, config: configFile, json }) => {
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
       const config = await namedConfig(configFile)

@@ -64,12 +64,20 @@ export function durationArgument({ most, least = '0s', examples }: { most: strin
   return argument(parse, `a time with its unit, such as ${examples}; from ${least} to ${most}`)
 }
 
+/** One of these words. */
+export function oneOf<Word extends string>(...words: readonly Word[]) {
+  return argument((text) => words.find((word) => word === text), `one of ${words.join(', ')}`)
+}
+
 /** A whole number: from `least` to `most`, or of up to so many digits. */
 export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: number; most?: number; digits?: number }) {
   const bounds = most === Infinity ? `, at least ${least}` : ` from ${least} to ${most}`
   const isOne = (text: string) => /^\d+$/.test(text) && text.length <= digits && +text >= least && +text <= most
   return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
 }
+
+/** A port to listen at; 0 takes any free one. */
+export const port = wholeNumber({ least: 0, most: 65_535 })
 
 /** `--limit`, for commands that list the latest entries. */
 export function limitOption(most: number) {

@@ -1,7 +1,6 @@
 import { count, isTerminal, say, show } from './output/print.ts'
-import { command, type Io, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
+import { command, type Io, jsonCommand, mirrorOption, oneOf, wholeNumber } from './command.ts'
 import { fileToRead, namedConfig, namedFile } from './opening.ts'
-import { Option } from '@commander-js/extra-typings'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/selection.ts'
@@ -19,25 +18,13 @@ export function exportCommand(io: Io) {
     'export -o customers.parquet': 'with types, compressed, for DuckDB, pandas and warehouses',
     'export --format jsonl --changes-since 1200': 'what changed after change 1200, with the customers as they are now',
   })
-    .addOption(
-      new Option('--format <format>', 'format of the file; without it, the one that its name says').choices(
-        FORMAT_NAMES,
-      ),
-    )
+    .option('--format <format>', 'csv, jsonl or parquet; or as the name of the file says', oneOf(...FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
-    .addOption(
-      new Option('--changes-since <seq>', 'the changes after this seq, in order, in place of customers')
-        .argParser(wholeNumber({ least: 0, digits: 15 }))
-        .conflicts(['includeRemoved']),
-    )
-    .addOption(
-      new Option('--ids <type>', 'with Parquet: ids as text, which every reader takes, or as its type uuid')
-        .choices(['text', 'uuid'] as const)
-        .default('text' as const),
-    )
+    .option('--changes-since <seq>', 'the changes after this seq, in place of customers', SEQ)
+    .option('--ids <type>', 'with Parquet: text, or uuid, which few readers take', oneOf('text', 'uuid'), 'text')
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
       const plan = await planOf(options, io)
@@ -46,6 +33,8 @@ export function exportCommand(io: Io) {
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })
 }
+
+const SEQ = wholeNumber({ least: 0, digits: 15 })
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
@@ -57,6 +46,8 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   const format = options.format ?? FORMAT_NAMES.find((name) => output.toLowerCase().endsWith(`.${name}`))
   if (format === undefined)
     throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
+  if (includeRemoved && changesSince !== undefined)
+    throw new UsageError('--changes-since has removed customers too: leave --include-removed out.')
   if (ids === 'uuid' && format !== 'parquet')
     throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')

@@ -88,8 +88,7 @@ function renameCommand(io: Io) {
     .action(async (from, to, { config: file, json }) => {
       if (!ORGANIZATION_ID.test(to))
         throw new UsageError(
-          `${JSON.stringify(to)} cannot be the id of an organization: it must be at most 63 lower-case letters, digits, dots, ` +
-            'dashes and underscores, the first a letter or digit. Nothing was changed.',
+          `${JSON.stringify(to)} cannot be the id of an organization: at most 63 lower-case letters, digits, dots, dashes and underscores.`,
         )
       if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
       const renamed = await changing(from, file, (organizations) => organizations.rename({ from, to }, clocks()), {
@@ -158,8 +157,7 @@ async function forget(id: string, file: string | undefined, confirmation: string
     const deleted = await organizations.contents(id)
     if (confirmation !== undefined)
       throw new UsageError(
-        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good, and only a backup brings them back. If you mean ` +
-          `it: ${confirmation}`,
+        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good. If you mean it: ${confirmation}`,
       )
     // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
     const copiesLeft = listCopiesLeft(config, id)
@@ -195,8 +193,7 @@ async function changing<Result>(
     if (!isThere) requireKnown([id], { known, configured: [] })
     if (isConfigured && !mayBeConfigured)
       throw new UsageError(
-        `${id}: is still in the configuration (${config.file}), so its next run would load it again. Nothing was changed. Take it out ` +
-          'there first; a worker that runs reads the file within two seconds.',
+        `${id}: is still in the configuration (${config.file}), so its next run would load it again. Take it out there first.`,
       )
     return change(organizations, config)
   })

@@ -22,10 +22,7 @@ export function queryCommand(io: Io) {
   })
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
-    .option(
-      '--search <text>',
-      'customers with this text in their name, username or e-mail address, in any case, with or without accents',
-    )
+    .option('--search <text>', 'customers with this in their name, username or e-mail address, in any case')
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))

@@ -65,11 +65,8 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
       const { runId: run, organization } = held
       if (!yes) {
-        const [see, mean] = ['show', decision].map((verb) => `customer-mirror removals ${verb} ${organization}`)
-        const option = configOption(file)
-        throw new UsageError(
-          `${headingOf(held)}See who they are: ${see}${option}\nIf you mean it: ${mean} --yes${option}`,
-        )
+        const rows = [['who they are', `removals show ${organization}`], ...decisions(organization)] as const
+        throw new UsageError(`${headingOf(held)}${commands(rows, configOption(file))}`.trimEnd())
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>

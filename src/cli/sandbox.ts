@@ -1,5 +1,5 @@
 import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
-import { bareCommand, type Io, wholeNumber } from './command.ts'
+import { bareCommand, type Io, port, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,13 +19,9 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
     'sandbox --scenario insert-delete --seed 7': 'a list that changes while it is read, in the same way for the seed',
   })
     .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber({ least: 0, most: 65_535 }), 4010)
+    .option('--port <number>', 'port to listen at; 0 takes any free one', port, 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
-    .option(
-      '--customers <counts>',
-      'of each of three organizations, or a list: 2500,1050,40 (default: 1050)',
-      readCounts,
-    )
+    .option('--customers <counts>', 'of each organization, or a list: 2500,1050,40 (default: 1050)', readCounts)
     .option('--rate-limit <number>', 'requests a minute that each organization may send', wholeNumber({ least: 1 }))
     .option('--scenario <name>', 'how the service misbehaves (default: still)')
     .option('--list-scenarios', 'describe every scenario, and end')
@@ -92,8 +88,7 @@ async function runDemo(folder: string, io: Io): Promise<void> {
   if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
   if (existsSync(folder))
     throw new UsageError(
-      `${folder} is there already and was left as it is. If it is of an earlier demo, remove it (rm -r ${shellWord(folder)}); ` +
-        'otherwise name another folder with --folder.',
+      `${folder} is there already. Name another folder with --folder, or remove it (rm -r ${shellWord(folder)}).`,
     )
   const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
   const { syncOrganizations } = await import('./sync.ts')

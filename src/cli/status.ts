@@ -30,12 +30,7 @@ export function statusCommand(io: Io) {
       'metrics for the textfile collector of node_exporter, named as those of the worker',
   })
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
-    .addOption(
-      new Option(
-        '--html <file>',
-        'write a page to look at, as one file that replaces the one before; - prints it',
-      ).conflicts('format'),
-    )
+    .addOption(new Option('--html <file>', 'write a page to look at; - prints it').conflicts('format'))
     .addOption(new Option('--format <form>', 'print metrics').choices(['prometheus'] as const))
     .option('-o, --output <file>', 'with --format: write a file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)

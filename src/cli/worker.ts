@@ -1,7 +1,6 @@
 import { configOption, moment, say, second } from './output/print.ts'
-import { command, type Io, wholeNumber } from './command.ts'
+import { command, type Io, oneOf, port } from './command.ts'
 import { listUnderway, namedConfig } from './opening.ts'
-import { Option } from '@commander-js/extra-typings'
 import { chooseIds } from '../config/organization.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
@@ -20,24 +19,16 @@ export function workerCommand(io: Io) {
   })
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
-    .option(
-      '--port <number>',
-      'port to serve them at; 0 takes any free one',
-      wholeNumber({ least: 0, most: 65_535 }),
-      4011,
-    )
+    .option('--port <number>', 'port to serve them at; 0 takes any free one', port, 4011)
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
-    .addOption(
-      new Option('--log-level <level>', 'what to log').choices(['debug', 'info', 'warn', 'error']).default('info'),
-    )
-    .action(async ({ config: file, embedded = false, host, port, allowHost, logLevel }) => {
+    .option('--log-level <level>', 'what to log', oneOf('debug', 'info', 'warn', 'error'), 'info')
+    .action(async ({ config: file, embedded = false, host, port: at, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
       if (odd !== undefined)
         throw new UsageError(`--allow-host ${odd}: this is no name of a host. Write it without a port.`)
       const { runWorker } = await import('../../jobs/worker.ts')
-      await runWorker({ config: file, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(
-        () => io.endSoon?.(),
-      )
+      const http = { host, port: at, names: allowHost ?? [] }
+      await runWorker({ config: file, embedded, http, logLevel }, io).finally(() => io.endSoon?.())
     })
 }
 

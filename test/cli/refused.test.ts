@@ -79,7 +79,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['sql --timeout 5 SELECT', /It must be a time with its unit/],
   ['sql --timeout 0s SELECT', /It must be a time with its unit, such as 500ms, 30s or 5m; from 1ms to 1d\./],
   ['export -o customers.txt', /^Which format\? For example: customer-mirror export -o customers\.csv, or --format csv/],
-  ['export --format xml', /Allowed choices are csv, jsonl, parquet/],
+  ['export --format xml', /It must be one of csv, jsonl, parquet/],
   ['export --format jsonl --excel', /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/],
   ['export --format csv --changes-since x', /It must be a whole number, at least 0/],
   ['export --format csv --changes-since -1', /argument missing|whole number/],

@@ -80,7 +80,7 @@ test('without --yes nothing is decided, and the command that does is said', asyn
 
   expect(refused).toMatchObject({ code: 2, stdout: '' })
   expect(refused.stderr).toContain('Run 3 of acme holds back the removal of 50 customers:')
-  expect(refused.stderr).toContain(`If you mean it: customer-mirror removals approve acme --yes --config`)
+  expect(refused.stderr).toContain('they are gone        customer-mirror removals approve acme --yes --config')
   expect(removed()).toBe(0)
 })
 

@@ -40,7 +40,7 @@ test('neither a sandbox nor a demo replaces what is there', async () => {
 
   for (const [args, said] of [
     [['sandbox', '--port', '0', '--write-config', 'mine.yaml'], /mine\.yaml exists already and was not changed\./],
-    [['demo', '--folder', '.'], /^\. is there already and was left as it is\. .*name another folder with --folder\.$/m],
+    [['demo', '--folder', '.'], /^\. is there already\. Name another folder with --folder/m],
     [['demo', '--folder', 'made'], /remove it \(rm -r made\)/],
     [['demo', '--folder', ''], /^The name of the folder is empty: --folder names a folder\.$/m],
   ] as const)

@@ -13,21 +13,16 @@ import {
 
 /** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
-  const start = ({ runId, startedAtMs }: Report) => (withStart ? [`#${runId ?? '–'}`, second(startedAtMs)] : [])
-  const head = [
-    ...(withStart ? ['run', 'started (UTC)'] : []),
-    ...['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held'],
-    ...['requests', 'took', 'proof'],
-  ]
+  const head = ['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held']
   const rows = reports.map((report) => [
-    ...start(report),
+    ...(withStart ? [`#${report.runId ?? '–'}`, second(report.startedAtMs)] : []),
     report.organization,
     statusWords(report),
     report.readBefore + differentCustomers(report),
     ...[report.inserted, report.updated, report.unchanged, report.rejected, report.removed, report.held],
     ...endOf(report),
   ])
-  return { head, rows }
+  return { head: [...(withStart ? ['run', 'started (UTC)'] : []), ...head, 'requests', 'took', 'proof'], rows }
 }
 
 /** Its requests, its duration and what it proved, which are stored when it ends. */
@@ -63,19 +58,14 @@ export function summary(report: Report): string {
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   if (report.status === 'running') return `${read}${before} so far${of}`
   const cost = `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited}`
-  return `${read}${before}${of} · ${cost} · ${endWords(report)}`
+  const { status, reasons, trustedPages = 0 } = report
+  const trusted = `partial (${reasons.join(', ')}), ${count(trustedPages, 'page')} trusted without reading`
+  return `${read}${before}${of} · ${cost} · ${status === 'partial' ? trusted : proofWords(report)}`
 }
 
 /** Customers received, each counted once: neighbouring pages overlap on purpose. */
 function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
   return received - duplicates
-}
-
-/** What a run proved, or how many pages a partial run trusted without reading them. */
-function endWords(report: Report): string {
-  const { status, reasons, trustedPages } = report
-  if (status !== 'partial') return proofWords(report)
-  return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted without reading`
 }
 
 /** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. */
@@ -101,32 +91,26 @@ export function describeRun(
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
     ...absenceLines(run, waiting, configOption(config)),
-    ...refusedLines(run),
+    ...(run.searchesRefused > 0 ? [`${count(run.searchesRefused, 'search', 'searches')} ${REFUSED}`] : []),
   ]
   return `${lines.join('\n').trimEnd()}\n`
 }
 
+const REFUSED =
+  'for absent customers refused by the service, or without an answer: after proven scans these customers are removed all the same, after others they stay missing.'
+
 function noteLines(run: StoredRun): string[] {
-  const certificate = certificateOf(run)
-  if (certificate === undefined) return []
-  const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
-  const shape = (certificate.shape ?? []).map((change) => `  ${shapeWords(change)}`)
-  return [...limitLines(run), ...newFieldLines(run), ...shape, ...holes, ...foundLines(certificate.found ?? [])]
-}
-
-function refusedLines({ searchesRefused }: StoredRun): string[] {
-  if (searchesRefused === 0) return []
+  const { holes = [], shape = [], found = [] } = certificateOf(run) ?? {}
+  const more = found.length - MOST_FOUND
   return [
-    `${count(searchesRefused, 'search', 'searches')} for absent customers refused by the service, or without an answer: after proven scans ` +
-      'these customers are removed all the same, after others they stay missing.',
+    ...limitLines(run),
+    ...newFieldLines(run),
+    ...shape.map((change) => `  ${shapeWords(change)}`),
+    ...holes.map((hole) => `  not read: ${positionWords(hole)}`),
+    // Only the ids, to look up in the service.
+    ...found.slice(0, MOST_FOUND).map((id) => `  found by a search, but not in the list: ${id}`),
+    ...(more > 0 ? [`  and ${grouped(more)} more, in the certificate (--json)`] : []),
   ]
-}
-
-/** Only the ids, to look up in the service. */
-function foundLines(ids: readonly string[]): string[] {
-  const more = ids.length - MOST_FOUND
-  const lines = ids.slice(0, MOST_FOUND).map((id) => `  found by a search, but not in the list: ${id}`)
-  return more > 0 ? [...lines, `  and ${grouped(more)} more, in the certificate (--json)`] : lines
 }
 
 const MOST_FOUND = 10
