@@ -51,26 +51,22 @@ export function restoreCommand(io: Io) {
 export function restoredText(restored: Restored): string {
   const { mirror, file, takenAt, customers, organizations, kept, forgotten, unrecognized, onlyInBackup } = restored
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
-  const uncompared =
-    kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'
+  const why = kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'
   const lines: (string | false)[] = [
     `Mirror: ${mirror}`,
     `Restored from ${file}${taken}: ${count(customers, 'customer')} of ${count(organizations, 'organization')}`,
     kept !== undefined &&
       `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
     forgotten === undefined &&
-      `${uncompared}: customers that were forgotten after the backup are back. Forget them again before the next run.`,
+      `${why}: customers that were forgotten after the backup are back. Forget them again before the next run.`,
     forgotten !== undefined &&
       forgotten > 0 &&
       `${count(forgotten, 'customer')} forgotten after the backup: still forgotten, and what the backup held of them is deleted.`,
     unrecognized > 0 &&
-      `${count(unrecognized, 'customer')} forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
-        'the backup has another key and not their ids. Forget them again where they are listed.',
+      `${count(unrecognized, 'customer')} forgotten in the replaced mirror cannot be recognized here, since it was begun anew. Forget them again.`,
     onlyInBackup.length > 0 &&
-      `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the ` +
-        'backup, do that again.',
-    'What happened after the backup is gone from the feed, and its numbers are not used again. Programs that read changes ' +
-      'or updated_at need a new copy of the customers.',
+      `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the backup, do that again.`,
+    'What happened after the backup is gone from the feed. Programs that read changes or updated_at need a new copy of the customers.',
   ]
   return `${lines.filter((line) => line !== false).join('\n')}\n`
 }

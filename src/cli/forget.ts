@@ -29,10 +29,8 @@ export function forgetCommand(io: Io) {
           await requireKnown(organization, mirror, config)
           await mirror.readmitCustomer({ ...customer, ...clocks() })
         })
-        return show(io, json, {
-          document: { ...customer, forgottenAt: null },
-          text: `${organization}: ${READMITTED}\n`,
-        })
+        const text = `${organization}: ${READMITTED}\n`
+        return show(io, json, { document: { ...customer, forgottenAt: null }, text })
       }
       const { mirror, failure, forgottenAtMs, ...facts } = await forget(customer, file)
       const text = doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts })
@@ -111,24 +109,23 @@ type Beyond = { copies: readonly string[]; replaced: readonly string[]; organiza
 export function beyondText({ copies, replaced, organization, id }: Beyond): string {
   const where = `WHERE organization = ${sqlText(organization)}${id === undefined ? '' : ` AND id = ${sqlText(id)}`};`
   const deletions = ['customers', 'changes', 'customers_history'].map((table) => `DELETE FROM ${table} ${where}`)
-  const places: [what: string, named: readonly string[]][] = [
-    [
-      'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); ' +
-        'other and older ones, and what a killed publish left (.unfinished), stay until you remove them:',
-      copies,
-    ],
+  const places: readonly (readonly [what: string, named?: readonly string[]])[] = [
+    [id === undefined ? WORKER : 'the service: as long as it lists the customer, it has the data'],
+    [ELSEWHERE],
+    [COPIES, copies],
     ['mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them', replaced],
     ['databases that were filled from the mirror. No change announces this deletion. Run there:', deletions],
   ]
-  const named = places.filter(([, files]) => files.length > 0)
-  return (
-    `\nThis ${id === undefined ? 'organization' : 'customer'} may still be in places that Customer Mirror cannot reach:\n` +
-    (id === undefined
-      ? '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one within two ' +
-        'seconds, or when it is restarted\n'
-      : '  - the service: as long as it lists the customer, it has the data\n') +
-    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the ' +
-    'service or of a proxy: delete them there, or let them expire\n' +
-    named.map(([what, files]) => `  - ${what}\n${files.map((file) => `      ${file}\n`).join('')}`).join('')
-  )
+  const lines = places.flatMap(([what, named = ['']]) => {
+    return named.length === 0 ? [] : [`  - ${what}\n`, ...named.map((name) => (name === '' ? '' : `      ${name}\n`))]
+  })
+  const whose = id === undefined ? 'organization' : 'customer'
+  return `\nThis ${whose} may still be in places that Customer Mirror cannot reach:\n${lines.join('')}`
 }
+
+const WORKER =
+  'a worker whose configuration still names this organization, and which would load it again until it has read the new one'
+const ELSEWHERE =
+  'backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the service or of a proxy: delete them there, or let them expire'
+const COPIES =
+  'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); other and older ones, and what a killed publish left (.unfinished), stay until you remove them:'

@@ -117,9 +117,7 @@ function retireCommand(io: Io) {
     .argument(...WHOSE)
     .action(async (id, { config: file, json }) => {
       const { removed } = await changing(id, file, (organizations) => organizations.retire(id, clocks()))
-      const text =
-        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
-        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
+      const text = `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A run of it would end the retirement.\n`
       show(io, json, { document: { organization: id, retired: true, removed }, text })
     })
 }
@@ -139,11 +137,8 @@ function organizationForgetCommand(io: Io) {
       const forgotten = await forget(id, file, yes ? undefined : again)
       const { deleted, finished, mirror } = forgotten
       const known = `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
-      const text =
-        `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n` +
-        (deleted.forgotten === 0 ? '' : known) +
-        (finished ? erasedText(mirror, 'any of its rows') : '') +
-        beyondText(forgotten)
+      const told = (deleted.forgotten === 0 ? '' : known) + (finished ? erasedText(mirror, 'any of its rows') : '')
+      const text = `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n${told}${beyondText(forgotten)}`
       show(io, json, { document: forgotten, text })
       if (finished) return
       say(io.stderr, unfinishedText(mirror, again))

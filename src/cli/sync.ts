@@ -7,7 +7,7 @@ import { exitCodeOfRuns, exitCodesText } from './exit-code.ts'
 import { exitCodeWithCopies, failedText, foundText, publishedText, whatToDo } from './output/advice.ts'
 import { liveLines } from './output/live-lines.ts'
 import { runsTable } from './output/run-words.ts'
-import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { withReports } from '../report/beside-copies.ts'
 import { describeError } from '../errors/errors.ts'
@@ -74,15 +74,23 @@ export async function syncOrganizations(
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
   rehearsed?: (mirror: Mirror, reports: readonly Report[]) => Promise<void>,
 ) {
-  const { config: file, dryRun, isPartial } = options
+  const { config: file, dryRun, isPartial = false } = options
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
-  return closing(await openInTime(config.mirror, organizations, options, { signal, stderr }), async (mirror) => {
+  const chosen = organizations.map(({ id }) => id)
+  // A dry run has a private copy.
+  const open = () =>
+    dryRun ? rehearseMirror(config.mirror, chosen, { withLists: isPartial }) : openMirror(config.mirror, { signal })
+  const onAway = (error: unknown, longestWaitMs: number) => {
+    const { message } = describeError(error)
+    say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
+  }
+  const opened = openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
+  return closing(await opened, async (mirror) => {
     const rateLimits = new Map()
     const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
-    const chosen = organizations.map(({ id }) => id)
     const lines = await liveLines(chosen, stderr, signal)
     const inTurn = pLimit(AT_ONCE)
     const runs = organizations.map((organization) =>
@@ -114,21 +122,4 @@ export async function syncOrganizations(
       : undefined
     return { outcomes, held, mirrorFile: shownMirror(config.mirror), published }
   })
-}
-
-/** The mirror, or for a dry run a private copy. While its server is away, it waits as long as a run. */
-function openInTime(
-  address: string,
-  organizations: readonly Organization[],
-  { dryRun, isPartial }: SyncOptions,
-  { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-): Promise<Mirror> {
-  const ids = organizations.map(({ id }) => id)
-  const open = () =>
-    dryRun ? rehearseMirror(address, ids, { withLists: isPartial === true }) : openMirror(address, { signal })
-  const onAway = (error: unknown, longestWaitMs: number) => {
-    const { message } = describeError(error)
-    say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
-  }
-  return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }
