@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { runCli } from '../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
@@ -56,17 +55,4 @@ test('a server that does not answer ends with 5, and names it without the user',
       'postgres://127.0.0.1:1/crm: connect ECONNREFUSED 127.0.0.1:1 (connect, ECONNREFUSED). Start the server',
     ),
   })
-})
-
-test.each(['backup', 'restore'])('%s of a mirror in PostgreSQL names the page with the commands', async (command) => {
-  const organization = organizationAt({ baseUrl: new URL('http://127.0.0.1:1') })
-  const { folder } = aWorkplace([organization], { mirror: AWAY })
-  const { code, stderr } = await runCli([command, 'a.dump'], { cwd: folder })
-  const [page = ''] = /docs\/\S+\.md/.exec(stderr) ?? []
-  const root = new URL('../../', import.meta.url)
-  const guide = readFileSync(new URL(page, root), 'utf8')
-
-  expect(code).toBe(2)
-  expect(guide).toMatch(/^pg_dump [^]*^pg_restore .*--file=docs\/ops\//m)
-  for (const [file] of guide.matchAll(/docs\/ops\/[\w/-]+\.sql/g)) expect(existsSync(new URL(file, root))).toBe(true)
 })
