@@ -76,8 +76,7 @@ export function moveCommand(io: Io) {
   return jsonCommand('move', {
     about:
       'Stop the worker and whatever else starts runs first: a mirror with a run under way is refused. All organizations, their changes, runs and rejects are copied as one state, with all that the next run needs to go on as if nothing had happened. It is all there, or nothing; the mirror that was moved stays as it is. A password belongs in PGPASSWORD or ~/.pgpass.',
-    'move --to postgres://mirror@db.example.com/customers':
-      'from the file of the configuration into the schema customer_mirror of that database',
+    'move --to postgres://mirror@db.example.com/customers': 'into the schema customer_mirror of that database',
     'move --to ./data/customers.db --json': 'back into a file',
   })
     .requiredOption('--to <place>', 'postgres://user@host/database; or a file, not there yet')

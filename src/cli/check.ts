@@ -24,8 +24,7 @@ import { exitCodeOfAll } from './exit-code.ts'
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
   return command('check', {
-    check:
-      'Node, configuration, secrets, mirror, disk, copies, queue and clock, and the first page of every organization',
+    check: 'configuration, secrets, mirror, copies, queue and clock, and the first page of every organization',
     'check acme': 'the same for acme alone',
   })
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')

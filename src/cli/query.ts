@@ -17,8 +17,7 @@ export function queryCommand(io: Io) {
       "A table shows a few columns, with control characters written out; the document has all of them. 'customer-mirror export' writes files for other programs.",
     'query --search zoe': 'active customers with "zoe", Zoë too, in their name, username or e-mail address',
     'query --org acme --language fr --json': 'every column of the active customers of acme who speak French',
-    'query --include-removed --mirror copies/customers.db':
-      'customers in a published copy; this needs no configuration',
+    'query --include-removed --mirror copies/customers.db': 'customers in a published copy',
   })
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
@@ -43,10 +42,7 @@ export function queryCommand(io: Io) {
       const rows = readCustomers(file, filter, { configured, signal: io.signal })
       await writeToStream(io.stdout, textOf(rows, layout, { most, onMore: () => (isMore = true) }), io.signal)
       if (isMore && limit === undefined)
-        say(
-          io.stderr,
-          `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --json or 'customer-mirror export'.\n`,
-        )
+        say(io.stderr, `These are the first ${ON_A_TABLE}. For more of them use --limit, --json or 'export'.\n`)
     })
 }
 

@@ -121,8 +121,7 @@ export function acceptCommand(io: Io) {
   return jsonCommand('accept', {
     about:
       "A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected. The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes: 'customer-mirror runs show' names the fields.",
-    'accept acme':
-      'the next run of acme empties these fields; customers with rejected records keep their last good values',
+    'accept acme': 'the next run empties these fields; rejected records keep their last good values',
     'accept acme --json': 'the fields that were accepted, as one JSON document',
   })
     .argument('<organization>', 'id of the organization')

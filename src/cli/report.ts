@@ -13,8 +13,7 @@ export function reportCommand(io: Io) {
   return command('report', {
     about: 'No output holds personal data: of companies it has their numbers, and no names.',
     report: 'a line for each organization; new, changed and removed are those of its latest month',
-    'report --html report.html':
-      'a page to look at in a browser: growth, changes and removals a month, languages, companies',
+    'report --html report.html': 'a page: growth, changes and removals a month, languages, companies',
     'report --mirror copies/customers.db --html -': 'the page of a published copy; this needs no configuration',
   })
     .addOption(mirrorOption())

@@ -13,8 +13,7 @@ import { runsTable } from './output/run-words.ts'
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io) {
   return bareCommand('sandbox', {
-    'sandbox --write-config customer-mirror.yaml':
-      'three organizations of 1,050 customers, and a configuration that mirrors them',
+    'sandbox --write-config customer-mirror.yaml': 'three organizations, and a configuration that mirrors them',
     'sandbox --customers 2500,1050,40 --rate-limit 60': 'lists of different lengths, and a request a second at most',
     'sandbox --scenario insert-delete --seed 7': 'a list that changes while it is read, in the same way for the seed',
   })

@@ -19,7 +19,7 @@ export function sqlCommand(io: Io) {
     'sql --tables': 'the tables and columns to rely on, with what each holds',
     'sql "SELECT language, COUNT(*) FROM active_customers GROUP BY language"': 'a table for people',
     'sql - --csv --timeout 5m < report.sql > report.csv':
-      'a statement from a file, its rows as CSV; control characters and formulas in the values stay as they are',
+      'a statement from a file, its rows as CSV, values as they are',
   })
     .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
     .addOption(mirrorOption())

@@ -26,8 +26,7 @@ export function statusCommand(io: Io) {
     'status --max-age 26h --json': 'for a monitor: ends with 3 when a night was missed',
     'status --max-age 8d --proven': 'ends with 3 when no scan was proven or settled for eight days',
     'status --html status.html': 'a page to look at in a browser: one file, with nothing to load',
-    'status --format prometheus --output customer-mirror.prom':
-      'metrics for the textfile collector of node_exporter, named as those of the worker',
+    'status --format prometheus --output customer-mirror.prom': 'for the textfile collector of node_exporter',
   })
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
     .addOption(new Option('--html <file>', 'write a page to look at; - prints it').conflicts('format'))

@@ -13,8 +13,7 @@ export function workerCommand(io: Io) {
   return command('worker', {
     about: 'The worker serves a page to look at, /healthz, /readyz and /metrics.',
     worker: 'run with the queue of the configuration; several workers may run at the same time',
-    'worker --host 0.0.0.0 --allow-host worker.internal':
-      'let others in the network reach the page and the metrics, also by this name',
+    'worker --host 0.0.0.0 --allow-host worker.internal': 'let others reach it, also by this name',
     'worker --embedded': 'with no server installed',
   })
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
