@@ -108,7 +108,7 @@ describe('which files may import which', () => {
   test.each([
     ['whether a process lives', /\bkill\([^)]*\b0\)/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /],
-    ['which number an option takes', /It must be a whole number/],
+    ['which number an option takes', /\ba whole number\$\{/],
     ['what --json prints', /\bschemaVersion: 1\b/],
   ])('there is one way to say %s', (_what, pattern) => {
     expect(matching(product, pattern)).toHaveLength(1)

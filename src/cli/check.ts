@@ -1,3 +1,6 @@
+import { count, duration, say, shellWord } from './output/print.ts'
+import { command, type Io } from './command.ts'
+import { closing, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -14,25 +17,27 @@ import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
-import { examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
+import { examineServer, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
-import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfAll } from './exit-code.ts'
-import type { Io } from './io.ts'
-import { count, duration, say, shellWord } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
-  return command('check', EXAMPLES)
+  return command('check', {
+    check: 'configuration, secrets, mirror, copies, queue and clock, and the first page of every organization',
+    'check acme': 'the same for acme alone',
+  })
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
       const organizations = chooseOrganizations(config, ids)
-      const wrong: { what: string; error: unknown; isCommon: boolean }[] = []
+      const wrong: { what: string; error: unknown; isCommon?: boolean | undefined }[] = []
       let isAnswered = false
-      const report = async ({ what, isCommon = false, isAnswer = false, run }: Check) => {
-        const { said, fix, error } = await found(run)
-        if (said === undefined || (isAnswer && io.signal.aborted)) return
+      const report = async ({ what, isCommon, isAnswer = false, run }: Check) => {
+        if (io.signal.aborted) return
+        const found = await resultOf(run)
+        if (found === undefined || (isAnswer && io.signal.aborted)) return
+        const { said, fix, error } = found
         const title = error !== undefined && isAnswer ? `${factsOf(error).title}. ` : ''
         const mark = error !== undefined ? '✖' : fix === undefined ? '✔' : '!'
         const below = fix === undefined ? '' : `\n    fix: ${fix.replaceAll('<organization>', what)}`
@@ -43,23 +48,12 @@ export function checkCommand(io: Io) {
       for (const check of commonChecks(config)) await report(check)
       const isMirrorSound = !wrong.some(({ what }) => what === 'mirror')
       for (const organization of organizations)
-        for (const check of checksOf(organization, config, { isMirrorSound, signal: io.signal }))
-          if (!io.signal.aborted) await report(check)
+        for (const check of checksOf(organization, config, { isMirrorSound, signal: io.signal })) await report(check)
       // An organization that answered counts beside the problems of others, and not beside one that it has too.
-      const counted = wrong.map(({ error }) => error)
-      io.exitWith(
-        exitCodeOfAll(isAnswered && !wrong.every(({ isCommon }) => isCommon) ? [...counted, undefined] : counted),
-      )
+      const isMixed = isAnswered && wrong.some(({ isCommon }) => !isCommon)
+      io.exitWith(exitCodeOfAll([...wrong.map(({ error }) => error), ...(isMixed ? [undefined] : [])]))
     })
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror check
-      Node, configuration, secrets, mirror, disk, copies, queue and clock, and the first page of every organization
-  $ customer-mirror check acme
-      the same for acme alone
-`
 
 /** A check and what it is of. Its `run` throws what would prevent a sync. */
 type Check = {
@@ -72,13 +66,13 @@ type Check = {
   isAnswer?: boolean
 }
 
-type Found = string | { said: string; fix: string }
+type Found = string | { said: string; fix?: string; error?: unknown }
 
 /** What a check found, also one that fails. A defect is thrown again. */
-async function found(run: Check['run']): Promise<{ said?: string; fix?: string; error?: unknown }> {
+async function resultOf(run: Check['run']): Promise<Exclude<Found, string> | undefined> {
   try {
-    const said = await run()
-    return typeof said === 'string' ? { said } : { ...said }
+    const found = await run()
+    return typeof found === 'string' ? { said: found } : found
   } catch (error) {
     if (!isOurs(error)) throw error
     return { said: error.message, error, fix: factsOf(error).fix }
@@ -88,6 +82,7 @@ async function found(run: Check['run']): Promise<{ said?: string; fix?: string; 
 /** What every organization needs, in the order of use. Nothing is sent, and nothing is made. */
 function commonChecks(config: Config): Check[] {
   const { mirror, queue, notify, heartbeat } = config
+  const isShared = isSharedQueue(queue)
   const checks: (Check | false | undefined)[] = [
     { what: 'Node', run: () => process.versions.node },
     { what: 'configuration', run: () => `${config.file}, ${count(config.organizations.length, 'organization')}` },
@@ -98,8 +93,8 @@ function commonChecks(config: Config): Check[] {
     notify && { what: 'notify', run: () => nightsReported(notify) },
     // A path may hold a token.
     heartbeat && { what: 'heartbeat', run: () => `a request to ${heartbeat.url.host} after each good night` },
-    isSharedQueue(queue) && isPasswordInFile(queue, processEnvironment()) && { what: 'queue', run: () => EXPOSED },
-    isSharedQueue(queue) && { what: 'queue', isCommon: true, run: () => answerOfQueue(queue) },
+    isShared && isPasswordInFile(queue, processEnvironment()) && { what: 'queue', run: () => EXPOSED },
+    isShared && { what: 'queue', isCommon: true, run: () => answerOfQueue(queue) },
   ]
   return checks.filter((check) => typeof check === 'object')
 }
@@ -158,7 +153,7 @@ async function inFile(file: string): Promise<Found> {
     }
     requireSound(file, await closing(opened, (mirror) => mirror.findDamage()))
     await access(file, constants.W_OK)
-    return withAdditions(`${file}, sound and writable`, await findAdditions(file))
+    return `${file}, sound and writable`
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : mirrorFault(file, seen, { cause: error })
@@ -170,54 +165,22 @@ function requireSound(mirror: string, damages: readonly string[]): void {
     throw new MirrorUnusable(`${mirror}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'damaged' })
 }
 
-function withAdditions(said: string, added: readonly string[]): Found {
-  if (added.length === 0) return said
-  const named = `${added.slice(0, 5).join(', ')}${added.length > 5 ? ', …' : ''}`
-  return {
-    said: `${said}; someone added or changed there what may refuse a run: ${named}`,
-    fix: 'Drop what nothing needs; a run that it refuses ends as foreign, and names it.',
-  }
-}
-
-type Examined = Awaited<ReturnType<typeof examineServer>>
-
 async function onServer(address: string): Promise<Found> {
   const shown = shownMirror(address)
-  const examined = await examineServer(address)
-  const { schema, version, tables, server, isEncrypted, isPooled } = examined
-  // To be asked before the mirror is read, which takes its columns for granted.
-  if (tables?.unfilled != null)
+  const { schema, version, server, isEncrypted, isPooled, mayWrite } = await examineServer(address)
+  if (!mayWrite)
     throw new MirrorUnusable(
-      `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
-      { code: 'foreign' },
+      `${shown}: this user may not write the schema ${schema}. Name the user who owns it in the address; where it is not there yet, GRANT ` +
+        'this one CREATE on the database.',
+      { code: 'denied' },
     )
-  requireWritable(shown, examined)
   const opened = await openMirrorIfThere(address)
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
-  const rights = examined.mayVacuum
-    ? ''
-    : '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
-  const state =
-    opened === undefined
-      ? `the schema ${schema} will be made by the first sync`
-      : `schema ${schema} version ${version ?? '?'}, sound and writable${rights}`
   const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
-  return withAdditions(`${shown}, PostgreSQL ${server}, ${way}, ${state}`, tables?.added ?? [])
+  const state =
+    opened === undefined ? 'will be made by the first sync' : `version ${version ?? '?'}, sound and writable`
+  return `${shown}, PostgreSQL ${server}, ${way}, schema ${schema} ${state}`
 }
-
-function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
-  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
-  if (mayWrite) return
-  const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
-  const fix =
-    version === undefined
-      ? 'Let it own the schema, or GRANT it CREATE on the database.'
-      : 'Name the user who owns it in the address, or have this one own it.'
-  throw new MirrorUnusable(`${shown}: this user may not write the schema ${schema}${where}. ${fix}`, { code: 'denied' })
-}
-
-const READ_ONLY =
-  'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 
 type Known = { isMirrorSound: boolean; signal: AbortSignal }
 
@@ -275,9 +238,8 @@ async function answerOf(organization: Organization, signal: AbortSignal): Promis
     const customers =
       page.total === undefined ? `${page.records().length} on the first page` : count(page.total, 'customer')
     const said = `answered, ${customers}, ${clockWords(source.clockOffsetMs)}`
-    return source.clockCorrectionMs === 0
-      ? said
-      : { said: `${said}, and requests are signed with its time`, fix: CLOCK_FIX }
+    if (source.clockCorrectionMs === 0) return said
+    return { said: `${said}, and requests are signed with its time`, fix: CLOCK_FIX }
   } finally {
     source.close()
   }

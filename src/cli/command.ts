@@ -1,56 +1,83 @@
-import { resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { absoluteMirror, isLikeAddress } from '../address/mirror-address.ts'
-import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
-import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/timers.ts'
-import type { Mirror } from '../model/mirror.ts'
-import type { LeasedRun } from '../model/report.ts'
 import { durationMs } from '../time/durations.ts'
-import { utcMoment } from '../time/moments.ts'
-import { type Io, isTerminal, screenOf } from './io.ts'
-import type { Layout } from './output/rows.ts'
-import { jsonDocument, print, say } from './output/say.ts'
+import { isoOf, utcMoment } from '../time/moments.ts'
+import type { ExitCode } from './exit-code.ts'
 
-/** A command that reads the configuration, with its examples below the options. */
-export function command(name: string, examples: string) {
-  return new Command(name).option('-c, --config <file>', 'configuration file').addHelpText('after', examples)
+/** The parts of the process that a command may use. */
+export type Io = {
+  /** Aborted when the user or the system asks the program to stop. */
+  signal: AbortSignal
+  /** For results. */
+  stdout: NodeJS.WritableStream
+  /** For all other messages. */
+  stderr: NodeJS.WritableStream
+  /** Sets the exit code of a command that did its work but reports a problem. */
+  exitWith: (code: ExitCode) => void
+  /** From now on SIGHUP calls `listener` and no longer ends the process. Absent where no signals arrive. */
+  onHangUp?: (listener: () => void) => void
+  /**
+   * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it.
+   * Absent where the process has more to do.
+   */
+  endSoon?: () => void
+}
+
+/** What stands below the options of a help: what is good to know, and command lines to be copied, each with what it is for. */
+type Help = { about?: string; [line: string]: string | undefined }
+
+/** A command that needs no configuration, or only has commands of its own. */
+export function bareCommand(name: string, { about, ...examples }: Help) {
+  const lines = Object.entries(examples).map(([line, what]) => {
+    return `  $ customer-mirror ${line}\n${what === '' ? '' : `      ${what}\n`}`
+  })
+  const text = `${about === undefined ? '' : `\n${about}\n`}\nExamples:\n${lines.join('')}`
+  return new Command(name).addHelpText('after', text)
+}
+
+/** A command that reads the configuration. */
+export function command(name: string, help: Help) {
+  return bareCommand(name, help).option('-c, --config <file>', 'configuration file')
+}
+
+/** The same with a document: `--json`. */
+export function jsonCommand(name: string, help: Help) {
+  return command(name, help).option(...JSON_OPTION)
 }
 
 /** `--json`, as every command with a document has it. */
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
-/** Prints the document where `--json` asks for it, and otherwise the text: sentences, or a table that is as wide as it is. */
-export function show(
-  { stdout }: Pick<Io, 'stdout'>,
-  json: true | undefined,
-  { document, text, table }: { document: Record<string, unknown>; text?: string; table?: string },
-): void {
-  if (json) stdout.write(jsonDocument(document))
-  else if (table !== undefined) print(stdout, table)
-  else say(stdout, text ?? '')
+/** A parser of an option or an argument, by one that has undefined for what cannot be. */
+export function argument<Value>(parse: (text: string) => Value | undefined, must: string) {
+  return (text: string): Value => {
+    const value = parse(text.trim())
+    if (value !== undefined) return value
+    throw new InvalidArgumentError(`It must be ${must}.`)
+  }
 }
 
-/** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
+/** A time, a number with its unit as in the configuration, in milliseconds. */
 export function durationArgument({ most, least = '0s', examples }: { most: string; least?: string; examples: string }) {
   const [leastMs = 0, mostMs = Infinity] = [durationMs(least), durationMs(most)]
-  return (text: string): number => {
-    const ms = durationMs(text.trim())
-    if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms
-    throw new InvalidArgumentError(`It must be a time with its unit, such as ${examples}; from ${least} to ${most}.`)
-  }
+  const isWithin = (ms = NaN) => ms >= leastMs && ms <= mostMs
+  const parse = (text: string) => (isWithin(durationMs(text)) ? durationMs(text) : undefined)
+  return argument(parse, `a time with its unit, such as ${examples}; from ${least} to ${most}`)
 }
 
-/** Parses an option that is a whole number: from `least` to `most`, or of up to so many digits. */
-export function wholeNumber({ least, most, digits = 9 }: { least: number; most?: number; digits?: number }) {
-  return (text: string): number => {
-    const value = /^\d+$/.test(text.trim()) && text.trim().length <= digits ? Number(text) : NaN
-    if (value >= least && value <= (most ?? Infinity)) return value
-    const bounds = most === undefined ? `, at least ${least}` : ` from ${least} to ${most}`
-    throw new InvalidArgumentError(`It must be a whole number${bounds}.`)
-  }
+/** One of these words. */
+export function oneOf<Word extends string>(...words: readonly Word[]) {
+  return argument((text) => words.find((word) => word === text), `one of ${words.join(', ')}`)
 }
+
+/** A whole number: from `least` to `most`, or of up to so many digits. */
+export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: number; most?: number; digits?: number }) {
+  const bounds = most === Infinity ? `, at least ${least}` : ` from ${least} to ${most}`
+  const isOne = (text: string) => /^\d+$/.test(text) && text.length <= digits && +text >= least && +text <= most
+  return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
+}
+
+/** A port to listen at; 0 takes any free one. */
+export const port = wholeNumber({ least: 0, most: 65_535 })
 
 /** `--limit`, for commands that list the latest entries. */
 export function limitOption(most: number) {
@@ -62,152 +89,13 @@ export function runNumberIn(text: string): number | undefined {
   return /^#?[1-9]\d{0,14}$/.test(text) ? Number(text.replace('#', '')) : undefined
 }
 
-/** Parses the number of a run. */
-export function runNumber(text: string): number {
-  const number = runNumberIn(text)
-  if (number !== undefined) return number
-  throw new InvalidArgumentError('It must be the number of a run, such as 12.')
-}
-
-/** Parses an option that is a moment, with its zone or in UTC, into the form of the mirror. */
-export function timeArgument(text: string): string {
+/** A moment in Unix milliseconds, with its zone or in UTC; undefined for any other text. */
+export function momentIn(text: string): number | undefined {
   const moment = utcMoment(text)
-  if (moment !== null) return moment
-  throw new InvalidArgumentError(
-    'It must be a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00.',
-  )
+  return moment === null ? undefined : Date.parse(isoOf(moment))
 }
-
-/**
- * The configuration that `--config` names, or else the environment or its usual name. What reads it is loaded only by commands that need one.
- * `instead` is what the command takes in its place. Throws ConfigError.
- */
-export async function namedConfig(file: string | undefined, instead?: string): Promise<Config> {
-  const { readConfig } = await import('../config/read-config.ts')
-  return readConfig({ file, cwd: process.cwd(), ...(instead !== undefined && { instead }) })
-}
-
-/** The absolute path of a file that is named on the command line. Throws UsageError for an empty name, and for an address. */
-export function namedFile(text: string, what: string): string {
-  if (text.trim() === '') throw new UsageError(`The name of the ${what} is empty: name a file.`)
-  if (isLikeAddress(text))
-    throw new UsageError(`The ${what} must be on this machine, and what is named is an address. Name a path.`)
-  // A slash at the end means a folder, and is not lost.
-  return /[/\\]$/.test(text) ? `${resolve(text)}/` : resolve(text)
-}
-
-/** A mirror named on the command line: an absolute path, or an address. Throws UsageError for one that cannot be, or with a password. */
-export function namedMirror(text: string, option = '--mirror'): string {
-  const problem = addressProblem(text)
-  if (problem !== undefined) throw new UsageError(`${option} ${problem}`)
-  if (holdsPassword(text))
-    throw new UsageError(
-      `${option} holds a password, which every user of this machine can see in the list of processes. Put it in PGPASSWORD ` +
-        'or a password file (~/.pgpass), and change it.',
-    )
-  return absoluteMirror(text, process.cwd())
-}
-
-/** The moment, by the clock of the machine and by its monotonic one. */
-export function clocks() {
-  return { nowMs: Date.now(), monotonicMs: monotonicMs() }
-}
-
-/** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
-export async function withMirror<Result>(
-  file: string | undefined,
-  work: (mirror: Mirror, config: Config) => Promise<Result>,
-): Promise<Result> {
-  const config = await namedConfig(file)
-  return withMirrorOf(config, (mirror) => work(mirror, config))
-}
-
-/** Opens the mirror of a configuration to read, and closes it again after `work`. */
-async function withMirrorOf<Result>(
-  config: Pick<Config, 'mirror'>,
-  work: (mirror: Mirror) => Promise<Result>,
-): Promise<Result> {
-  const { openMirrorToRead } = await import('../store/mirror.ts')
-  return closing(await openMirrorToRead(config.mirror), work)
-}
-
-/**
- * Reads the configuration, opens its mirror to change it, and closes it again after `work`. Throws MirrorUnusable where there is none yet:
- * none is made for what cannot be in it.
- */
-export async function withMirrorToChange<Result>(
-  file: string | undefined,
-  work: (mirror: Mirror, config: Config) => Promise<Result>,
-): Promise<Result> {
-  const config = await namedConfig(file)
-  await withMirrorOf(config, async () => {})
-  const { openMirror } = await import('../store/mirror.ts')
-  return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
-}
-
-/** Closes the mirror, or its organizations, after `work`. */
-export async function closing<Opened extends { close(): Promise<void> }, Result>(
-  opened: Opened,
-  work: (opened: Opened) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work(opened)
-  } finally {
-    await opened.close()
-  }
-}
-
-/** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
-  return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
-}
-
-/** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
-export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
-  if (organization === undefined) return
-  if ((await mirror.listRuns({ organization, limit: 1 })).length > 0) return
-  const { chooseOrganizations } = await import('../config/organization.ts')
-  chooseOrganizations(config, [organization])
-}
-
-/** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
-export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true }
 
 /** `--mirror`: another file than the one of the configuration. */
 export function mirrorOption() {
   return new Option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
-}
-
-/** The layout that the options ask for: a table unless they name another one. */
-export function layoutOf(
-  { json, csv }: ReadingOptions,
-  { list, stdout, ...table }: { list: string; nothing: string; none?: string; stdout: NodeJS.WritableStream },
-): Layout {
-  if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
-  if (json) return listLayout({ [list]: [] })
-  const screen = screenOf(stdout)
-  return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
-}
-
-/** A document whose first list, which is empty, is filled with rows as they come. */
-export function listLayout(document: Record<string, unknown>, { onOneLine = false } = {}): Layout {
-  const json = jsonDocument(document, { onOneLine })
-  const at = json.indexOf('[]') + 1
-  return { format: 'json', before: json.slice(0, at), after: json.slice(at), onOneLine }
-}
-
-/**
- * The file to read: a mirror or a copy that is named, or the mirror of the configuration, whose address may hold a password. With the organizations
- * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
- */
-export async function fileToRead({
-  config: file,
-  mirror,
-}: ReadingOptions): Promise<{ file: string; configured: readonly string[]; configuration: string | undefined }> {
-  if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
-  if (mirror !== undefined && file !== undefined)
-    throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
-  if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
-  const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
-  return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }

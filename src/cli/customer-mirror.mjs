@@ -2,7 +2,6 @@
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
-import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -13,7 +12,7 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 // At this signal Node would open its debugger to every user of the machine, with all that the program knows.
 process.on('SIGUSR1', () => {})
-if (isAtLeast(process.versions.node, needed)) {
+if (process.versions.node.localeCompare(needed, undefined, { numeric: true }) >= 0) {
   process.umask(0o077)
   const folder = compileCacheFolder()
   // A start takes half the time with it; where it cannot be kept, nothing is lost.
@@ -49,15 +48,10 @@ function isBuilt() {
  */
 function compileCacheFolder() {
   if (!isInstalled) return fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url))
-  const named = process.env.XDG_CACHE_HOME
+  const { XDG_CACHE_HOME: named = '', HOME: home = '' } = process.env
   // A relative folder would be another one for every folder in which the program is started.
-  if (named !== undefined && isAbsolute(named)) return join(named, 'customer-mirror')
-  try {
-    return isAbsolute(homedir()) ? join(homedir(), '.cache', 'customer-mirror') : undefined
-  } catch {
-    // The system knows no home for this user.
-    return undefined
-  }
+  const folder = isAbsolute(named) ? named : join(home, '.cache')
+  return isAbsolute(folder) ? join(folder, 'customer-mirror') : undefined
 }
 
 /** The Node that npm installed with this program, beside it or in a folder above; undefined where npm installed none. */
@@ -69,14 +63,6 @@ function bundledNode() {
   } catch {
     return undefined
   }
-}
-
-function isAtLeast(version, least) {
-  const [have, want] = [version, least].map((text) => {
-    const [major = 0, minor = 0] = text.split('.').map(Number)
-    return major * 1000 + minor
-  })
-  return have >= want
 }
 
 /**

@@ -1,19 +1,24 @@
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { countsOf, isTerminal, moment, say } from './output/print.ts'
+import { argument, command, type Io, momentIn, runNumberIn } from './command.ts'
+import { requireKnown, withMirror } from './opening.ts'
+import { Option } from '@commander-js/extra-typings'
 import { writeToStream } from '../copies/export-mirror.ts'
 import type { SomeRows, SqlValue } from '../copies/read-rows.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { ChangesAsked, FoundChange, Mirror } from '../model/mirror.ts'
 import { type Report, toJson } from '../model/report.ts'
 import { parsedJson } from '../text/parsed-json.ts'
-import { isoOf, isoTime, utcMoment } from '../time/moments.ts'
-import { command, layoutOf, listLayout, requireKnown, runNumberIn, withMirror } from './command.ts'
-import { type Io, isTerminal } from './io.ts'
-import { textOf } from './output/rows.ts'
-import { countsOf, moment, say } from './output/say.ts'
+import { isoTime } from '../time/moments.ts'
+import { layoutOf, textOf } from './output/rows.ts'
 
 /** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
 export function diffCommand(io: Io) {
-  return command('diff', EXAMPLES)
+  return command('diff', {
+    about:
+      'Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.',
+    'diff acme': 'who came, left or returned, and which fields changed, from which value to which',
+    'diff acme --since 2026-03-01 --csv > changes.csv': 'every change since then: a line for each changed field',
+  })
     .argument('<organization>', 'id of the organization')
     .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
     .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
@@ -23,14 +28,11 @@ export function diffCommand(io: Io) {
         await requireKnown(organization, mirror, config)
         const { since, words } = await startOf(mirror, organization, asked)
         const none = `${organization}: no customer came, left, returned or changed since ${words}.\n`
-        const named = { ...(csv && { csv }), list: 'changes', nothing: '–', none, stdout: io.stdout }
         const document = {
-          organization,
-          sinceRun: 'run' in since ? since.run : null,
-          since: 'ms' in since ? isoTime(since.ms) : null,
-          changes: [],
+          ...{ organization, sinceRun: 'run' in since ? since.run : null },
+          ...{ since: 'ms' in since ? isoTime(since.ms) : null, changes: [] },
         }
-        const layout = json ? listLayout(document) : layoutOf(named, named)
+        const layout = layoutOf({ json, csv }, { document, nothing: '–', none, stdout: io.stdout })
         const columns = layout.format === 'table' ? TABLE : COLUMNS
         const seen = { added: 0, removed: 0, returned: 0, changed: 0 }
         const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
@@ -59,9 +61,9 @@ export async function printRehearsed(
   const asked = reports.map(({ organization }) => ({ organization, since: { run: 0 } }))
   // A dry run is not stored: its number belongs to another run of the mirror.
   const runs = reports.map((report) => ({ ...toJson(report), runId: null }))
-  const layout = json
-    ? listLayout({ changes: [], runs }, { onOneLine: !isTerminal(io.stdout) })
-    : layoutOf({}, { list: 'changes', nothing: '–', none: '', stdout: io.stdout })
+  const onOneLine = !isTerminal(io.stdout)
+  const words = { document: { changes: [], runs }, onOneLine, nothing: '–', none: '' }
+  const layout = layoutOf({ json }, { ...words, stdout: io.stdout })
   const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
   let [isFound, isMore] = [false, false]
   const rows = rowsOf(mirror, asked, { columns, onChange: () => (isFound = true) })
@@ -93,17 +95,8 @@ async function* rowsOf(
       const rows = found.flatMap((change) => {
         onChange?.(change)
         const { seq, runId, changedAtMs, change: what, id, name, username, email, fields } = change
-        const about = {
-          organization,
-          seq,
-          run: runId,
-          changed_at: isoTime(changedAtMs),
-          change: what,
-          id,
-          name,
-          username,
-          email,
-        }
+        const when = { seq, run: runId, changed_at: isoTime(changedAtMs) }
+        const about = { organization, ...when, change: what, id, name, username, email }
         return changedFields(fields).map((field) => columns.map((column) => valueOf({ ...about, ...field }[column])))
       })
       yield { columns, rows }
@@ -135,15 +128,11 @@ function valueOf(value: string | number | null | undefined): SqlValue {
 
 type Since = ChangesAsked['since']
 
-function sinceArgument(text: string): Since {
-  const run = runNumberIn(text)
+const sinceArgument = argument((text): Since | undefined => {
+  const [run, ms] = [runNumberIn(text), momentIn(text)]
   if (run !== undefined) return { run }
-  const time = utcMoment(text)
-  if (time !== null) return { ms: Date.parse(isoOf(time)) }
-  throw new InvalidArgumentError(
-    'It must be the number of a run, such as 12, or a time: 2026-03-01, "2026-03-01 14:30".',
-  )
-}
+  return ms === undefined ? undefined : { ms }
+}, 'the number of a run, such as 12, or a time: 2026-03-01, "2026-03-01 14:30"')
 
 /** Where the changes begin, unless it is named after the run before the newest one, and how that is said. */
 async function startOf(
@@ -159,13 +148,3 @@ async function startOf(
   if (run?.runId === undefined) return { since: { run: 0 }, words: 'it was configured: it was never mirrored' }
   return { since: { run: run.runId }, words: `run ${run.runId} of ${moment(run.startedAtMs)}` }
 }
-
-const EXAMPLES = `
-Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.
-
-Examples:
-  $ customer-mirror diff acme
-      who came, left or returned, and which fields changed, from which value to which
-  $ customer-mirror diff acme --since 2026-03-01 --csv > changes.csv
-      every change since then: a line for each changed field
-`

@@ -1,8 +1,7 @@
-import { Option } from '@commander-js/extra-typings'
-import { command, fileToRead, JSON_OPTION, mirrorOption, namedConfig, namedFile, wholeNumber } from './command.ts'
-import { type Io, isTerminal } from './io.ts'
+import { count, isTerminal, say, show } from './output/print.ts'
+import { command, type Io, jsonCommand, mirrorOption, oneOf, wholeNumber } from './command.ts'
+import { fileToRead, namedConfig, namedFile } from './opening.ts'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
-import { count, grouped, jsonDocument, print, say } from './output/say.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/selection.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
@@ -13,26 +12,19 @@ import { plainText } from '../text/plain-text.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
-  return command('export', EXAMPLES)
-    .addOption(
-      new Option('--format <format>', 'format of the file; without it, the one that its name says').choices(
-        FORMAT_NAMES,
-      ),
-    )
+  return command('export', {
+    'export -o customers.csv': 'the active customers of every organization, with every column',
+    'export --excel --org acme -o acme.csv': 'those of acme, for a spreadsheet',
+    'export -o customers.parquet': 'with types, compressed, for DuckDB, pandas and warehouses',
+    'export --format jsonl --changes-since 1200': 'what changed after change 1200, with the customers as they are now',
+  })
+    .option('--format <format>', 'csv, jsonl or parquet; or as the name of the file says', oneOf(...FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
-    .addOption(
-      new Option('--changes-since <seq>', 'the changes after this seq, in order, in place of customers')
-        .argParser(wholeNumber({ least: 0, digits: 15 }))
-        .conflicts(['includeRemoved']),
-    )
-    .addOption(
-      new Option('--ids <type>', 'with Parquet: ids as text, which every reader takes, or as its type uuid')
-        .choices(['text', 'uuid'] as const)
-        .default('text' as const),
-    )
+    .option('--changes-since <seq>', 'the changes after this seq, in place of customers', SEQ)
+    .option('--ids <type>', 'with Parquet: text, or uuid, which few readers take', oneOf('text', 'uuid'), 'text')
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
       const plan = await planOf(options, io)
@@ -41,6 +33,8 @@ export function exportCommand(io: Io) {
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })
 }
+
+const SEQ = wholeNumber({ least: 0, digits: 15 })
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
@@ -52,6 +46,8 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   const format = options.format ?? FORMAT_NAMES.find((name) => output.toLowerCase().endsWith(`.${name}`))
   if (format === undefined)
     throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
+  if (includeRemoved && changesSince !== undefined)
+    throw new UsageError('--changes-since has removed customers too: leave --include-removed out.')
   if (ids === 'uuid' && format !== 'parquet')
     throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
@@ -66,40 +62,26 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   }
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror export -o customers.csv
-      the active customers of every organization, with every column
-  $ customer-mirror export --excel --org acme -o acme.csv
-      those of acme, for a spreadsheet
-  $ customer-mirror export -o customers.parquet
-      with types, compressed, for DuckDB, pandas and warehouses
-  $ customer-mirror export --format jsonl --changes-since 1200
-      what changed after change 1200, with the customers as they are now
-`
-
 /** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
+function summaryOf(done: Exported, { selection, to }: ExportPlan): string {
   const left = done.leftOut.map(
     (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
-  const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
   const where = typeof to === 'string' ? ` to ${to}` : ''
-  return [...left, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  return [...left, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
-
-/** The rows of a sheet below its head. */
-const SHEET_ROWS = 1_048_575
-const TOO_MANY_FOR_A_SHEET =
-  `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
-  'organization at a time with --org.\n'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
-  return command('publish', PUBLISH_EXAMPLES)
+  return jsonCommand('publish', {
+    about:
+      'The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it. In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+    publish: 'the copy of the configuration, as after each night',
+    'publish ./copies/customers.db --json': 'another file, and what it holds as JSON',
+    'publish s3://analytics/customer-mirror': 'a Parquet object for each organization',
+  })
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
-    .option(...JSON_OPTION)
     .action(async (file, { config: configFile, json }) => {
       const config = await namedConfig(configFile)
       // A place in object storage is read with the plan.
@@ -111,7 +93,7 @@ export function publishCommand(io: Io) {
         const alone = ownerAlone(plan)
         if (alone) published.warnings.push(`${placeOf(plan)}: ${alone.said}; ${alone.fix}`)
       }
-      print(io.stdout, json ? jsonDocument(published) : publishedText(published))
+      show(io, json, { document: published, text: publishedText(published) })
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))
     })
@@ -120,17 +102,3 @@ export function publishCommand(io: Io) {
 const NO_FILE =
   "Nothing says where the copy goes. Name a file in a folder of its own, e.g. 'customer-mirror publish ./copies/customers.db', " +
   'or s3://bucket/prefix, or add publish: { file: ./copies/customers.db } to the configuration.'
-
-const PUBLISH_EXAMPLES = `
-The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it.
-
-In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.
-
-Examples:
-  $ customer-mirror publish
-      the copy of the configuration, as after each night
-  $ customer-mirror publish ./copies/customers.db --json
-      another file, and what it holds as JSON
-  $ customer-mirror publish s3://analytics/customer-mirror
-      a Parquet object for each organization
-`

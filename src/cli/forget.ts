@@ -1,20 +1,27 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
+import { argument, type Io, jsonCommand } from './command.ts'
+import { clocks, requireKnown, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
-import type { Io } from './io.ts'
-import { configOption, count, moment, say, sqlText } from './output/say.ts'
+
+const UUID = argument(
+  (text) => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined),
+  'the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001',
+)
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return command('forget', EXAMPLES)
+  return jsonCommand('forget', {
+    about:
+      'Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.',
+    'forget acme 00000000-0000-4000-8000-000000000001': '',
+  })
     .argument('<organization>', 'id of the organization')
-    .argument('<uuid>', 'id of the customer', readUuid)
+    .argument('<uuid>', 'id of the customer', UUID)
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
-    .option(...JSON_OPTION)
     .action(async (organization, id, { config: file, undo = false, json }) => {
       const customer = { organization, id }
       if (undo) {
@@ -22,14 +29,12 @@ export function forgetCommand(io: Io) {
           await requireKnown(organization, mirror, config)
           await mirror.readmitCustomer({ ...customer, ...clocks() })
         })
-        show(io, json, { document: { ...customer, forgottenAt: null }, text: `${organization}: ${READMITTED}\n` })
-        return
+        const text = `${organization}: ${READMITTED}\n`
+        return show(io, json, { document: { ...customer, forgottenAt: null }, text })
       }
       const { mirror, failure, forgottenAtMs, ...facts } = await forget(customer, file)
-      show(io, json, {
-        document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts },
-        text: doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts }),
-      })
+      const text = doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts })
+      show(io, json, { document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts }, text })
       if (failure !== undefined) throw failure
       if (facts.erased !== 'busy') return
       say(io.stderr, unfinishedText(mirror, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
@@ -68,18 +73,15 @@ function doneText(
   const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
   const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
-  const isDone = erased === 'erased' || erased === 'released'
-  return (
-    `${organization}: the customer is forgotten${already}.${found}\n` +
-    (isDone ? erasedText(mirror, 'this customer') : '') +
-    (erased === 'held'
-      ? `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`
-      : '') +
-    (wasForgotten
-      ? ''
-      : 'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
-        'record of the organization.\n')
-  )
+  const lines = [
+    `${organization}: the customer is forgotten${already}.${found}\n`,
+    (erased === 'erased' || erased === 'released') && erasedText(mirror, 'this customer'),
+    erased === 'held' &&
+      `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`,
+    !wasForgotten &&
+      'When the service lists the customer again, runs count the record as suppressed and keep nothing of it.\n',
+  ]
+  return lines.filter((line) => line !== false).join('')
 }
 
 /** What is left of rows that were deleted and whose bytes were erased, as far as the store can say. */
@@ -107,41 +109,23 @@ type Beyond = { copies: readonly string[]; replaced: readonly string[]; organiza
 export function beyondText({ copies, replaced, organization, id }: Beyond): string {
   const where = `WHERE organization = ${sqlText(organization)}${id === undefined ? '' : ` AND id = ${sqlText(id)}`};`
   const deletions = ['customers', 'changes', 'customers_history'].map((table) => `DELETE FROM ${table} ${where}`)
-  const places: [what: string, named: readonly string[]][] = [
-    [
-      'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); ' +
-        'other and older ones, and what a killed publish left (.unfinished), stay until you remove them:',
-      copies,
-    ],
+  const places: readonly (readonly [what: string, named?: readonly string[]])[] = [
+    [id === undefined ? WORKER : 'the service: as long as it lists the customer, it has the data'],
+    [ELSEWHERE],
+    [COPIES, copies],
     ['mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them', replaced],
     ['databases that were filled from the mirror. No change announces this deletion. Run there:', deletions],
   ]
-  const named = places.filter(([, files]) => files.length > 0)
-  return (
-    `\nThis ${id === undefined ? 'organization' : 'customer'} may still be in places that Customer Mirror cannot reach:\n` +
-    (id === undefined
-      ? '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one within two ' +
-        'seconds, or when it is restarted\n'
-      : '  - the service: as long as it lists the customer, it has the data\n') +
-    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the ' +
-    'service or of a proxy: delete them there, or let them expire\n' +
-    named.map(([what, files]) => `  - ${what}\n${files.map((file) => `      ${file}\n`).join('')}`).join('')
-  )
+  const lines = places.flatMap(([what, named = ['']]) => {
+    return named.length === 0 ? [] : [`  - ${what}\n`, ...named.map((name) => (name === '' ? '' : `      ${name}\n`))]
+  })
+  const whose = id === undefined ? 'organization' : 'customer'
+  return `\nThis ${whose} may still be in places that Customer Mirror cannot reach:\n${lines.join('')}`
 }
 
-function readUuid(text: string): string {
-  if (UUID.test(text.trim())) return text.trim().toLowerCase()
-  throw new InvalidArgumentError(
-    'It must be the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001.',
-  )
-}
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const EXAMPLES = `
-Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.
-
-Examples:
-  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001
-  $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001 --json
-`
+const WORKER =
+  'a worker whose configuration still names this organization, and which would load it again until it has read the new one'
+const ELSEWHERE =
+  'backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the service or of a proxy: delete them there, or let them expire'
+const COPIES =
+  'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); other and older ones, and what a killed publish left (.unfinished), stay until you remove them:'

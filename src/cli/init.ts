@@ -1,34 +1,20 @@
+import { configOption, say } from './output/print.ts'
+import { bareCommand, type Io } from './command.ts'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import type { Io } from './io.ts'
-import { configOption, say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
-export function initCommand({ stderr }: Io): CommandUnknownOpts {
-  return new Command('init')
+export function initCommand({ stderr }: Io) {
+  return bareCommand('init', { init: '', 'init config/customers.yaml': '' })
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ customer-mirror init
-  $ customer-mirror init config/customers.yaml
-`,
-    )
     .action(async (file) => {
       await writeStarterFile(file)
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
-      say(
-        stderr,
-        `Wrote ${file}. Next:
-  1. Put the address of your organization into ${file}.
-  2. export ACME_API_KEY=… ACME_SECRET=…
-  3. customer-mirror check${option}
-`,
-      )
+      const steps = [`Put the address of your organization into ${file}.`, 'export ACME_API_KEY=… ACME_SECRET=…']
+      const lines = [...steps, `customer-mirror check${option}`].map((step, index) => `  ${index + 1}. ${step}\n`)
+      say(stderr, `Wrote ${file}. Next:\n${lines.join('')}`)
     })
 }
 
@@ -41,13 +27,14 @@ async function writeStarterFile(file: string): Promise<void> {
   try {
     await writeFile(path, STARTER, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new UsageError(`cannot write ${file}: ${IS_THERE}`)
+    if (codeOf(error) === 'EEXIST')
+      throw new UsageError(
+        `cannot write ${file}: it exists already, and init never overwrites; edit it, or name another file`,
+      )
     const seen = seenIn(error)
     throw seen === undefined ? error : new UsageError(messageOf(`cannot write ${file}`, seen), { cause: error })
   }
 }
-
-const IS_THERE = 'it exists already, and init never overwrites; edit it, or name another file'
 
 /** A valid configuration. Commented lines show the default value, or an example. */
 const STARTER = `# Customer Mirror configuration. Paths are relative to the folder of this file.
@@ -86,18 +73,12 @@ organizations:
 `
 
 /** `customer-mirror schema`: the JSON Schema of the configuration file, on stdout. */
-export function schemaCommand({ stdout }: Io): Command {
-  return new Command('schema')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ customer-mirror schema > customer-mirror.schema.json
-  $ customer-mirror schema | jq '.properties | keys'
-`,
-    )
-    .action(async () => {
-      const { configJsonSchema } = await import('../config/schema.ts')
-      stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`)
-    })
+export function schemaCommand({ stdout }: Io) {
+  return bareCommand('schema', {
+    'schema > customer-mirror.schema.json': '',
+    "schema | jq '.properties | keys'": '',
+  }).action(async () => {
+    const { configJsonSchema } = await import('../config/schema.ts')
+    stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+  })
 }

@@ -1,9 +1,9 @@
+import type { Io } from './command.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
 import { resultsError } from '../copies/copy-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
-import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../machine/timers.ts'
 
@@ -24,7 +24,6 @@ async function main(): Promise<void> {
     exitWith: (code) => {
       process.exitCode = code
     },
-    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson }),
     endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
   }
   await runProgram(process.argv.slice(2), io)
@@ -51,13 +50,6 @@ function stop(code: ExitCode): void {
   stopCode = code
   stoppedAtMs = monotonicMs()
   stopping.abort()
-}
-
-async function askPerson(question: string): Promise<string> {
-  const { createInterface } = await import('node:readline')
-  process.stdout.write(question)
-  for await (const line of createInterface({ input: process.stdin, signal: stopping.signal })) return line
-  return ''
 }
 
 /** The terminals of this process when it started. */

@@ -1,4 +1,6 @@
-import { Command } from '@commander-js/extra-typings'
+import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
+import { bareCommand, type Io, jsonCommand, mirrorOption } from './command.ts'
+import { clocks, closing, fileToRead, namedConfig } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
@@ -9,46 +11,27 @@ import { UsageError } from '../errors/errors.ts'
 import type { Contents, Organizations } from '../model/organizations.ts'
 import { openOrganizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { clocks, closing, command, JSON_OPTION, namedConfig, show, fileToRead, mirrorOption } from './command.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
-import { screenOf, type Io } from './io.ts'
 import { leftBehindText } from './output/advice.ts'
-import { configOption, count, moment, say, sqlText } from './output/say.ts'
-import { renderTable } from './output/table.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
-  return new Command('organizations')
+  return bareCommand('organizations', {
+    'organizations list': 'every organization of the configuration and of the mirror',
+    'organizations rename acme acme-eu': 'give an organization another id, and keep all that is known of it',
+    'organizations retire acme': 'mark its customers as removed, and raise no alert about it',
+    'organizations forget acme --yes': 'delete everything of it',
+  })
     .addCommand(listCommand(io))
     .addCommand(renameCommand(io))
     .addCommand(retireCommand(io))
     .addCommand(organizationForgetCommand(io))
-    .addHelpText('after', EXAMPLES)
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror organizations list
-      every organization of the configuration and of the mirror
-  $ customer-mirror organizations rename acme acme-eu
-      give an organization another id, and keep all that is known of it
-  $ customer-mirror organizations retire acme
-      mark its customers as removed, and raise no alert about it
-  $ customer-mirror organizations forget acme --yes
-      delete everything of it
-`
-
-const LIST_EXAMPLES = `
-Examples:
-  $ customer-mirror organizations list
-  $ customer-mirror organizations list --mirror ./copies/customers.db --json
-`
-
 function listCommand(io: Io) {
-  return command('list', LIST_EXAMPLES)
+  return jsonCommand('list', { 'organizations list': '' })
     .description('list the organizations of the configuration and of the mirror')
     .addOption(mirrorOption())
-    .option(...JSON_OPTION)
     .action(async ({ json, ...named }) => {
       const { file, configured } = await fileToRead(named)
       // Organizations are there before the first sync makes the mirror.
@@ -61,19 +44,13 @@ function listCommand(io: Io) {
       }))
       const rows = lines.map((line) => {
         const { active = 0, removed = 0, readAsOfMs } = line.mirrored ?? {}
-        return [
-          line.organization,
-          stateOf(line),
-          active,
-          removed,
-          readAsOfMs === undefined ? 'never' : moment(readAsOfMs),
-        ]
+        const read = readAsOfMs === undefined ? 'never' : moment(readAsOfMs)
+        return [line.organization, stateOf(line), active, removed, read]
       })
-      const head = ['organization', 'state', 'active', 'removed', 'last read']
-      const table = rows.length === 0 ? 'There are no organizations.\n' : renderTable(head, rows, screenOf(io.stdout))
-      show(io, json, { document: { organizations: lines.map(asJson) }, table })
+      const table = { head: ['organization', 'state', 'active', 'removed', 'last read'], rows }
       const left = lines.filter(({ isConfigured }) => isConfigured === false).flatMap(({ mirrored: one }) => one ?? [])
-      if (!json) say(io.stdout, leftBehindText(left, named.config))
+      const text = leftBehindText(left, named.config)
+      show(io, json, { document: { organizations: lines.map(asJson) }, table, text })
     })
 }
 
@@ -99,95 +76,69 @@ function stateOf({ isConfigured, mirrored }: Line): string {
   return isConfigured === undefined ? 'in the mirror' : isConfigured ? 'configured' : 'not configured'
 }
 
-const RENAME_EXAMPLES = `
-Its customers, history, runs and rejects have the new id, and its next run goes on from there. A run of the old id would be refused, because its customers are known under the new one. Every row counts as updated, so that readers notice.
-
-Examples:
-  $ customer-mirror organizations rename acme acme-eu
-  $ customer-mirror organizations rename acme acme-eu --json
-`
-
 function renameCommand(io: Io) {
-  return command('rename', RENAME_EXAMPLES)
+  return jsonCommand('rename', {
+    about:
+      'Its customers, history, runs and rejects have the new id, and its next run goes on from there. A run of the old id would be refused, because its customers are known under the new one. Every row counts as updated, so that readers notice.',
+    'organizations rename acme acme-eu': '',
+  })
     .description('give an organization another id, and keep all that is known of it')
     .argument('<organization>', 'its id in the mirror')
     .argument('<new>', 'its new id')
-    .option(...JSON_OPTION)
     .action(async (from, to, { config: file, json }) => {
       if (!ORGANIZATION_ID.test(to))
         throw new UsageError(
-          `${JSON.stringify(to)} cannot be the id of an organization: it must be at most 63 lower-case letters, digits, dots, ` +
-            'dashes and underscores, the first a letter or digit. Nothing was changed.',
+          `${JSON.stringify(to)} cannot be the id of an organization: at most 63 lower-case letters, digits, dots, dashes and underscores.`,
         )
       if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
-      const { renamed, config } = await changing(from, file, { mayBeConfigured: true }, async (organizations, read) => {
-        return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
+      const renamed = await changing(from, file, (organizations) => organizations.rename({ from, to }, clocks()), {
+        mayBeConfigured: true,
       })
       // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
       const update = `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
+      const { customers, changes, runs } = renamed
+      const held = `${count(customers, 'customer')}, ${count(changes, 'change')} and ${count(runs, 'run')}`
       const text =
-        `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
-        `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
-        `  ${update}\n`
+        `${from}: is now ${to}, with ${held}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
+        `  ${update}\nIf the configuration names ${from}, change the id to ${to} there before its next run.\n`
       show(io, json, { document: { organization: to, before: from, ...renamed, update }, text })
-      if (isInConfiguration(config, from))
-        say(
-          io.stderr,
-          `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`,
-        )
     })
 }
-
-const RETIRE_EXAMPLES = `
-Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When it is configured again, its next run ends the retirement, and its customers return.
-
-Examples:
-  $ customer-mirror organizations retire acme
-  $ customer-mirror organizations retire acme --json
-`
 
 const WHOSE = ['<organization>', 'its id; the configuration must not name it any more'] as const
 
 function retireCommand(io: Io) {
-  return command('retire', RETIRE_EXAMPLES)
+  return jsonCommand('retire', {
+    about:
+      'Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When it is configured again, its next run ends the retirement, and its customers return.',
+    'organizations retire acme': '',
+  })
     .description('mark all customers of an organization that is no longer configured as removed')
     .argument(...WHOSE)
-    .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
-      const { removed } = await changing(id, file, {}, (organizations) => organizations.retire(id, clocks()))
-      const text =
-        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
-        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
+      const { removed } = await changing(id, file, (organizations) => organizations.retire(id, clocks()))
+      const text = `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A run of it would end the retirement.\n`
       show(io, json, { document: { organization: id, retired: true, removed }, text })
     })
 }
 
-const FORGET_EXAMPLES = `
-Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
-
-Examples:
-  $ customer-mirror organizations forget acme
-      say what would be deleted
-  $ customer-mirror organizations forget acme --yes
-      delete it
-`
-
 function organizationForgetCommand(io: Io) {
-  return command('forget', FORGET_EXAMPLES)
+  return jsonCommand('forget', {
+    about:
+      'Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.',
+    'organizations forget acme': 'say what would be deleted',
+    'organizations forget acme --yes': 'delete it',
+  })
     .description('delete everything of an organization, its history and its runs included')
     .argument(...WHOSE)
     .option('--yes', 'delete it; without this, the command only says what it would delete')
-    .option(...JSON_OPTION)
     .action(async (id, { config: file, json, yes }) => {
       const again = `customer-mirror organizations forget ${id} --yes${configOption(file)}`
       const forgotten = await forget(id, file, yes ? undefined : again)
       const { deleted, finished, mirror } = forgotten
       const known = `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
-      const text =
-        `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n` +
-        (deleted.forgotten === 0 ? '' : known) +
-        (finished ? erasedText(mirror, 'any of its rows') : '') +
-        beyondText(forgotten)
+      const told = (deleted.forgotten === 0 ? '' : known) + (finished ? erasedText(mirror, 'any of its rows') : '')
+      const text = `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n${told}${beyondText(forgotten)}`
       show(io, json, { document: forgotten, text })
       if (finished) return
       say(io.stderr, unfinishedText(mirror, again))
@@ -197,12 +148,11 @@ function organizationForgetCommand(io: Io) {
 
 /** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
 async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
-  return changing(id, file, {}, async (organizations, config) => {
+  return changing(id, file, async (organizations, config) => {
     const deleted = await organizations.contents(id)
     if (confirmation !== undefined)
       throw new UsageError(
-        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good, and only a backup brings them back. If you mean ` +
-          `it: ${confirmation}`,
+        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good. If you mean it: ${confirmation}`,
       )
     // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
     const copiesLeft = listCopiesLeft(config, id)
@@ -223,11 +173,11 @@ function rowsText({ customers, changes, runs, rejects }: Contents): string {
 async function changing<Result>(
   id: string,
   file: string | undefined,
-  { mayBeConfigured = false }: { mayBeConfigured?: boolean },
   change: (organizations: Organizations, config: Config) => Promise<Result>,
+  { mayBeConfigured = false } = {},
 ): Promise<Result> {
   const config = await namedConfig(file)
-  const isConfigured = isInConfiguration(config, id)
+  const isConfigured = config.organizations.some((organization) => organization.id === id)
   return closing(await openOrganizations(config.mirror), async (organizations) => {
     const known = await organizations.list()
     const isThere = known.includes(id) || (await organizations.isUnfinished(id))
@@ -238,13 +188,8 @@ async function changing<Result>(
     if (!isThere) requireKnown([id], { known, configured: [] })
     if (isConfigured && !mayBeConfigured)
       throw new UsageError(
-        `${id}: is still in the configuration (${config.file}), so its next run would load it again. Nothing was changed. Take it out ` +
-          'there first; a worker that runs reads the file within two seconds.',
+        `${id}: is still in the configuration (${config.file}), so its next run would load it again. Take it out there first.`,
       )
     return change(organizations, config)
   })
-}
-
-function isInConfiguration({ organizations }: Config, id: string): boolean {
-  return organizations.some((organization) => organization.id === id)
 }

@@ -1,9 +1,9 @@
+import { say, screenOf, wrapLines } from './output/print.ts'
+import type { Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { isOurs, UsageError } from '../errors/errors.ts'
+import { isOurs } from '../errors/errors.ts'
 import { exactVersion } from '../machine/version.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
-import { screenOf, type Io } from './io.ts'
-import { say, wrapLines } from './output/say.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
@@ -11,14 +11,9 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     const root = await program(args, io)
     await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
-    // Every command may ask for the folder it was started in, which another program can remove.
-    const isFolderGone = error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
-    io.exitWith(sayWhatHappened(isFolderGone ? new UsageError(FOLDER_GONE) : error, io))
+    io.exitWith(sayWhatHappened(error, io))
   }
 }
-
-const FOLDER_GONE =
-  'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 /** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */
 function withStatementLast(args: readonly string[]): readonly string[] {
@@ -126,7 +121,7 @@ const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>>
   init: async (io) => (await import('./init.ts')).initCommand(io),
   check: async (io) => (await import('./check.ts')).checkCommand(io),
   sync: async (io) => (await import('./sync.ts')).syncCommand(io),
-  demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+  demo: async (io) => (await import('./sandbox.ts')).demoCommand(io),
   sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
   signing: async (io) => (await import('./signing.ts')).signingCommand(io),
   schema: async (io) => (await import('./init.ts')).schemaCommand(io),

@@ -1,3 +1,6 @@
+import { moment, say, second, show, type Table } from './output/print.ts'
+import { argument, command, type Io, jsonCommand, momentIn, wholeNumber } from './command.ts'
+import { listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -6,17 +9,15 @@ import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.
 import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
-import { isoOf, isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument, wholeNumber } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
-import { moment, say, second } from './output/say.ts'
-import { renderTable } from './output/table.ts'
+import { isoTime } from '../time/moments.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
-  return command('queue', EXAMPLES)
-    .option(...JSON_OPTION)
+  return jsonCommand('queue', {
+    about: 'Percents are known where the mirror is on this machine. Times are in UTC.',
+    queue: 'the runs under way, those that wait for a worker, and those that are delayed with the reason',
+  })
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
@@ -31,26 +32,12 @@ export function queueCommand(io: Io) {
       })
       const paused = pausedIn(pauses, config.organizations, nowMs)
       show(io, json, {
-        document: {
-          queue: place,
-          jobs: lines.map(jobAsJson),
-          paused: paused.map(({ organization, paused: pause, resumed }) => {
-            return { organization: organization === ALL ? null : organization, ...pauseAsJson(pause), resumed }
-          }),
-        },
-        table: queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }),
+        document: { queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pausedAsJson) },
+        table: queueTable(lines, nowMs),
+        text: pausedLines(paused, file),
       })
     })
 }
-
-const EXAMPLES = `
-Percents are known where the mirror is on this machine. Times are in UTC.
-
-Examples:
-  $ customer-mirror queue
-      the runs under way, those that wait for a worker, and those that are delayed with the reason
-  $ customer-mirror queue --json
-`
 
 /** A job, and how far its run is as far as the mirror on this machine knows. */
 type Line = import('../../jobs/commands/queued-runs.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
@@ -65,23 +52,28 @@ function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs:
   )
 }
 
-function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind, worker, percent }: Line) {
+function pausedAsJson({ organization, paused, resumed }: Paused) {
+  return { organization: organization === ALL ? null : organization, ...pauseAsJson(paused), resumed }
+}
+
+function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
+  const { untilMs, why = null, status = null, attempt = null } = wait ?? {}
   const [machine = '', id = ''] = worker?.split('#') ?? []
+  const place = worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) }
   return {
-    ...{ organization, kind, state, trigger, since: isoTime(sinceMs), until: isoTime(wait?.untilMs) },
-    ...{ why: wait?.why ?? null, status: wait?.status ?? null, attempt: wait?.attempt ?? null, failures },
-    ...{
-      percent: percent ?? null,
-      worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
-    },
+    ...same,
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    why,
+    status,
+    attempt,
+    percent: percent ?? null,
+    worker: place,
   }
 }
 
-/** The jobs of a queue as a table, and its pauses below. */
-export function queueText(
-  { lines, paused }: { lines: readonly Line[]; paused: readonly Paused[] },
-  { nowMs, screen, config }: { nowMs: number; screen: Screen | undefined; config?: string | undefined },
-): string {
+/** The jobs of a queue: who runs, until when and why what waits. */
+export function queueTable(lines: readonly Line[], nowMs: number): Table {
   const rows = lines.map((line) => [
     plainText(line.organization),
     line.kind,
@@ -89,9 +81,8 @@ export function queueText(
     whenWords(line),
     noteWords(line, nowMs),
   ])
-  const head = ['organization', 'run', 'state', 'when (UTC)', '']
-  const table = rows.length === 0 ? 'Nothing runs, and nothing waits in the queue.\n' : renderTable(head, rows, screen)
-  return table + pausedLines(paused, config)
+  const none = 'Nothing runs, and nothing waits in the queue.\n'
+  return { head: ['organization', 'run', 'state', 'when (UTC)', ''], rows, none }
 }
 
 function whenWords({ state, sinceMs, wait }: Line): string {
@@ -109,82 +100,77 @@ function noteWords({ state, worker, wait, failures }: Line, nowMs: number): stri
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
-  return command('pause', PAUSE_EXAMPLES)
+  return command('pause', {
+    about:
+      "Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.",
+    'pause acme --until "2026-12-24 06:00"': "the service is being maintained until six o'clock UTC",
+    pause: "all organizations, until 'customer-mirror resume'",
+  })
     .argument('[organization...]', 'ids of organizations')
-    .option('--until <time>', 'end the pause by itself at this time', timeArgument)
-    .action(async (ids, { config: file, until }) => {
+    .option('--until <time>', 'end the pause by itself at this time', UNTIL)
+    .action(async (ids, { config: file, until: untilMs }) => {
       const nowMs = Date.now()
-      const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await namedConfig(file)
       const { pauseOrganizations } = await import('../../jobs/commands/queued-runs.ts')
-      for (const { name, before, now } of await pauseOrganizations(config, chooseIds(config, ids), {
-        nowMs,
-        untilMs,
-      })) {
-        const already = before && `already, since ${moment(before.sinceMs)}; now `
-        say(io.stdout, `${subject(name)} paused ${already ?? ''}${untilWords(now?.untilMs)}\n`)
-      }
+      const paused = await pauseOrganizations(config, chooseIds(config, ids), { nowMs, untilMs })
+      const lines = paused.map(({ name, before, now }) => {
+        const already = before === undefined ? '' : `already, since ${moment(before.sinceMs)}; now `
+        const words = now?.untilMs === undefined ? 'until resumed' : `until ${moment(now.untilMs)}`
+        return `${subject(name)} paused ${already}${words}\n`
+      })
+      say(io.stdout, lines.join(''))
     })
 }
 
-const PAUSE_EXAMPLES = `
-Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.
-
-Examples:
-  $ customer-mirror pause acme --until "2026-12-24 06:00"
-      the service is being maintained until six o'clock UTC
-  $ customer-mirror pause
-      all organizations, until 'customer-mirror resume'
-`
+const UNTIL = argument(
+  momentIn,
+  'a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00',
+)
 
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
-  return command('resume', RESUME_EXAMPLES)
+  return command('resume', {
+    about:
+      'A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.',
+    'resume acme': '',
+    resume: 'every pause, also those of single organizations',
+  })
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
       const { resumeOrganizations } = await import('../../jobs/commands/queued-runs.ts')
       const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
-      const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
-      if (named.length === 0) say(io.stdout, 'Nothing was paused.\n')
-      for (const { name, before } of named) {
-        const words = before === undefined ? 'was not paused' : `resumed, paused since ${moment(before.sinceMs)}`
-        say(io.stdout, `${subject(name)} ${words}\n`)
-      }
+      const lines = changed
+        .filter(({ before, name }) => before !== undefined || name !== ALL)
+        .map(({ name, before }) =>
+          before === undefined
+            ? `${subject(name)} was not paused\n`
+            : `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`,
+        )
+      say(io.stdout, lines.length === 0 ? 'Nothing was paused.\n' : lines.join(''))
     })
 }
-
-const RESUME_EXAMPLES = `
-A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.
-
-Examples:
-  $ customer-mirror resume acme
-  $ customer-mirror resume
-      every pause, also those of single organizations
-`
 
 function subject(name: string): string {
   return name === ALL ? 'all organizations:' : `${name}:`
 }
 
-function untilWords(untilMs: number | undefined): string {
-  return untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
-}
-
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
-  return command('schedule', SCHEDULE_EXAMPLES)
+  return jsonCommand('schedule', {
+    schedule: 'the next five runs of each organization, and its next five quick runs, in local time and in UTC',
+  })
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
-    .option(...JSON_OPTION)
     .action(async ({ config: file, next, json }) => {
       const config = await namedConfig(file)
       const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       show(io, json, {
         document: { organizations: lines.map(scheduleAsJson) },
-        table: scheduleTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
+        table: scheduleTable(lines),
+        text: pausedLines(lines, file),
       })
     })
 }
@@ -203,7 +189,7 @@ function momentAsJson({ atMs, ...same }: ScheduleLine['runs'][number]) {
   return { at: isoTime(atMs), ...same }
 }
 
-function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefined): string {
+function scheduleTable(lines: readonly ScheduleLine[]): Table {
   const rows = lines.flatMap(({ organization, timezone, dueNow, paused, runs, between }) => {
     const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
     const rowsOf = (kind: string, moments: ScheduleLine['runs']) =>
@@ -214,12 +200,5 @@ function scheduleTable(lines: readonly ScheduleLine[], screen: Screen | undefine
     ]
     return [[organization, due, ...first], ...others.map((cells) => ['', '', ...cells])]
   })
-  return renderTable(['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows, screen)
+  return { head: ['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows }
 }
-
-const SCHEDULE_EXAMPLES = `
-Examples:
-  $ customer-mirror schedule
-      the next five runs of each organization, and its next five quick runs, in local time and in UTC
-  $ customer-mirror schedule --next 30 --json
-`

@@ -1,19 +1,7 @@
-import { Command, Option } from '@commander-js/extra-typings'
-import {
-  command,
-  JSON_OPTION,
-  layoutOf,
-  requireKnown,
-  runNumberIn,
-  show,
-  withMirror,
-  withMirrorToChange,
-} from './command.ts'
-import { type Io, screenOf } from './io.ts'
+import { commands, configOption, count, moment, say, show, type Table } from './output/print.ts'
+import { bareCommand, type Io, jsonCommand, runNumberIn } from './command.ts'
+import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
-import { textOf } from './output/rows.ts'
-import { commands, configOption, count, moment, print, say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'
@@ -22,83 +10,63 @@ import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
 export function removalsCommand(io: Io) {
-  return new Command('removals')
+  return bareCommand('removals', {
+    'removals show acme': 'the customers of acme that would be removed',
+    'removals approve acme --yes': 'mark them as removed',
+  })
     .addCommand(listCommand(io))
     .addCommand(showCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
     .addCommand(decisionCommand(io, 'discard'))
-    .addHelpText('after', EXAMPLES)
 }
 
 function listCommand(io: Io) {
-  return command('list', LIST_EXAMPLES)
+  return jsonCommand('list', { 'removals list': '' })
     .description('list the runs that hold removals back')
-    .option(...JSON_OPTION)
     .action(async ({ config, json }) => {
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
       const removals = held.map(({ runId, startedAtMs, ...run }) => ({ run: runId, ...run, at: isoTime(startedAtMs) }))
       const rows = held.map((run) => [`#${run.runId}`, run.organization, run.held, moment(run.startedAtMs)])
-      const table = renderTable(['run', 'organization', 'held', 'at'], rows, screenOf(io.stdout))
-      show(io, json, { document: { removals }, table: held.length === 0 ? 'No removals are held back.\n' : table })
+      const table = { head: ['run', 'organization', 'held', 'at'], rows, none: 'No removals are held back.\n' }
+      show(io, json, { document: { removals }, table })
     })
 }
 
 const WHOSE = ['<organization>', 'id of the organization, or number of the run that holds them back'] as const
 
 function showCommand(io: Io) {
-  return command('show', SHOW_EXAMPLES)
+  return jsonCommand('show', { 'removals show acme': '', 'removals show 12 --json': '' })
     .description('list the customers that would be removed')
     .argument(...WHOSE)
-    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
-    .option('--csv', 'print CSV (RFC 4180), values as they are')
-    .action(async (asked, { config: file, json, csv }) => {
+    .action(async (asked, { config: file, json }) => {
       const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}
       const document = { run, organization, customers: customers.map(asJson) }
-      if (json) return show(io, json, { document })
-      if (csv) return printCustomers(io, customers, { csv })
-      if (held === undefined) return say(io.stdout, `${organization}: no removals are held back.\n`)
-      say(io.stdout, headingOf(held))
-      await printCustomers(io, customers)
-      print(io.stdout, `\n${commands(decisions(organization), configOption(file))}`)
+      const next = `\n${commands(decisions(organization), configOption(file))}`
+      if (held !== undefined && !json) say(io.stdout, headingOf(held))
+      const table = { ...tableOf(customers), none: `${organization}: no removals are held back.\n` }
+      show(io, json, { document, table, text: held === undefined ? '' : next })
     })
 }
 
 const DECISIONS = {
-  approve: {
-    does: 'mark the customers that a run held back as removed',
-    question: (customers: string) => `Mark these ${customers} as removed?`,
-    done: 'marked as removed',
-  },
-  discard: {
-    does: 'discard the removals that a run held back',
-    question: (customers: string) => `Discard the removals of these ${customers}?`,
-    done: 'no longer held; they stay unchanged',
-  },
+  approve: { does: 'mark the customers that a run held back as removed', done: 'marked as removed' },
+  discard: { does: 'discard the removals that a run held back', done: 'no longer held; they stay unchanged' },
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
-  const { does, done, question } = DECISIONS[decision]
-  const examples = ['', ' --yes'].map((more) => `  $ customer-mirror removals ${decision} acme${more}\n`)
-  return command(decision, `\nExamples:\n${examples.join('')}`)
+  const { does, done } = DECISIONS[decision]
+  return jsonCommand(decision, { [`removals ${decision} acme --yes`]: '' })
     .description(does)
     .argument(...WHOSE)
-    .option('--yes', 'decide without being asked, as a script must')
-    .option(...JSON_OPTION)
+    .option('--yes', 'decide; without this, the command only says how many they are')
     .action(async (asked, { config: file, json, yes }) => {
       const held = await withMirror(file, removalsHeld(asked))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
-      const { runId: run, organization, customers: shown } = held
+      const { runId: run, organization } = held
       if (!yes) {
-        const see = `customer-mirror removals show ${organization}${configOption(file)}`
-        if (json || io.ask === undefined)
-          throw new UsageError(`There is no terminal to ask on. See who they are with '${see}', then add --yes.`)
-        say(io.stdout, headingOf(held))
-        await printCustomers(io, shown.slice(0, MOST_ASKED))
-        const more = shown.length - MOST_ASKED
-        if (more > 0) say(io.stdout, `and ${count(more, 'more customer')}: ${see}\n`)
-        const answer = await io.ask(`\n${question(count(shown.length, 'customer'))} [y/N] `)
-        if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
+        const rows = [['who they are', `removals show ${organization}`], ...decisions(organization)] as const
+        throw new UsageError(`${headingOf(held)}${commands(rows, configOption(file))}`.trimEnd())
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>
@@ -108,8 +76,6 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       show(io, json, { document: { run, organization, decision, customers }, text })
     })
 }
-
-const MOST_ASKED = 20
 
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
@@ -143,41 +109,22 @@ function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
   return { ...customer, absentSince: isoTime(absentSinceMs) }
 }
 
-async function printCustomers(io: Io, customers: readonly HeldCustomer[], format: { csv?: true } = {}) {
-  const { writeToStream } = await import('../copies/export-mirror.ts')
-  const columns = ['id', 'name', 'username', 'email', 'absent_since']
+function tableOf(customers: readonly HeldCustomer[]): Table {
   const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
-    return [id, name, username, email, format.csv ? isoTime(absentSinceMs) : moment(absentSinceMs)]
+    return [id, name ?? '–', username ?? '–', email ?? '–', moment(absentSinceMs)]
   })
-  const layout = layoutOf(format, { list: 'customers', nothing: '–', stdout: io.stdout })
-  await writeToStream(io.stdout, textOf([{ columns, rows }], layout), io.signal)
+  return { head: ['id', 'name', 'username', 'email', 'absent_since'], rows }
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror removals show acme
-      the customers of acme that would be removed
-  $ customer-mirror removals approve acme
-      see them, and mark them as removed
-`
-
-const LIST_EXAMPLES = `
-Examples:
-  $ customer-mirror removals list
-  $ customer-mirror removals list --json
-`
-
-const SHOW_EXAMPLES = `
-Examples:
-  $ customer-mirror removals show acme
-  $ customer-mirror removals show acme --csv > to-ask-about.csv
-`
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
-  return command('accept', ACCEPT_EXAMPLES)
+  return jsonCommand('accept', {
+    about:
+      "A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected. The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes: 'customer-mirror runs show' names the fields.",
+    'accept acme': 'the next run empties these fields; rejected records keep their last good values',
+    'accept acme --json': 'the fields that were accepted, as one JSON document',
+  })
     .argument('<organization>', 'id of the organization')
-    .option(...JSON_OPTION)
     .action(async (organization, { config: file, json }) => {
       const accepted = await withMirrorToChange(file, (mirror) => mirror.acceptShape(organization, Date.now()))
       const fields = accepted.map((change) => `  ${shapeWords(change)}\n`).join('')
@@ -185,13 +132,3 @@ export function acceptCommand(io: Io) {
       show(io, json, { document: { organization, accepted }, text })
     })
 }
-
-const ACCEPT_EXAMPLES = `
-A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected. The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes: 'customer-mirror runs show' names the fields.
-
-Examples:
-  $ customer-mirror accept acme
-      the next run of acme empties these fields; customers with rejected records keep their last good values
-  $ customer-mirror accept acme --json
-      the fields that were accepted, as one JSON document
-`

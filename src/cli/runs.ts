@@ -1,8 +1,7 @@
-import { command, JSON_OPTION, limitOption, requireKnown, runNumber, show, withMirror } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
+import { moment, say, show, type Table } from './output/print.ts'
+import { argument, command, type Io, jsonCommand, limitOption, runNumberIn } from './command.ts'
+import { requireKnown, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
-import { moment, say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
 import { toJson } from '../model/report.ts'
@@ -10,9 +9,12 @@ import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
-  return command('runs', EXAMPLES)
+  return jsonCommand('runs', {
+    runs: 'the last twenty runs of every organization',
+    'runs acme --limit 100 --json': 'the last hundred of acme, as JSON',
+    'runs show 12': 'one run, and what its reasons mean',
+  })
     .argument('[organization]', 'id of one organization')
-    .option(...JSON_OPTION)
     .addOption(limitOption(20))
     .enablePositionalOptions()
     .addCommand(runsShowCommand(io))
@@ -24,27 +26,18 @@ export function runsCommand(io: Io) {
       const documents = runs.map((run) => {
         return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
       })
-      const table = runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true })
+      const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
       show(io, json, { document: { runs: documents }, table })
     })
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror runs
-      the last twenty runs of every organization
-  $ customer-mirror runs acme --limit 100 --json
-      the last hundred of acme, as JSON
-  $ customer-mirror runs show 12
-      one run, and what its reasons mean
-`
-
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 function runsShowCommand(io: Io) {
-  return command('show', SHOW_EXAMPLES)
+  return jsonCommand('show', {
+    'runs show 12': '',
+  })
     .description('explain what one run did, what its scan proves, and what every reason means')
-    .argument('<id>', 'number of the run', runNumber)
-    .option(...JSON_OPTION)
+    .argument('<id>', 'number of the run', argument(runNumberIn, 'the number of a run, such as 12'))
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()
@@ -61,15 +54,12 @@ function runsShowCommand(io: Io) {
     })
 }
 
-const SHOW_EXAMPLES = `
-Examples:
-  $ customer-mirror runs show 12
-  $ customer-mirror runs show 12 --json
-`
-
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
-  return command('rejects', REJECTS_EXAMPLES)
+  return command('rejects', {
+    rejects: 'the newest records that keep being rejected',
+    'rejects acme --json': 'those of acme with the records as they were received, as JSON',
+  })
     .argument('[organization]', 'id of one organization')
     .option('--json', 'print one JSON document, the records as received included')
     .addOption(limitOption(50))
@@ -80,8 +70,7 @@ export function rejectsCommand(io: Io) {
         return mirror.listRejects({ organization, limit: limit + 1 })
       })
       const rejects = listed.slice(0, limit)
-      const table = rejects.length === 0 ? 'No open rejects.\n' : rejectsTable(rejects, screenOf(io.stdout))
-      show(io, json, { document: { rejects: rejects.map(rejectAsJson) }, table })
+      show(io, json, { document: { rejects: rejects.map(rejectAsJson) }, table: rejectsTable(rejects) })
       if (listed.length > limit && self.getOptionValueSource('limit') === 'default')
         say(io.stderr, `These are the newest ${limit}. For more of them use --limit.\n`)
     })
@@ -91,10 +80,11 @@ function rejectAsJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredR
   return { ...reject, run: runId, recordId, seenAt: isoTime(seenAtMs), payload: JSON.parse(payload) }
 }
 
-function rejectsTable(rejects: readonly StoredReject[], screen: Screen | undefined): string {
-  return renderTable(
-    ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
-    rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [
+function rejectsTable(rejects: readonly StoredReject[]): Table {
+  return {
+    none: 'No open rejects.\n',
+    head: ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
+    rows: rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [
       organization,
       recordId ?? '(no readable id)',
       `#${runId}`,
@@ -103,14 +93,5 @@ function rejectsTable(rejects: readonly StoredReject[], screen: Screen | undefin
       moment(seenAtMs),
       reasons.map(({ field, message }) => (field === '' ? message : `${field} ${message}`)).join('; '),
     ]),
-    screen,
-  )
+  }
 }
-
-const REJECTS_EXAMPLES = `
-Examples:
-  $ customer-mirror rejects
-      the newest records that keep being rejected
-  $ customer-mirror rejects acme --json
-      those of acme with the records as they were received, as JSON
-`

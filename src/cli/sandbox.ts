@@ -1,35 +1,43 @@
+import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
+import { bareCommand, type Io, port, wholeNumber } from './command.ts'
 import { once } from 'node:events'
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { wholeNumber } from './command.ts'
-import { type Io, screenOf } from './io.ts'
-import { configOption, grouped, hanging, print, say } from './output/say.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { UsageError } from '../errors/errors.ts'
+import { isCheckout } from '../machine/version.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
+import type { Outcome } from '../sync/mirror-organization.ts'
+import { exitCodeOfRuns } from './exit-code.ts'
+import { runsTable } from './output/run-words.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
-export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {
-  return new Command('sandbox')
+export function sandboxCommand({ signal, stdout, stderr }: Io) {
+  return bareCommand('sandbox', {
+    'sandbox --write-config customer-mirror.yaml': 'three organizations, and a configuration that mirrors them',
+    'sandbox --customers 2500,1050,40 --rate-limit 60': 'lists of different lengths, and a request a second at most',
+    'sandbox --scenario insert-delete --seed 7': 'a list that changes while it is read, in the same way for the seed',
+  })
     .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <number>', 'port to listen at; 0 takes any free one', wholeNumber({ least: 0, most: 65_535 }), 4010)
+    .option('--port <number>', 'port to listen at; 0 takes any free one', port, 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
-    .option(
-      '--customers <counts>',
-      'of each of three organizations, or a list: 2500,1050,40 (default: 1050)',
-      readCounts,
-    )
+    .option('--customers <counts>', 'of each organization, or a list: 2500,1050,40 (default: 1050)', readCounts)
     .option('--rate-limit <number>', 'requests a minute that each organization may send', wholeNumber({ least: 1 }))
     .option('--scenario <name>', 'how the service misbehaves (default: still)')
     .option('--list-scenarios', 'describe every scenario, and end')
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
-    .addHelpText('after', EXAMPLES)
     .action(async ({ rateLimit, writeConfig: file, listScenarios, ...options }) => {
-      if (listScenarios) return print(stdout, scenarioList(screenOf(stdout)?.columns))
+      const scenarios = { head: ['scenario', ''], rows: SCENARIOS.map(({ name, says }) => [name, says]) }
+      if (listScenarios) return printTable(stdout, scenarios)
       const rateLimits = rateLimit === undefined ? [] : [{ requests: rateLimit, windowMs: 60_000 }]
       const sandbox = await startSandbox({ ...options, rateLimits })
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
         print(stdout, describe(sandbox))
-        say(stderr, nextSteps(sandbox, file, options.scenario))
+        const written = file === undefined ? '' : `Wrote ${file}. In another terminal:\n  customer-mirror sync`
+        const playing = options.scenario === undefined ? '' : ` and plays the scenario ${options.scenario}`
+        say(stderr, `\nThe sandbox listens at ${sandbox.origin}${playing}. Ctrl-C stops it.\n`)
+        if (written !== '') say(stderr, `${written}${configOption(file)}\n`)
         if (!signal.aborted) await once(signal, 'abort')
       } finally {
         await sandbox.close()
@@ -46,30 +54,66 @@ function describe({ organizations }: Sandbox): string {
   return blocks.join('\n')
 }
 
-/** A line for each scenario: its name, then what it does. */
-function scenarioList(columns = Number.POSITIVE_INFINITY): string {
-  const width = Math.max(...SCENARIOS.map(({ name }) => name.length))
-  return SCENARIOS.map(({ name, says }) => `${hanging(`${name.padEnd(width)}  `, says, columns)}\n`).join('')
-}
-
-function nextSteps({ origin }: Sandbox, file: string | undefined, scenario: string | undefined): string {
-  const written =
-    file === undefined ? '' : `Wrote ${file}. In another terminal:\n  customer-mirror sync${configOption(file)}\n`
-  const playing = scenario === undefined ? '' : ` and plays the scenario ${scenario}`
-  return `\nThe sandbox listens at ${origin}${playing}. Ctrl-C stops it.\n${written}`
-}
-
 function readCounts(text: string): number | number[] {
   const counts = text.split(',').map(wholeNumber({ least: 0, most: 1_000_000 }))
   return counts.length === 1 ? (counts[0] ?? 0) : counts
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror sandbox --write-config customer-mirror.yaml
-      three organizations of 1,050 customers, and a configuration that mirrors them
-  $ customer-mirror sandbox --customers 2500,1050,40 --rate-limit 60
-      lists of different lengths, and no more than a request a second
-  $ customer-mirror sandbox --scenario insert-delete --seed 7
-      a list that changes while it is read, in the same way for the same seed
-`
+/** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
+export function demoCommand(io: Io) {
+  return bareCommand('demo', { demo: '', 'demo --folder trial': '' })
+    .option('--folder <folder>', 'where the mirror and its configuration go, a new folder', 'data/demo')
+    .action(({ folder }) => runDemo(folder, io))
+}
+
+/** The second organization is throttled, with a short wait. */
+const OF_DEMO = {
+  customers: [2500, 1050, 40],
+  rateLimits: [{ organization: 'globex', requests: 6, windowMs: 3000 }],
+}
+
+const NIGHTS = [
+  'First run: every customer is new.\n',
+  'Second run: nothing changed, so no customer is written again.\n',
+] as const
+
+/** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
+const PROGRAM = isCheckout() ? 'npm start --' : 'customer-mirror'
+
+/**
+ * Starts a sandbox, writes a configuration with its three organizations into a new folder, mirrors each of them twice, and prints what to try
+ * next. Throws UsageError for a folder that is there: it may hold something else than an earlier demo.
+ */
+async function runDemo(folder: string, io: Io): Promise<void> {
+  if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
+  if (existsSync(folder))
+    throw new UsageError(
+      `${folder} is there already. Name another folder with --folder, or remove it (rm -r ${shellWord(folder)}).`,
+    )
+  const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
+  const { syncOrganizations } = await import('./sync.ts')
+  const sandbox = await startSandbox(OF_DEMO)
+  try {
+    const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+    await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule })
+    say(io.stderr, `A sandbox with three organizations listens at ${sandbox.origin}.\n\n`)
+    const all: Outcome[] = []
+    for (const night of NIGHTS) {
+      if (io.signal.aborted) return
+      say(io.stderr, night)
+      const { outcomes } = await syncOrganizations([], { config }, io)
+      all.push(...outcomes)
+      print(io.stdout, '\n')
+      printTable(io.stdout, runsTable(outcomes.map(({ report }) => report)))
+      print(io.stdout, '\n')
+      io.exitWith(exitCodeOfRuns(all))
+    }
+    const option = configOption(config)
+    const query = 'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2'
+    const next = [`sql --mirror ${shellWord(mirror)} "${query}"`, `status${option}`, `schedule${option}`]
+    const lines = next.map((line) => `  ${PROGRAM} ${line}\n`)
+    print(io.stdout, `Mirror: ${mirror}\n\nTry next:\n${lines.join('')}`)
+  } finally {
+    await sandbox.close()
+  }
+}

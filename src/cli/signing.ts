@@ -1,4 +1,6 @@
-import { Command } from '@commander-js/extra-typings'
+import { print, say } from './output/print.ts'
+import { bareCommand, command, type Io } from './command.ts'
+import { namedConfig } from './opening.ts'
 import { stringify } from 'yaml'
 import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
@@ -7,48 +9,29 @@ import { isOurs, UsageError } from '../errors/errors.ts'
 import { PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
-import { command, namedConfig } from './command.ts'
-import { screenOf, type Io } from './io.ts'
-import { hanging, print, say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
-  return new Command('signing')
+  return bareCommand('signing', {
+    'signing explain acme': 'the exact string that is signed for a request to acme',
+    'signing solve --help': 'how to find a recipe from one request that is known to work',
+  })
     .addCommand(explainCommand(io))
     .addCommand(solveCommand(io))
-    .addHelpText('after', EXAMPLES)
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror signing explain acme
-      the exact string that is signed for a request to acme
-  $ customer-mirror signing solve --help
-      how to find a recipe from one request that is known to work
-`
-
 function explainCommand(io: Io) {
-  return command('explain', EXPLAIN_EXAMPLES)
+  return command('explain', { 'signing explain acme': '' })
     .description('show the exact string that is signed for a request of an organization, without any secret')
     .argument('<organization>', 'id of an organization')
     .action(async (id, { config: file }) => {
       const [organization] = chooseOrganizations(await namedConfig(file), [id])
-      if (organization !== undefined)
-        print(io.stdout, await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
+      if (organization !== undefined) print(io.stdout, await explainSigning(organization, Date.now()))
     })
 }
 
-const EXPLAIN_EXAMPLES = `
-Examples:
-  $ customer-mirror signing explain acme
-  $ customer-mirror signing explain acme --config production.yaml
-`
-
-/**
- * Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. What is signed or sent stays
- * whole, to be compared; other lines are as wide as the terminal.
- */
-async function explainSigning(organization: Organization, nowMs: number, columns = Infinity): Promise<string> {
+/** Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. */
+async function explainSigning(organization: Organization, nowMs: number): Promise<string> {
   const { id, signing: recipe } = organization
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
   const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
@@ -61,8 +44,8 @@ request       GET ${url.href}
 recipe        ${preset === undefined ? 'a custom template' : `preset ${preset[0]}`}
 template      ${JSON.stringify(recipe.template)}
 string        ${JSON.stringify(text)}
-${hanging('signed with   ', `HMAC-SHA256, key = the secret ${secret}`, columns)}
-${hanging('secret        ', `<SECRET> ${await secretState(organization)}`, columns)}
+signed with   HMAC-SHA256, key = the secret ${secret}
+secret        <SECRET> ${await secretState(organization)}
 
 headers
   ${recipe.headers.key}: <API_KEY>
@@ -70,10 +53,8 @@ headers
   ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
 ${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
 the string, unescaped
-${text
-  .split('\n')
-  .map((line) => `  | ${line}\n`)
-  .join('')}`
+${text.replaceAll(/^/gm, '  | ')}
+`
 }
 
 async function secretState(organization: Organization): Promise<string> {
@@ -87,14 +68,16 @@ async function secretState(organization: Organization): Promise<string> {
 }
 
 function solveCommand(io: Io) {
-  return new Command('solve')
+  return bareCommand('solve', {
+    'signing solve --url "$URL" --timestamp "$TS" \\\n      --signature "$SIG" --secret-env ACME_SECRET --api-key-env ACME_API_KEY':
+      'the address, the timestamp and the signature of a request that worked',
+  })
     .description('find the signing recipe, offline, from one request that is known to work')
     .requiredOption('--url <url>', 'the whole address as it was sent, with its query')
     .requiredOption('--timestamp <text>', 'the timestamp header as it was sent')
     .requiredOption('--signature <text>', 'the signature header as it was sent')
     .requiredOption('--secret-env <name>', 'environment variable that holds the secret')
     .option('--api-key-env <name>', 'environment variable that holds the API key, for recipes that sign it too')
-    .addHelpText('after', SOLVE_EXAMPLES)
     .action(({ url: text, timestamp, signature, secretEnv, apiKeyEnv }) => {
       const secret = valueOf('--secret-env', secretEnv)
       const apiKey = apiKeyEnv === undefined ? '' : valueOf('--api-key-env', apiKeyEnv)
@@ -117,16 +100,6 @@ const NOTHING_FOUND =
   'No preset makes this signature from this request with this secret. Check that address, timestamp and signature are from the same ' +
   'request, byte for byte, and that the secret is not the API key. If the API key may be part of the signed string, add --api-key-env. ' +
   'Otherwise the service signs another string: write it as signing.template.\n'
-
-const SOLVE_EXAMPLES = `
-Examples:
-  $ customer-mirror signing solve \\
-      --url 'https://acme.orders.example.com/api/v1/customers?page=1' \\
-      --timestamp 1700000000 --signature 5d41402abc4b2a76b9719d911017c592 \\
-      --secret-env ACME_SECRET
-  $ customer-mirror signing solve --url "$URL" --timestamp "$TS" \\
-      --signature "$SIG" --secret-env ACME_SECRET --api-key-env ACME_API_KEY
-`
 
 /** Secrets are named, never given: every user of the machine can read a command line. */
 function valueOf(option: string, name: string): string {

@@ -1,3 +1,6 @@
+import { duration, say, show } from './output/print.ts'
+import { command, durationArgument, type Io, mirrorOption } from './command.ts'
+import { fileToRead } from './opening.ts'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Option } from '@commander-js/extra-typings'
@@ -6,14 +9,18 @@ import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
 import { askApart } from '../machine/process-apart.ts'
 import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
-import { command, durationArgument, fileToRead, layoutOf, mirrorOption, show } from './command.ts'
-import { screenOf, type Io } from './io.ts'
-import type { Layout } from './output/rows.ts'
-import { duration, hanging, say } from './output/say.ts'
+import { type Layout, layoutOf } from './output/rows.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
-  return command('sql', EXAMPLES)
+  return command('sql', {
+    about:
+      'The mirror is opened read-only. --tables shows the types of SQLite; SELECT * FROM dictionary those of the mirror itself. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).',
+    'sql --tables': 'the tables and columns to rely on, with what each holds',
+    'sql "SELECT language, COUNT(*) FROM active_customers GROUP BY language"': 'a table for people',
+    'sql - --csv --timeout 5m < report.sql > report.csv':
+      'a statement from a file, its rows as CSV, values as they are',
+  })
     .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
     .addOption(mirrorOption())
     .addOption(new Option('--tables', 'list the public tables and their columns').conflicts(['mirror', 'csv']))
@@ -27,12 +34,16 @@ export function sqlCommand(io: Io) {
     .action(async (statement, { tables, timeout: limitMs, ...options }) => {
       if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
-        const table = asText(screenOf(io.stdout)?.columns)
+        const rows = PUBLIC_TABLES.flatMap(({ name: table, meaning: about, columns }) => [
+          [table, '', '', about],
+          ...columns.map(({ name, type, meaning }) => ['', name, type, meaning]),
+        ])
+        const table = { head: ['table', 'column', 'type', 'meaning'], rows }
         return show(io, options.json, { document: { tables: PUBLIC_TABLES }, table })
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
-      const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
+      const layout = layoutOf(options, { document: { rows: [] }, nothing: 'NULL', stdout: io.stdout })
       const { file } = await fileToRead(options)
       const sql = statement === '-' ? await statementFromInput(io) : statement
       if (!io.signal.aborted) await runStatement({ file, sql, layout, limitMs }, io)
@@ -40,18 +51,6 @@ export function sqlCommand(io: Io) {
 }
 
 const TIMEOUT = durationArgument({ least: '1ms', most: '1d', examples: '500ms, 30s or 5m' })
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror sql --tables
-      the tables and columns to rely on, with what each holds
-  $ customer-mirror sql "SELECT language, COUNT(*) FROM active_customers GROUP BY language"
-      a table for people
-  $ customer-mirror sql - --csv --timeout 5m < report.sql > report.csv
-      a statement from a file, its rows as CSV; control characters and formulas in the values stay as they are
-
-The mirror is opened read-only. --tables shows the types of SQLite; SELECT * FROM dictionary those of the mirror itself. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
-`
 
 async function statementFromInput({ signal }: Io): Promise<string> {
   return text(addAbortSignal(signal, process.stdin)).catch((error: unknown) => {
@@ -96,18 +95,4 @@ function withAdvice(error: Error): Error {
   const message = plainText(error.message)
   if (!/no such (table|column): |(relation|column) .* does not exist/.test(message)) return new UsageError(message)
   return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} 'customer-mirror sql --tables' lists them all.`)
-}
-
-/** The tables and columns that readers may rely on, with the types of SQLite; the table `dictionary` has those of its own mirror or copy. */
-function asText(columns = Infinity): string {
-  const entry = (start: string, meaning: string) => `${hanging(start, meaning, columns)}\n`
-  const typeWidth = Math.max(...PUBLIC_TABLES.flatMap((table) => table.columns.map(({ type }) => type.length)))
-  const blocks = PUBLIC_TABLES.map((table) => {
-    const width = Math.max(...table.columns.map(({ name }) => name.length))
-    const lines = table.columns.map(({ name, type, meaning }) =>
-      entry(`  ${name.padEnd(width)}  ${type.padEnd(typeWidth)}  `, meaning),
-    )
-    return entry(`${table.name}: `, table.meaning) + lines.join('')
-  })
-  return blocks.join('\n')
 }

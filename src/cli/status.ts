@@ -1,3 +1,6 @@
+import { configOption, duration, moment, say, show, type Table } from './output/print.ts'
+import { command, durationArgument, type Io } from './command.ts'
+import { clocks, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import type { Organization } from '../config/organization.ts'
@@ -12,22 +15,21 @@ import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { clocks, command, durationArgument, namedFile, withMirror } from './command.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { groupTitle, leftBehindText } from './output/advice.ts'
-import { configOption, duration, jsonDocument, moment, print, say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
+import { fixFor, groupTitle, leftBehindText } from './output/advice.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
-  return command('status', EXAMPLES)
+  return command('status', {
+    about:
+      "While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.",
+    status: 'what needs you, then how current each organization is',
+    'status --max-age 26h --json': 'for a monitor: ends with 3 when a night was missed',
+    'status --max-age 8d --proven': 'ends with 3 when no scan was proven or settled for eight days',
+    'status --html status.html': 'a page to look at in a browser: one file, with nothing to load',
+    'status --format prometheus --output customer-mirror.prom': 'for the textfile collector of node_exporter',
+  })
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
-    .addOption(
-      new Option(
-        '--html <file>',
-        'write a page to look at, as one file that replaces the one before; - prints it',
-      ).conflicts('format'),
-    )
+    .addOption(new Option('--html <file>', 'write a page to look at; - prints it').conflicts('format'))
     .addOption(new Option('--format <form>', 'print metrics').choices(['prometheus'] as const))
     .option('-o, --output <file>', 'with --format: write a file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
@@ -38,47 +40,28 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
-      const [lines, left] = await withMirror(config, async (mirror, known) => {
+      await withMirror(config, async (mirror, known) => {
         const facts = { config: known, pauses: await readPauses(known), ...clocks() }
+        const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
+        const lines = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
+        for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
         if (html !== undefined) await writeWhole(html, { ...place, mode: 0o600 }, io, () => pageOf(mirror, facts))
         // Another user may read metrics, since node_exporter is one.
-        if (format !== undefined)
+        else if (format !== undefined)
           await writeWhole(output ?? '-', { ...place, mode: 0o644 }, io, () => metricsOf(mirror, facts))
-        const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
-        const all = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
-        for (const { id } of known.organizations) freshness.delete(id)
-        return [all, [...freshness.values()]]
+        else {
+          if (!json) say(io.stdout, problemBlocks(lines, config))
+          const text = pausedLines(lines, config) + leftBehindText([...freshness.values()], config)
+          show(io, json, { document: { organizations: lines.map(asJson) }, table: asTable(lines, limit), text })
+        }
+        const isWaiting = (line: StatusLine) => (line.freshness?.held ?? 0) > 0 || line.why.includes('shape-changed')
+        if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)
       })
-      if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
-      if (!json && html === undefined && format === undefined) {
-        say(io.stdout, problemBlocks(lines, config))
-        print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
-        const paused = pausedLines(lines, config)
-        say(io.stdout, (paused && `\n${paused}`) + leftBehindText(left, config))
-      }
-      const isWaiting = ({ freshness, why }: StatusLine) => (freshness?.held ?? 0) > 0 || why.includes('shape-changed')
-      if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)
     })
 }
 
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror status
-      what needs you, then how current each organization is
-  $ customer-mirror status --max-age 26h --json
-      for a monitor: ends with 3 when a night was missed
-  $ customer-mirror status --max-age 8d --proven
-      ends with 3 when no scan was proven or settled for eight days
-  $ customer-mirror status --html status.html
-      a page to look at in a browser: one file, with nothing to load
-  $ customer-mirror status --format prometheus --output customer-mirror.prom
-      metrics for the textfile collector of node_exporter, named as those of the worker
-
-While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
-`
 
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {
@@ -139,8 +122,7 @@ function lineOf(
 ): StatusLine {
   const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
   // One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock.
-  const isTooOld = (ageMs: number | undefined) =>
-    maxAgeMs !== undefined && (ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs))
+  const isTooOld = (ageMs = Infinity) => maxAgeMs !== undefined && (ageMs > maxAgeMs || isInFuture(ageMs))
   const [readAgeMs, provenAgeMs] = [ageOf(freshness?.readAsOfMs), ageOf(freshness?.provenAsOfMs)]
   const loadingMs = ageOf(firstLoadSinceMs(freshness))
   const readTooOld = isTooOld(readAgeMs ?? loadingMs)
@@ -186,8 +168,7 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, 
     ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: wholeSeconds(provenAgeMs) },
     ...{ proof: proof ?? null, lastRun: lastRunId ?? null, lastStatus: lastStatus ?? null },
     ...countsOf(freshness),
-    ...{ tooOld, why, paused: pauseAsJson(paused) },
-    lastQuick: lastPartial === undefined ? null : partialAsJson(lastPartial),
+    ...{ tooOld, why, paused: pauseAsJson(paused), lastQuick: lastPartial === undefined ? null : asQuick(lastPartial) },
   }
 }
 
@@ -196,7 +177,7 @@ function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects 
   return { active, missing, removed, held, openRejects }
 }
 
-function partialAsJson({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastPartial']>) {
+function asQuick({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastPartial']>) {
   return { run: runId, startedAt: isoTime(startedAtMs), ...same, errorCode: errorCode ?? null }
 }
 
@@ -205,31 +186,26 @@ function wholeSeconds(ms: number | undefined): number | null {
 }
 
 /** One line for each organization, those with a problem first. */
-function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Screen | undefined): string {
+function asTable(lines: readonly StatusLine[], { proven }: AgeLimit): Table {
   const age = (ms: number | undefined, isMarked: boolean) => {
     if (isInFuture(ms)) return 'in the future'
     return (ms === undefined ? 'never' : duration(Math.max(0, ms))) + (isMarked ? ' (too old)' : '')
   }
   const isWell = ({ why, tooOld }: StatusLine) =>
     !tooOld && why.every((each) => fixOf(problemOf(each), '') === undefined)
-  return renderTable(
-    [
-      ...['organization', 'read', 'proven', 'proof', 'last run'],
-      ...['active', 'missing', 'removed', 'held', 'open rejects', 'why'],
-    ],
-    lines
-      .toSorted((left, right) => Number(isWell(left)) - Number(isWell(right)))
-      .map(({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
-        organization,
-        age(readAgeMs, tooOld && !proven),
-        age(provenAgeMs, tooOld && proven === true),
-        freshness?.proof ?? '–',
-        freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
-        ...Object.values(countsOf(freshness)),
-        why.length === 0 ? '–' : why.join(', '),
-      ]),
-    screen,
-  )
+  const head = ['organization', 'read', 'proven', 'proof', 'last run']
+  const rows = lines
+    .toSorted((left, right) => Number(isWell(left)) - Number(isWell(right)))
+    .map(({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
+      organization,
+      age(readAgeMs, tooOld && !proven),
+      age(provenAgeMs, tooOld && proven === true),
+      freshness?.proof ?? '–',
+      freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
+      ...Object.values(countsOf(freshness)),
+      why.length === 0 ? '–' : why.join(', '),
+    ])
+  return { head: [...head, 'active', 'missing', 'removed', 'held', 'open rejects', 'why'], rows }
 }
 
 /** What a person has to do, once for all organizations with the same problem. Each block ends with an empty line. */
@@ -241,10 +217,8 @@ function problemBlocks(lines: readonly StatusLine[], config: string | undefined)
     .map(([code, alike]) => {
       const names = alike.map(({ organization }) => organization)
       const fix = fixOf(code, configOption(config))
-      if (fix === undefined) return ''
       const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
-      const named = names.length === 1 ? fix.replaceAll('<organization>', names[0] ?? '') : fix
-      return `✖ ${groupTitle(names, title)}\n  fix: ${named}\n\n`
+      return fix === undefined ? '' : `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n\n`
     })
     .join('')
 }
@@ -272,11 +246,10 @@ export function pausedLines(
 ): string {
   const texts = lines.map(({ organization, paused, resumed = [] }) => {
     if (paused === undefined) return ''
-    const isAll = organization === ALL
-    const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
+    const all = resumed.length === 0 ? 'all organizations' : `all organizations but ${listedNames(resumed)}`
+    const [who, named] = organization === ALL ? [all, ''] : [organization, ` ${organization}`]
     const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-    const resume = `customer-mirror resume${isAll ? '' : ` ${organization}`}${configOption(config)}`
-    return `${isAll ? `all organizations${others}` : organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
+    return `${who}: paused since ${moment(paused.sinceMs)}${until}: customer-mirror resume${named}${configOption(config)}\n`
   })
   return texts.join('')
 }

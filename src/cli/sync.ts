@@ -1,13 +1,13 @@
+import { duration, isTerminal, jsonDocument, print, printTable, say } from './output/print.ts'
+import { command, type Io } from './command.ts'
+import { closing, namedConfig } from './opening.ts'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
-import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfRuns, exitCodesText } from './exit-code.ts'
-import { type Io, isTerminal, screenOf } from './io.ts'
 import { exitCodeWithCopies, failedText, foundText, publishedText, whatToDo } from './output/advice.ts'
 import { liveLines } from './output/live-lines.ts'
 import { runsTable } from './output/run-words.ts'
-import { duration, jsonDocument, print, say } from './output/say.ts'
-import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { withReports } from '../report/beside-copies.ts'
 import { describeError } from '../errors/errors.ts'
@@ -20,23 +20,18 @@ import { runOrganization } from '../sync/run-organization.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
-  return command('sync', EXAMPLES + exitCodesText())
+  return command('sync', {
+    sync: 'mirror every organization of the configuration',
+    'sync acme --dry-run --json': 'report, as JSON, what mirroring acme would change, and change nothing',
+    'sync acme --quick': 'between nights: save who came and mark who left, in a few requests',
+  })
+    .addHelpText('after', exitCodesText())
     .argument('[organization...]', 'ids of organizations')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
     .option('--quick', 'only look for who came and who left, in a few requests; removes no customer')
     .action((ids, { quick, ...asked }) => sync(ids, { ...asked, isPartial: quick }, io))
 }
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror sync
-      mirror every organization of the configuration
-  $ customer-mirror sync acme --dry-run --json
-      report, as JSON, what mirroring acme would change, and change nothing
-  $ customer-mirror sync acme --quick
-      between nights: save who came and mark who left, in a few requests
-`
 
 async function sync(ids: readonly string[], options: SyncOptions & { json?: true | undefined }, io: Io): Promise<void> {
   const rehearsed =
@@ -50,7 +45,8 @@ async function sync(ids: readonly string[], options: SyncOptions & { json?: true
     io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
   } else if (!options.json) {
     const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-    print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${foundText(reports)}${where}\n`)
+    printTable(io.stdout, runsTable(reports))
+    print(io.stdout, `\n${foundText(reports)}${where}\n`)
     if (published !== undefined) print(io.stdout, publishedText(published))
   }
   say(io.stderr, whatToDo({ outcomes, held }, options) + (published === undefined ? '' : failedText(published)))
@@ -78,15 +74,23 @@ export async function syncOrganizations(
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
   rehearsed?: (mirror: Mirror, reports: readonly Report[]) => Promise<void>,
 ) {
-  const { config: file, dryRun, isPartial } = options
+  const { config: file, dryRun, isPartial = false } = options
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
-  return closing(await openInTime(config.mirror, organizations, options, { signal, stderr }), async (mirror) => {
+  const chosen = organizations.map(({ id }) => id)
+  // A dry run has a private copy.
+  const open = () =>
+    dryRun ? rehearseMirror(config.mirror, chosen, { withLists: isPartial }) : openMirror(config.mirror, { signal })
+  const onAway = (error: unknown, longestWaitMs: number) => {
+    const { message } = describeError(error)
+    say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
+  }
+  const opened = openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
+  return closing(await opened, async (mirror) => {
     const rateLimits = new Map()
     const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
-    const chosen = organizations.map(({ id }) => id)
     const lines = await liveLines(chosen, stderr, signal)
     const inTurn = pLimit(AT_ONCE)
     const runs = organizations.map((organization) =>
@@ -118,21 +122,4 @@ export async function syncOrganizations(
       : undefined
     return { outcomes, held, mirrorFile: shownMirror(config.mirror), published }
   })
-}
-
-/** The mirror, or for a dry run a private copy. While its server is away, it waits as long as a run. */
-function openInTime(
-  address: string,
-  organizations: readonly Organization[],
-  { dryRun, isPartial }: SyncOptions,
-  { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-): Promise<Mirror> {
-  const ids = organizations.map(({ id }) => id)
-  const open = () =>
-    dryRun ? rehearseMirror(address, ids, { withLists: isPartial === true }) : openMirror(address, { signal })
-  const onAway = (error: unknown, longestWaitMs: number) => {
-    const { message } = describeError(error)
-    say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
-  }
-  return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -97,14 +97,6 @@ test.each([
   expect(of('acme')).toMatch(said)
 })
 
-test('a wrong key is named although the clock is wrong too', async () => {
-  const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 3_600_000 })
-  const { code, of } = await check(aWorkplace(organizationsOf(sandbox, { apiKey: 'another' })))
-
-  expect(code).toBe(4)
-  expect(of('acme')).toMatch(/^✖ acme: bad key.* corrected time was refused too[^]*fix: Check apiKey/)
-})
-
 test('all missing secrets of an organization are named below its name, and the others are still checked', async () => {
   const server = await aFaultServer(list(1))
   const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { file: './no-such-file' } }
@@ -136,22 +128,15 @@ test('a secret file that every user may read is a warning with the command that 
   expect((await check(place)).what).not.toContain('secret of acme')
 })
 
-const NO_MIRROR = 'Customers: none so far.\n'.repeat(99)
 const OF_VERSION_99 = ['PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99']
 
-test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
-  ['a folder', /is a folder/, (file) => mkdirSync(file)],
-  ['no SQLite file', /file is not a database \(SQLITE_NOTADB\)/, (file) => writeFileSync(file, NO_MIRROR)],
-  ['the database of another program', /not a mirror of ours/, (file) => sqlite(file, 'CREATE TABLE shop (id)')],
-  ['of another version', /another version of Customer Mirror/, (file) => sqlite(file, ...OF_VERSION_99)],
-])('a mirror that is %s is reported with its fix, and the organizations are still checked', async (_, said, spoil) => {
+test('a mirror of another version is reported with its fix, and the organizations are still checked', async () => {
   const place = aWorkplace(await organizations())
-  spoil(place.mirror)
+  sqlite(place.mirror, ...OF_VERSION_99)
   const { code, of } = await check(place)
 
   expect(code).toBe(7)
-  expect(of('mirror')).toMatch(new RegExp(`^✖ mirror: ${place.mirror}`))
-  expect(of('mirror')).toMatch(new RegExp(`${said.source}[^]*name another mirror`))
+  expect(of('mirror')).toMatch(/^✖ mirror: .*another version of Customer Mirror[^]*name another mirror/)
   expect(of('acme')).toMatch(/^✔/)
 })
 
@@ -192,10 +177,7 @@ test('where nights are reported is said without a token, and nothing is sent', a
 
 test.each([
   [`whsec_${Buffer.alloc(32).toString('base64')}`, /^✔ notify: a report of each night to hooks.example.com, signed$/],
-  ...['t0ken', 'whsec_t0ken', 'whsec_not base64 t0ken', ''].map((text): [string, RegExp] => [
-    text,
-    /^✖ notify: .*secret of notify\) (must be whsec_ and 24 to 64 bytes|is empty)/,
-  ]),
+  ['whsec_t0ken', /^✖ notify: .*secret of notify\) must be whsec_ and 24 to 64 bytes/],
 ])('the secret "%s" signs, or is an error', async (secret, said) => {
   const file = join(temporaryFolder(), 'secret')
   writeFileSync(file, secret)

@@ -7,7 +7,6 @@ import { syncCommand } from '../../src/cli/sync.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
@@ -118,13 +117,4 @@ test('while a program reads the mirror it ends with 5, and the same command fini
   expect(busy.stderr).toContain(`run again:\n  customer-mirror forget acme ${person.id} --config ${workplace.config}\n`)
   expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining(`No byte of ${workplace.mirror} holds`) })
   expect(filesWithThePerson(dirname(workplace.mirror))).toEqual([])
-})
-
-test('a renamed organization keeps its forgotten customers', async () => {
-  await forget('acme', person.id)
-  expect(await runCli(['organizations', 'rename', 'acme', 'globex'], { cwd: workplace.folder })).toMatchObject({
-    code: 0,
-  })
-
-  expect((await forget('globex', person.id)).stdout).toContain('globex: the customer is forgotten already')
 })

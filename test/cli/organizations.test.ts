@@ -108,12 +108,12 @@ test('--mirror lists a published copy without a configuration', async () => {
 })
 
 test('rename says what to run where rows were copied to, and what to configure', async () => {
-  const { code, stdout, stderr } = await run('rename', 'acme', 'acme-eu')
+  const { code, stdout } = await run('rename', 'acme', 'acme-eu')
 
   expect(code).toBe(0)
   expect(stdout).toContain('acme: is now acme-eu, with 5 customers, 0 changes and 1 run.')
   expect(stdout).toContain(`  UPDATE customers SET organization = 'acme-eu' WHERE organization = 'acme';\n`)
-  expect(stderr).toContain('Now change the id acme to acme-eu in the configuration')
+  expect(stdout).toContain('If the configuration names acme, change the id to acme-eu there')
   expect(valueOf(workplace.mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'acme-eu'`)).toBe(5)
 })
 

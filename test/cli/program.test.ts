@@ -16,14 +16,14 @@ const COMMANDS = [
 
 const elsewhere = (...args: string[]) => runCli(args, { cwd: temporaryFolder() })
 
-test.each(COMMANDS)('customer-mirror %s --help ends with 0 and shows two examples at least', async (command) => {
+test.each(COMMANDS)('customer-mirror %s --help ends with 0 and shows an example', async (command) => {
   const { code, stdout, stderr } = await elsewhere(...command.split(' '), '--help')
   const [, examples = ''] = stdout.split('\nExamples:\n')
   const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
-  expect(shown.length).toBeGreaterThanOrEqual(2)
+  expect(shown.length).toBeGreaterThanOrEqual(1)
   for (const line of shown) expect(line).toContain(`customer-mirror ${command}`)
   const isCommand = (line: string) => shown.includes(line) || /^ *--/.test(line)
   expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])

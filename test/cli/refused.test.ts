@@ -1,7 +1,11 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { VERSION } from '../../src/store/schema/schema.ts'
 import { type FaultServer, list } from '../support/fault-server.ts'
-import { dump, aMirrorOfFive } from '../support/mirror-file.ts'
+import { dump, aMirrorOfFive, tamper } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 /* Mistakes on the command line: each ends with 2 before anything is asked, written or made, and says what to do. */
@@ -15,6 +19,8 @@ beforeEach(async () => {
   here = aWorkplace(['acme', 'globex'].map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })))
   await aMirrorOfFive(here.mirror)
 })
+
+const run = (line: string) => runCli(line.split(' '), { cwd: here.folder })
 
 const UNKNOWN_CUSTOMER = '00000000-0000-4000-8000-000000000009'
 const SOLVE = 'signing solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
@@ -69,7 +75,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['sql --timeout 5 SELECT', /It must be a time with its unit/],
   ['sql --timeout 0s SELECT', /It must be a time with its unit, such as 500ms, 30s or 5m; from 1ms to 1d\./],
   ['export -o customers.txt', /^Which format\? For example: customer-mirror export -o customers\.csv, or --format csv/],
-  ['export --format xml', /Allowed choices are csv, jsonl, parquet/],
+  ['export --format xml', /It must be one of csv, jsonl, parquet/],
   ['export --format jsonl --excel', /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/],
   ['export --format csv --changes-since x', /It must be a whole number, at least 0/],
   ['export --format csv --changes-since -1', /argument missing|whole number/],
@@ -82,7 +88,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['publish customer-mirror.yaml', /customer-mirror\.yaml: was not published by this program/],
   ['move --to postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
   ['move --to postgres://db', /--to must name one database/],
-  ['move --to ./other.db', /Both mirrors are files.*customer-mirror backup/],
+  ['move --to ./other.db', /Both mirrors are files, .*customer-mirror backup/],
   ['move --to=', /--to is empty/],
   ['sandbox --customers many', 'It must be a whole number from 0 to 1000000.'],
   ['sandbox --rate-limit 0', 'It must be a whole number, at least 1.'],
@@ -94,7 +100,7 @@ test.each<[line: string, said: RegExp | string]>([
   [`${SOLVE} --secret-env PATH --url x`, /--url must be a whole address/],
 ])('%s', async (line, said) => {
   const before = dump(here.mirror)
-  const { code, stdout, stderr } = await runCli(line.split(' '), { cwd: here.folder })
+  const { code, stdout, stderr } = await run(line)
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   if (typeof said === 'string') expect(stderr).toContain(said)
@@ -103,3 +109,65 @@ test.each<[line: string, said: RegExp | string]>([
   expect(server.requests).toEqual([])
   expect(dump(here.mirror)).toEqual(before)
 })
+
+test.each([
+  'backup s3://analytics/customers.db',
+  'restore https://ann:hunter2@example.com/customers.db',
+  'publish gs://analytics/customers.db',
+  'export --format csv -o s3://analytics/customers.csv',
+  'move --to mysql://ann:hunter2@db.test/crm',
+  'sql --mirror postgres:/ann:hunter2@db.test/crm SELECT',
+])('no folder is made of an address, and no password in it is repeated: %s', async (line) => {
+  const refused = await run(line)
+
+  const stderr = expect.stringMatching(/an address|postgres:\/\/ address/)
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr })
+  expect(refused.stderr).not.toContain('hunter2')
+  for (const made of ['s3:', 'gs:', 'https:', 'mysql:']) expect(existsSync(join(here.folder, made))).toBe(false)
+})
+
+test.each(['query', 'sql SELECT', 'export --format csv', 'organizations list'])(
+  'without a configuration, %s names the option for a mirror or a copy too',
+  async (line) => {
+    expect(await runCli(line.split(' '), { cwd: temporaryFolder() })).toMatchObject({
+      code: 2,
+      stderr:
+        "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config, " +
+        'or a mirror or a copy of one with --mirror\n',
+    })
+  },
+)
+
+test.each(['backup shared/b.db', 'export --format csv -o shared/e.csv', 'publish shared/c.db'])(
+  'in a folder that others may write nothing is written, with what to do: %s',
+  async (line) => {
+    const folder = join(here.folder, 'shared')
+    mkdirSync(folder)
+    chmodSync(folder, 0o775)
+    const refused = await run(line)
+    const left = readdirSync(folder)
+    chmodSync(folder, 0o755)
+
+    const stderr = expect.stringMatching(/shared: users besides its owner may write there, and could .*chmod go-w /)
+    expect({ ...refused, left }).toMatchObject({ code: 2, left: [], stderr })
+    expect(await run(line)).toMatchObject({ code: 0 })
+    expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([])
+  },
+)
+
+const COMMANDS = ['sync', 'sync --dry-run', 'status', 'runs', 'query', 'export --format csv', 'publish c/c.db']
+
+test.each([VERSION - 1, VERSION + 1])(
+  'each command refuses a mirror of version %d with 7, and says what to do',
+  async (version) => {
+    tamper(here.mirror, `PRAGMA user_version = ${version}`)
+    const before = dump(here.mirror)
+    const said =
+      `customers.db: another version of Customer Mirror made this mirror (it is of version ${version}, this program makes and reads version ` +
+      `${VERSION}), so it is left as it is. Use the version that made it, or name another mirror in the configuration and sync anew.`
+
+    for (const line of [...COMMANDS, 'sql VALUES(1)', 'organizations list', 'backup b.db'])
+      expect(await run(line), line).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining(said) })
+    expect(dump(here.mirror)).toEqual(before)
+  },
+)

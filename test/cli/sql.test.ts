@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
-import Database from 'better-sqlite3'
 import { beforeEach, expect, inject, test } from 'vitest'
-import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
-import { readStatement } from '../../src/copies/read-rows.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { ENDLESS } from '../support/full-mirror.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
@@ -45,18 +41,6 @@ test('names of columns and values write nothing else to a terminal', async () =>
   expect(shown.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   expect(shown).toContain(String.raw`\u001b]0;title\u0007`)
   expect(shown).toContain(String.raw`x\ny`)
-})
-
-test.each<[what: string, statement: string, said: string]>([
-  ['writes', `DELETE FROM customers`, 'sql runs one statement that only reads.'],
-  ['attaches', `ATTACH 'other.db' AS other`, 'not with "ATTACH"'],
-  ['copies the mirror', `VACUUM INTO 'copy.db'`, 'not with "VACUUM"'],
-  ['is two', 'SELECT 1; SELECT 2', 'contains more than one statement'],
-  ['has parameters', 'SELECT ?', 'Too few parameter values'],
-])('a statement that %s is refused', async (_, statement, said) => {
-  const error = await Array.fromAsync(readStatement(file, statement)).catch((thrown: unknown) => thrown)
-
-  expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(said) })
 })
 
 test.each([
@@ -112,48 +96,17 @@ test('the statement may come from standard input', () => {
   })
 })
 
-test.each<[what: string, said: RegExp, make: (name: string) => void]>([
-  ['is not there', /there is no mirror yet/, () => {}],
-  ['is empty', /there is no mirror yet/, (name) => writeFileSync(name, '')],
-  ['is something else', /is not a database \(SQLITE_NOTADB\)/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
-  ['another program made', /is a SQLite file of another program/, (name) => aDatabase(name)],
-  ['another version wrote', /another version of .* \(it is of version 99/, (name) => aDatabase(name, 99)],
-])('a file that %s is refused with 7', (_, said, make) => {
-  const name = join(temporaryFolder(), 'other.db')
-  make(name)
-
-  const error = thrownBy(() => openToRead(name))
-  expect(error).toMatchObject({ message: expect.stringMatching(said) })
-  expect(exitCodeOf(error)).toBe(7)
-})
-
 test('--tables lists the public tables and columns, and needs no mirror', async () => {
   const cwd = temporaryFolder()
   const { code, stdout } = await runCli(['sql', '--tables'], { cwd })
 
   expect(code).toBe(0)
   for (const { name, columns } of PUBLIC_TABLES) {
-    expect(stdout).toMatch(new RegExp(`^${name}: `, 'm'))
-    for (const column of columns) expect(stdout).toMatch(new RegExp(`^  ${column.name} +${column.type} +\\S`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^${name} `, 'm'))
+    for (const column of columns) expect(stdout).toMatch(new RegExp(`^ +${column.name} +${column.type} +\\S`, 'm'))
   }
   expect(stdout).not.toMatch(/lease|window/)
   const { tables } = JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout)
   expect(tables).toHaveLength(PUBLIC_TABLES.length)
   expect((await runOnScreen(sqlCommand, ['--tables'])).broken).toEqual([])
 })
-
-function thrownBy(action: () => unknown): unknown {
-  try {
-    action()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
-
-function aDatabase(name: string, version?: number): void {
-  const db = new Database(name)
-  db.exec('CREATE TABLE customers (name)')
-  if (version !== undefined) db.exec(`PRAGMA application_id = 0x434d4952; PRAGMA user_version = ${version}`)
-  db.close()
-}

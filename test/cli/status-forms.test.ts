@@ -1,13 +1,4 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status.ts'
@@ -79,23 +70,15 @@ test('the metrics are what the mirror knows, by the names and with the help of t
   if (PROMTOOL === undefined) console.log('untested: promtool check metrics. It is not installed here.')
 })
 
-test.each<[what: string, target: () => string, says: RegExp]>([
-  ['a folder', () => place.folder, /is a folder; name a file in it/],
-  ['the mirror', () => place.mirror, /is the mirror itself/],
-  ['the configuration', () => place.config, /is the configuration/],
-  ['a link', () => join(place.folder, 'link.html'), /is a symbolic link/],
-  ['no name', () => '', /The name of the file is empty/],
-])('%s is refused as the file of either form, and left as it was', async (_what, target, says) => {
-  mkdirSync(join(place.folder, 'sub'))
-  symlinkSync(join(place.folder, 'sub', 'a.html'), join(place.folder, 'link.html'))
+test('the mirror and the configuration are refused as the file of either form, and left as they were', async () => {
   const before = readFileSync(place.config, 'utf8')
 
   for (const [, , option] of FORMS)
-    expect(await status(...option, target())).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringMatching(says),
-    })
+    for (const [target, said] of [
+      [place.mirror, 'is the mirror itself'],
+      [place.config, 'is the configuration'],
+    ] as const)
+      expect(await status(...option, target)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
   expect(readFileSync(place.config, 'utf8')).toBe(before)
 })
 

@@ -1,4 +1,3 @@
-import { truncateSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { examine } from '../../jobs/monitoring/health.ts'
 import { wentWell } from '../../jobs/notify/nights.ts'
@@ -179,20 +178,6 @@ test('what needs a person stands first, once for all organizations with the same
     expect(text.match(/fix: /g)).toHaveLength(1)
   }
   expect(stdout).toMatch(/^✖ 20 organizations[^]*\nshop-0 [^]*\nacme /)
-})
-
-test('a mirror that lost its content is no mirror: every command ends with 7 and says how to make one', async () => {
-  await mirror.close()
-  truncateSync(workplace.mirror)
-
-  for (const line of [
-    ...['status', 'runs', 'removals list', 'removals approve 1 --yes', 'publish copy.db', 'backup backup.db'],
-    'forget acme 00000000-0000-4000-8000-000000000001',
-  ])
-    expect(await runCli(line.split(' '), { cwd: workplace.folder }), line).toMatchObject({
-      ...{ code: 7, stdout: '' },
-      stderr: `${workplace.mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
-    })
 })
 
 test('a changed shape ends status with 3 and is no good night, until it is accepted, once', async () => {

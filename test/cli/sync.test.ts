@@ -125,15 +125,6 @@ test.each<[what: string, replies: Reply[], code: number, errors: (string | undef
   expect(servers.map(({ requests }) => requests.length)).toEqual(errors.map(() => 1))
 })
 
-test('a service that cannot be reached ends with 5, and is named', async () => {
-  const gone = await aFaultServer(list(1))
-  await gone.close()
-  const { code, stdout } = await inPlace(aWorkplace([organizationAt(gone)], ONE_AT_A_TIME))('--json')
-
-  expect(code).toBe(5)
-  expect(onlyRun(stdout).error).toMatchObject({ code: 'network', message: expect.stringContaining(gone.origin) })
-})
-
 test('an organization held by another run does not delay the others; alone it ends with 6', async () => {
   const server = await aFaultServer(list(3))
   const place = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'another-key' })])

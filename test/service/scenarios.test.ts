@@ -17,7 +17,7 @@ async function output(...options: string[]): Promise<string> {
 }
 
 test('--list-scenarios prints each name once, with one sentence, and ends', async () => {
-  const lines = (await output('--list-scenarios')).trimEnd().split('\n')
+  const [, ...lines] = (await output('--list-scenarios')).trimEnd().split('\n')
   expect(lines.map((line) => line.split(' ')[0])).toEqual(SCENARIOS.map(({ name }) => name))
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length)
   for (const line of lines) expect(line).toMatch(/^[a-z0-9-]+ {2,}[A-Z].*\.$/)

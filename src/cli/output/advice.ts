@@ -1,3 +1,4 @@
+import { commands, configOption, count, countsOf } from './print.ts'
 import type { Published } from '../../copies/publish-plan.ts'
 import { factsOf, reportedError } from '../../errors/errors.ts'
 import type { HeldRemovals } from '../../model/mirror.ts'
@@ -6,7 +7,6 @@ import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
 import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
 import { summary } from './run-words.ts'
-import { commands, configOption, count, countsOf } from './say.ts'
 
 /** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. */
 export type Ended = { outcomes: readonly Outcome[]; held: readonly HeldRemovals[] | undefined }
@@ -28,26 +28,33 @@ export function failureBlocks(outcomes: readonly Outcome[], asked: Asked): strin
   return [...groups.values()].map((alike) => blockOf(alike, asked)).join('')
 }
 
-function blockOf([first, ...others]: readonly Outcome[], { dryRun, config }: Asked): string {
+function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
+  const [first] = alike
   if (first === undefined) return ''
   const { organization, runId, error, status } = first.report
   const { title, fix, from } = factsOf(first.error)
-  const names = [first, ...others].map(({ report }) => report.organization)
+  const names = alike.map(({ report }) => report.organization)
   const message = (error?.message ?? '').replace(`${organization}: `, '')
-  // The causes of the others differ in names and addresses alone.
-  const cause = others.length > 0 ? `${organization}: ${message}` : message
   const isUnsaved = dryRun && status === 'interrupted'
+  // The causes of the others differ in names and addresses alone.
+  const cause = isUnsaved
+    ? 'It was a dry run: nothing was saved.'
+    : `${names.length > 1 ? `${organization}: ` : ''}${message}`
+  // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
+  const isStored = runId !== undefined && !dryRun && error?.code !== 'replaced'
   const lines = [
     `${status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, title)}`,
-    ...(isUnsaved ? ['It was a dry run: nothing was saved.'] : cause.split('\n')),
+    ...cause.split('\n'),
     // A stop was asked for, and its cause says what was saved.
-    ...(from === 'stop' ? [] : [`fix: ${others.length > 0 ? fix : fix.replaceAll('<organization>', organization)}`]),
-    // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
-    ...(runId === undefined || dryRun || error?.code === 'replaced'
-      ? []
-      : [`customer-mirror runs show ${runId}${configOption(config)}`]),
+    ...(from === 'stop' ? [] : [`fix: ${fixFor(names, fix)}`]),
+    ...(isStored ? [`customer-mirror runs show ${runId}${configOption(config)}`] : []),
   ]
   return `\n${lines.join('\n  ')}\n`
+}
+
+/** A fix with the name of the organization, where it is for one. */
+export function fixFor([only = '', ...others]: readonly string[], fix: string): string {
+  return others.length === 0 ? fix.replaceAll('<organization>', only) : fix
 }
 
 /** `acme: bad key`, or `20 organizations: bad key (acme, globex, …)`. */
@@ -61,15 +68,12 @@ export function groupTitle(organizations: readonly string[], title: string): str
 function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): string {
   if (held === undefined)
     return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
-  return held
-    .map(({ organization, held: removals, runId }) => {
-      const are = `${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'}`
-      return (
-        `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. Who they are:\n` +
-        `  customer-mirror removals show ${organization}${option}\n`
-      )
-    })
-    .join('')
+  const texts = held.map(({ organization, held: removals, runId }) => {
+    const are = `${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'}`
+    const show = `  customer-mirror removals show ${organization}${option}\n`
+    return `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. Who they are:\n${show}`
+  })
+  return texts.join('')
 }
 
 /** What to do where partial runs knew no order. */
@@ -100,18 +104,19 @@ function reportAdvice({ organization, status, reasons, runId, requests, pruned }
 
 /** What each partial run found, and what retention deleted after a run, a line for each. */
 export function foundText(reports: readonly Report[]): string {
-  return reports.map((report) => partialText(report) + prunedText(report)).join('')
+  const lines = reports.flatMap((report) => {
+    const { organization, status, reasons, pruned } = report
+    const isUnread = reasons.includes('no-order')
+    const found = isUnread ? 'nothing was read: the order of its list is not known yet' : summary(report)
+    return [
+      ...(status === 'partial' ? [`${organization}: ${found}\n`] : []),
+      ...(pruned === undefined || pruned.error !== undefined ? [] : [`${organization}: ${prunedWords(pruned)}\n`]),
+    ]
+  })
+  return lines.join('')
 }
 
-function partialText(report: Report): string {
-  if (report.status !== 'partial') return ''
-  const isRead = !report.reasons.includes('no-order')
-  const words = isRead ? summary(report) : 'nothing was read: the order of its list is not known yet'
-  return `${report.organization}: ${words}\n`
-}
-
-function prunedText({ organization, pruned }: Report): string {
-  if (pruned === undefined || pruned.error !== undefined) return ''
+function prunedWords(pruned: NonNullable<Report['pruned']>): string {
   const deleted = countsOf([
     [pruned.changes, 'changes'],
     [pruned.removedCustomers, 'removed customers'],
@@ -119,7 +124,7 @@ function prunedText({ organization, pruned }: Report): string {
     [pruned.runs, 'runs'],
   ])
   const rest = pruned.isUnfinished ? '; the next run continues' : ''
-  return `${organization}: deleted, older than retention keeps them: ${deleted.join(', ')}${rest}\n`
+  return `deleted, older than retention keeps them: ${deleted.join(', ')}${rest}`
 }
 
 /** What to do about each of these organizations that is no longer mirrored, and whose customers are active all the same. */

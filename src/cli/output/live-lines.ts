@@ -1,10 +1,9 @@
+import { duration, grouped, screenOf } from './print.ts'
 import { processEnvironment } from '../../config/environment.ts'
 import { factsOf } from '../../errors/errors.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Talk } from '../../sync/run-organization.ts'
-import { screenOf } from '../io.ts'
 import { summary } from './run-words.ts'
-import { duration, grouped } from './say.ts'
 
 /**
  * Shows each active organization on a line of the terminal, as many as fit, above them one of each that has ended. Undefined where no person is

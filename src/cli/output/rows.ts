@@ -1,14 +1,30 @@
-import { renderTable, type TableScreen } from './table.ts'
+import { isTerminal, jsonDocument, renderTable, screenOf } from './print.ts'
 import { csvLine } from '../../copies/format.ts'
-import type { SomeRows } from '../../copies/read-rows.ts'
-import type { SqlValue } from '../../copies/read-rows.ts'
+import type { SomeRows, SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'
 
 /** How rows are to be written. Passed to another process as JSON. */
 export type Layout =
-  | { format: 'table'; screen?: { columns: number } | undefined; nothing: string; none?: string | undefined }
+  | ({ format: 'table'; screen?: number | undefined } & TableWords)
   | { format: 'csv'; isForTerminal: boolean }
   | { format: 'json'; before: string; after: string; onOneLine?: boolean }
+
+/** What is written: a table unless `--csv` or `--json` is asked for, whose document has one list, which is empty, for the rows. */
+export function layoutOf(
+  { json, csv }: { json?: true | undefined; csv?: true | undefined },
+  { document, onOneLine = false, stdout, ...table }: TableWords & LayoutPlace,
+): Layout {
+  if (csv) return { format: 'csv', isForTerminal: isTerminal(stdout) }
+  if (!json) return { format: 'table', screen: screenOf(stdout)?.columns, ...table }
+  const text = jsonDocument(document, { onOneLine })
+  const at = text.indexOf('[]') + 1
+  return { format: 'json', before: text.slice(0, at), after: text.slice(at), onOneLine }
+}
+
+type LayoutPlace = { document: Record<string, unknown>; onOneLine?: boolean; stdout: NodeJS.WritableStream }
+
+/** What a table shows for NULL, and what, if anything, stands in place of one without rows. */
+type TableWords = { nothing: string; none?: string | undefined }
 
 /** What is kept before it is printed, in characters. */
 const MOST_KEPT = 64 * 1024
@@ -61,10 +77,11 @@ export function formatRows(layout: Layout, columns: readonly string[]): RowForma
 const MOST_ROWS = 1000
 const MOST_ROOM = 10_000_000
 
-type Table = { screen?: TableScreen | undefined; nothing: string; none?: string | undefined }
-
-/** Tables for people. `nothing` is shown for NULL, and `none`, if there is one, in place of a table without rows. */
-function tableFormat({ screen, nothing, none }: Table, head: readonly string[]): RowFormat {
+/** Tables for people, as wide as their terminal. */
+function tableFormat(
+  { screen, nothing, none }: TableWords & { screen?: number | undefined },
+  head: readonly string[],
+): RowFormat {
   let kept: (string | bigint)[][] = []
   let widest = 0
   let separator = ''

@@ -1,26 +1,20 @@
-import { commands, configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
-import { renderTable, type TableScreen } from './table.ts'
+import { commands, configOption, count, countsOf, duration, grouped, moment, second, type Table } from './print.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 
 /** A table of runs, one row each. */
-export function runsTable(reports: readonly Report[], screen?: TableScreen, { withStart = false } = {}): string {
-  const start = ({ runId, startedAtMs }: Report) => (withStart ? [`#${runId ?? '–'}`, second(startedAtMs)] : [])
-  const head = [
-    ...(withStart ? ['run', 'started (UTC)'] : []),
-    ...['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held'],
-    ...['requests', 'took', 'proof'],
-  ]
+export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
+  const head = ['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held']
   const rows = reports.map((report) => [
-    ...start(report),
+    ...(withStart ? [`#${report.runId ?? '–'}`, second(report.startedAtMs)] : []),
     report.organization,
     statusWords(report),
     report.readBefore + differentCustomers(report),
     ...[report.inserted, report.updated, report.unchanged, report.rejected, report.removed, report.held],
     ...endOf(report),
   ])
-  return renderTable(head, rows, screen)
+  return { head: [...(withStart ? ['run', 'started (UTC)'] : []), ...head, 'requests', 'took', 'proof'], rows }
 }
 
 /** Its requests, its duration and what it proved, which are stored when it ends. */
@@ -56,19 +50,14 @@ export function summary(report: Report): string {
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   if (report.status === 'running') return `${read}${before} so far${of}`
   const cost = `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited}`
-  return `${read}${before}${of} · ${cost} · ${endWords(report)}`
+  const { status, reasons, trustedPages = 0 } = report
+  const trusted = `partial (${reasons.join(', ')}), ${count(trustedPages, 'page')} trusted without reading`
+  return `${read}${before}${of} · ${cost} · ${status === 'partial' ? trusted : proofWords(report)}`
 }
 
 /** Customers received, each counted once: neighbouring pages overlap on purpose. */
 function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
   return received - duplicates
-}
-
-/** What a run proved, or how many pages a partial run trusted without reading them. */
-function endWords(report: Report): string {
-  const { status, reasons, trustedPages } = report
-  if (status !== 'partial') return proofWords(report)
-  return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted without reading`
 }
 
 /** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. */

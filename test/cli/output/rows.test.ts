@@ -86,7 +86,7 @@ test('nothing in a table or in JSON acts on a terminal, nor in CSV for one', () 
   fc.assert(
     fc.property(someRows, ({ columns, rows }) => {
       for (const layout of [
-        { format: 'table', nothing: 'NULL', screen: { columns: 40 } },
+        { format: 'table', nothing: 'NULL', screen: 40 },
         { format: 'csv', isForTerminal: true },
         { format: 'json', before: '', after: '' },
       ] as const)

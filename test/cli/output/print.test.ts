@@ -1,8 +1,9 @@
+import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { columnsOf } from '../../../src/cli/output/say.ts'
+import { runProgram } from '../../../src/cli/program.ts'
 import { runsTable } from '../../../src/cli/output/run-words.ts'
-import { renderTable } from '../../../src/cli/output/table.ts'
+import { columnsOf, renderTable, sqlText, wrapLines } from '../../../src/cli/output/print.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { customerId, START_MS } from '../../support/builders.ts'
 
@@ -42,7 +43,7 @@ test.each([
   [40, BROKEN_BETWEEN_WORDS],
   [24, IN_BLOCKS],
 ])('a table as a file or a terminal of %s columns gets it', (columns, table) => {
-  expect(renderTable(HEAD, ROWS, columns === undefined ? undefined : { columns })).toBe(table)
+  expect(renderTable(HEAD, ROWS, columns)).toBe(table)
 })
 
 test('300 organizations whose ids are UUIDs, one of 63 letters among them, are whole on 120 columns', () => {
@@ -52,7 +53,8 @@ test('300 organizations whose ids are UUIDs, one of 63 letters among them, are w
     ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }),
     ...{ ...done, runId: 12_345, inserted: 12_345, durationMs: 125_000, requests: 30 },
   }))
-  const table = runsTable(runs, { columns: 120 }, { withStart: true })
+  const { head, rows } = runsTable(runs, { withStart: true })
+  const table = renderTable(head, rows, 120)
 
   expect(Math.max(...table.split('\n').map(columnsOf))).toBeLessThanOrEqual(120)
   for (const id of ids) expect(table).toContain(id)
@@ -65,9 +67,44 @@ test('on any terminal, no line is wider than the terminal, in any script', () =>
       fc.array(fc.tuple(cell, cell, cell, cell, cell), { maxLength: 5 }),
       fc.integer({ min: 24, max: 120 }),
       (rows, columns) => {
-        for (const line of renderTable(HEAD, rows, { columns }).split('\n'))
+        for (const line of renderTable(HEAD, rows, columns).split('\n'))
           expect(columnsOf(line)).toBeLessThanOrEqual(columns)
       },
     ),
   )
+})
+
+/** The lines that a terminal of 40 columns is sent. */
+async function sent(...args: readonly string[]) {
+  let text = ''
+  const write = (chunk: unknown, _: unknown, done: () => void) => {
+    text += String(chunk)
+    done()
+  }
+  const screen = Object.assign(new Writable({ write }), { isTTY: true, columns: 40 })
+  const io = { signal: new AbortController().signal, stdout: screen, stderr: screen, exitWith: () => {} }
+  await runProgram(args, io)
+  return text.split('\n')
+}
+
+test.each(['status --config no.yaml', 'sql', '--help'])('on 40 columns, nothing is wider: %s', async (command) => {
+  const lines = await sent(...command.split(' '))
+
+  expect(lines.length).toBeGreaterThan(2)
+  expect(lines.filter((line) => columnsOf(line) > 40)).toEqual([])
+})
+
+test('lines that are too long are broken between words; a path on a line of its own, and a command, stay whole', () => {
+  const path = `/srv/${'customers-of-all-organizations/'.repeat(3)}customers.db`
+  const text = `short\n\n  older-list: the newest ones are absent\n    fix: chmod 600 /run/secrets/acme-key\nRestored to the mirror ${path}: 3 customers.`
+
+  expect(wrapLines(text, 24)).toBe(
+    'short\n\n  older-list: the\n    newest ones are\n    absent\n    fix: chmod 600 /run/secrets/acme-key\n' +
+      `Restored to the mirror\n${path}:\n3 customers.`,
+  )
+  expect(wrapLines(text, Infinity)).toBe(text)
+})
+
+test('in a statement that is shown to be copied, a value is one text', () => {
+  expect(sqlText("'; DROP TABLE customers; --")).toBe("'''; DROP TABLE customers; --'")
 })
