@@ -17,7 +17,7 @@ import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
-import { examineServer, openMirrorIfThere } from '../store/mirror.ts'
+import { examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 
@@ -153,7 +153,7 @@ async function inFile(file: string): Promise<Found> {
     }
     requireSound(file, await closing(opened, (mirror) => mirror.findDamage()))
     await access(file, constants.W_OK)
-    return `${file}, sound and writable`
+    return withAdditions(`${file}, sound and writable`, await findAdditions(file))
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : mirrorFault(file, seen, { cause: error })
@@ -165,22 +165,54 @@ function requireSound(mirror: string, damages: readonly string[]): void {
     throw new MirrorUnusable(`${mirror}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'damaged' })
 }
 
+function withAdditions(said: string, added: readonly string[]): Found {
+  if (added.length === 0) return said
+  const named = `${added.slice(0, 5).join(', ')}${added.length > 5 ? ', …' : ''}`
+  return {
+    said: `${said}; someone added or changed there what may refuse a run: ${named}`,
+    fix: 'Drop what nothing needs; a run that it refuses ends as foreign, and names it.',
+  }
+}
+
+type Examined = Awaited<ReturnType<typeof examineServer>>
+
 async function onServer(address: string): Promise<Found> {
   const shown = shownMirror(address)
-  const { schema, version, server, isEncrypted, isPooled, mayWrite } = await examineServer(address)
-  if (!mayWrite)
+  const examined = await examineServer(address)
+  const { schema, version, tables, server, isEncrypted, isPooled } = examined
+  // To be asked before the mirror is read, which takes its columns for granted.
+  if (tables?.unfilled != null)
     throw new MirrorUnusable(
-      `${shown}: this user may not write the schema ${schema}. Name the user who owns it in the address; where it is not there yet, GRANT ` +
-        'this one CREATE on the database.',
-      { code: 'denied' },
+      `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
+      { code: 'foreign' },
     )
+  requireWritable(shown, examined)
   const opened = await openMirrorIfThere(address)
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
-  const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
+  const rights = examined.mayVacuum
+    ? ''
+    : '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
   const state =
-    opened === undefined ? 'will be made by the first sync' : `version ${version ?? '?'}, sound and writable`
-  return `${shown}, PostgreSQL ${server}, ${way}, schema ${schema} ${state}`
+    opened === undefined
+      ? `the schema ${schema} will be made by the first sync`
+      : `schema ${schema} version ${version ?? '?'}, sound and writable${rights}`
+  const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
+  return withAdditions(`${shown}, PostgreSQL ${server}, ${way}, ${state}`, tables?.added ?? [])
 }
+
+function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
+  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
+  if (mayWrite) return
+  const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
+  const fix =
+    version === undefined
+      ? 'Let it own the schema, or GRANT it CREATE on the database.'
+      : 'Name the user who owns it in the address, or have this one own it.'
+  throw new MirrorUnusable(`${shown}: this user may not write the schema ${schema}${where}. ${fix}`, { code: 'denied' })
+}
+
+const READ_ONLY =
+  'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 
 type Known = { isMirrorSound: boolean; signal: AbortSignal }
 

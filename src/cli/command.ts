@@ -15,6 +15,8 @@ export type Io = {
   exitWith: (code: ExitCode) => void
   /** From now on SIGHUP calls `listener` and no longer ends the process. Absent where no signals arrive. */
   onHangUp?: (listener: () => void) => void
+  /** Asks the person at the terminal for a line; the empty text once stopped. Absent where there is no terminal. */
+  ask?: (question: string) => Promise<string>
   /**
    * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it.
    * Absent where the process has more to do.

@@ -1,4 +1,4 @@
-import { count, isTerminal, say, show } from './output/print.ts'
+import { count, grouped, isTerminal, say, show } from './output/print.ts'
 import { command, type Io, jsonCommand, mirrorOption, oneOf, wholeNumber } from './command.ts'
 import { fileToRead, namedConfig, namedFile } from './opening.ts'
 import { copyExitCode, failedText, publishedText } from './output/advice.ts'
@@ -63,14 +63,21 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
 }
 
 /** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Exported, { selection, to }: ExportPlan): string {
+function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
   const left = done.leftOut.map(
     (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
+  const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
   const where = typeof to === 'string' ? ` to ${to}` : ''
-  return [...left, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  return [...left, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
+
+/** The rows of a sheet below its head. */
+const SHEET_ROWS = 1_048_575
+const TOO_MANY_FOR_A_SHEET =
+  `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
+  'organization at a time with --org.\n'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {

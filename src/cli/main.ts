@@ -24,6 +24,7 @@ async function main(): Promise<void> {
     exitWith: (code) => {
       process.exitCode = code
     },
+    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson }),
     endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
   }
   await runProgram(process.argv.slice(2), io)
@@ -50,6 +51,13 @@ function stop(code: ExitCode): void {
   stopCode = code
   stoppedAtMs = monotonicMs()
   stopping.abort()
+}
+
+async function askPerson(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline')
+  process.stdout.write(question)
+  for await (const line of createInterface({ input: process.stdin, signal: stopping.signal })) return line
+  return ''
 }
 
 /** The terminals of this process when it started. */

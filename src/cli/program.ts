@@ -1,7 +1,7 @@
 import { say, screenOf, wrapLines } from './output/print.ts'
 import type { Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { isOurs } from '../errors/errors.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
 import { exactVersion } from '../machine/version.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 
@@ -11,9 +11,14 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     const root = await program(args, io)
     await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
-    io.exitWith(sayWhatHappened(error, io))
+    // Every command may ask for the folder it was started in, which another program can remove.
+    const isFolderGone = error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
+    io.exitWith(sayWhatHappened(isFolderGone ? new UsageError(FOLDER_GONE) : error, io))
   }
 }
+
+const FOLDER_GONE =
+  'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.'
 
 /** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */
 function withStatementLast(args: readonly string[]): readonly string[] {

@@ -1,4 +1,6 @@
-import { commands, configOption, count, moment, say, show, type Table } from './output/print.ts'
+import { Option } from '@commander-js/extra-typings'
+import { commands, configOption, count, moment, printTable, say, show, type Table } from './output/print.ts'
+import { layoutOf, textOf } from './output/rows.ts'
 import { bareCommand, type Io, jsonCommand, runNumberIn } from './command.ts'
 import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
@@ -12,7 +14,7 @@ import { isoTime } from '../time/moments.ts'
 export function removalsCommand(io: Io) {
   return bareCommand('removals', {
     'removals show acme': 'the customers of acme that would be removed',
-    'removals approve acme --yes': 'mark them as removed',
+    'removals approve acme': 'see them, and mark them as removed',
   })
     .addCommand(listCommand(io))
     .addCommand(showCommand(io))
@@ -35,12 +37,14 @@ function listCommand(io: Io) {
 const WHOSE = ['<organization>', 'id of the organization, or number of the run that holds them back'] as const
 
 function showCommand(io: Io) {
-  return jsonCommand('show', { 'removals show acme': '', 'removals show 12 --json': '' })
+  return jsonCommand('show', { 'removals show acme': '', 'removals show acme --csv > to-ask-about.csv': '' })
     .description('list the customers that would be removed')
     .argument(...WHOSE)
-    .action(async (asked, { config: file, json }) => {
+    .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json'))
+    .action(async (asked, { config: file, json, csv }) => {
       const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}
+      if (csv) return writeCsv(io, customers)
       const document = { run, organization, customers: customers.map(asJson) }
       const next = `\n${commands(decisions(organization), configOption(file))}`
       if (held !== undefined && !json) say(io.stdout, headingOf(held))
@@ -50,23 +54,38 @@ function showCommand(io: Io) {
 }
 
 const DECISIONS = {
-  approve: { does: 'mark the customers that a run held back as removed', done: 'marked as removed' },
-  discard: { does: 'discard the removals that a run held back', done: 'no longer held; they stay unchanged' },
+  approve: {
+    does: 'mark the customers that a run held back as removed',
+    question: (customers: string) => `Mark these ${customers} as removed?`,
+    done: 'marked as removed',
+  },
+  discard: {
+    does: 'discard the removals that a run held back',
+    question: (customers: string) => `Discard the removals of these ${customers}?`,
+    done: 'no longer held; they stay unchanged',
+  },
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
-  const { does, done } = DECISIONS[decision]
-  return jsonCommand(decision, { [`removals ${decision} acme --yes`]: '' })
+  const { does, done, question } = DECISIONS[decision]
+  return jsonCommand(decision, { [`removals ${decision} acme`]: '', [`removals ${decision} acme --yes`]: '' })
     .description(does)
     .argument(...WHOSE)
-    .option('--yes', 'decide; without this, the command only says how many they are')
+    .option('--yes', 'decide without being asked, as a script must')
     .action(async (asked, { config: file, json, yes }) => {
       const held = await withMirror(file, removalsHeld(asked))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
-      const { runId: run, organization } = held
+      const { runId: run, organization, customers: shown } = held
       if (!yes) {
-        const rows = [['who they are', `removals show ${organization}`], ...decisions(organization)] as const
-        throw new UsageError(`${headingOf(held)}${commands(rows, configOption(file))}`.trimEnd())
+        const see = `customer-mirror removals show ${organization}${configOption(file)}`
+        if (json || io.ask === undefined)
+          throw new UsageError(`There is no terminal to ask on. See who they are with '${see}', then add --yes.`)
+        say(io.stdout, headingOf(held))
+        printTable(io.stdout, tableOf(shown.slice(0, MOST_ASKED)))
+        const more = shown.length - MOST_ASKED
+        if (more > 0) say(io.stdout, `and ${count(more, 'more customer')}: ${see}\n`)
+        const answer = await io.ask(`\n${question(count(shown.length, 'customer'))} [y/N] `)
+        if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>
@@ -76,6 +95,8 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       show(io, json, { document: { run, organization, decision, customers }, text })
     })
 }
+
+const MOST_ASKED = 20
 
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
@@ -109,11 +130,26 @@ function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
   return { ...customer, absentSince: isoTime(absentSinceMs) }
 }
 
+async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<void> {
+  const { writeToStream } = await import('../copies/export-mirror.ts')
+  const rows = customers.map(({ absentSinceMs, id, name, username, email }) => [
+    id,
+    name,
+    username,
+    email,
+    isoTime(absentSinceMs),
+  ])
+  const layout = layoutOf({ csv: true }, { document: {}, nothing: '', stdout: io.stdout })
+  await writeToStream(io.stdout, textOf([{ columns: COLUMNS, rows }], layout), io.signal)
+}
+
+const COLUMNS = ['id', 'name', 'username', 'email', 'absent_since']
+
 function tableOf(customers: readonly HeldCustomer[]): Table {
   const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
     return [id, name ?? '–', username ?? '–', email ?? '–', moment(absentSinceMs)]
   })
-  return { head: ['id', 'name', 'username', 'email', 'absent_since'], rows }
+  return { head: COLUMNS, rows }
 }
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */

@@ -31,6 +31,11 @@ export async function examineServer(address: string): Promise<Examined> {
   return (await import('./postgres/examine-server.ts')).examineServer(address)
 }
 
+/** What someone added to the mirror in a file, or changed there, that may refuse what is written. Throws MirrorUnusable where it would refuse all. */
+export async function findAdditions(file: string): Promise<string[]> {
+  return (await import('./open-sqlite.ts')).findAdditions(file)
+}
+
 /** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a partial run. Nothing of it remains. */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)

@@ -2,6 +2,7 @@ import type { Mirror, Opening } from '../model/mirror.ts'
 import type { Organizations } from '../model/organizations.ts'
 import { organizationsIn } from './organizations.ts'
 import { lacksIdIndex, savingIn } from './pages/save-in-sqlite.ts'
+import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
 import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { findDamage, openDatabase, openFile } from './sqlite/open-database.ts'
@@ -24,6 +25,17 @@ export async function openOrganizations(file: string): Promise<Organizations> {
   openDatabase(file, 'read').close()
   const db = openDatabase(file, 'write')
   return organizationsIn(sqliteStore(db, file, { place: openFile(file) }))
+}
+
+export function findAdditions(file: string): string[] {
+  const db = openDatabase(file, 'read')
+  try {
+    const refused = failingIn(db)
+    if (refused !== undefined) throw meddledWith(file, refused)
+    return additionsIn(db)
+  } finally {
+    db.close()
+  }
 }
 
 export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mirror {

@@ -89,6 +89,7 @@ const EDIT = `UPDATE customers SET name = 'Edited' WHERE row_id = 1;
   CREATE TEMP TABLE first AS SELECT email FROM customers WHERE row_id = 1;
   UPDATE customers SET email = NULL WHERE row_id = 1;
   UPDATE customers SET email = (SELECT email FROM first) WHERE row_id = 2;`
+const NAMED = `UPDATE customers SET name = 'Edited';`
 const ON_UPDATE = 'BEFORE UPDATE ON customers BEGIN'
 const WORDS = `CREATE VIRTUAL TABLE words USING fts5 (name, content='customers', content_rowid='row_id');
   CREATE TRIGGER added AFTER UPDATE ON customers BEGIN
@@ -103,12 +104,13 @@ test.each<[add: string, drop: string, named: string, said: RegExp]>([
     'unique index added on customers',
     /UNIQUE constraint failed: customers\.email \(SQLITE_CONSTRAINT_UNIQUE\), unique index added on customers, unique index one_id/,
   ],
-  [
-    `CREATE TRIGGER added ${ON_UPDATE} SELECT RAISE(ABORT, 'Ann Lee'); END`,
+  ['CREATE UNIQUE INDEX added ON customers (lower(email))', 'INDEX added', 'unique index added on customers', /\. /],
+  ...['ABORT', 'ROLLBACK'].map((way): [string, string, string, RegExp] => [
+    `CREATE TRIGGER added ${ON_UPDATE} SELECT RAISE(${way}, 'Ann Lee'); END`,
     'TRIGGER added',
     'trigger added on customers',
     /a statement failed \(SQLITE_CONSTRAINT_TRIGGER\), /,
-  ],
+  ]),
   [
     `CREATE TRIGGER added ${ON_UPDATE} INSERT INTO audit VALUES (NEW.id); END`,
     'TRIGGER added',
@@ -116,23 +118,33 @@ test.each<[add: string, drop: string, named: string, said: RegExp]>([
     /\. /,
   ],
   [WORDS, 'TRIGGER added', 'virtual table words', /\(SQLITE_CORRUPT_VTAB\), virtual table words, trigger added on/],
-])('%s is named by the run that it refuses, and is no damage', async (add, drop, named, said) => {
+  [
+    `${NAMED} ALTER TABLE customers ADD COLUMN size INTEGER CHECK (length(name) < 7)`,
+    '',
+    'changed table customers',
+    /CHECK constraint failed: length\(name\) < 7 \(SQLITE_CONSTRAINT_CHECK\), /,
+  ],
+])('%s is named by the run that it refuses and by check, and is no damage', async (add, drop, named, said) => {
   const { run, mirror } = await aMirroredPlace()
   edit(mirror, `${EDIT} ${add}`)
-  const refused = await run('sync')
+  const [refused, found] = [await run('sync'), await run('check')]
 
   expect(refused.code).toBe(7)
   expect(refused.said).toMatch(said)
   expect(refused.said).toContain('The file is sound, and holds nothing of this step. Correct or drop that')
-  expect(refused.said).toContain(named)
-  expect(refused.said).not.toMatch(/damaged|malformed|unexpected|Ann Lee/)
+  // A view or a trigger that cannot be read is found before anything else.
+  expect(found.code).toBe(add.includes('audit') ? 7 : 0)
+  for (const text of [refused.said, found.said]) {
+    expect(text).toContain(named)
+    expect(text).not.toMatch(/damaged|malformed|unexpected|Ann Lee/)
+  }
 
-  edit(mirror, `DROP ${drop}`)
+  edit(mirror, drop === '' ? 'ALTER TABLE customers DROP COLUMN size' : `DROP ${drop}`)
   expect(await run('sync')).toMatchObject({ code: 0, said: expect.stringContaining('complete') })
   expect(valueOf(mirror, `SELECT count(*) FROM customers WHERE name = 'Edited'`)).toBe(0)
 })
 
-test('what someone added and what refuses no row stops nothing', async () => {
+test('what someone added and what refuses no row is no warning', async () => {
   const { run, mirror } = await aMirroredPlace()
   edit(
     mirror,
@@ -140,14 +152,20 @@ test('what someone added and what refuses no row stops nothing', async () => {
      ALTER TABLE customers ADD COLUMN note TEXT NOT NULL DEFAULT ''; CREATE UNIQUE INDEX one_note ON notes (text)`,
   )
 
-  for (const line of ['check', 'sync']) expect(await run(line)).toMatchObject({ code: 0 })
+  expect(await run('check')).toEqual({ code: 0, said: expect.stringMatching(/sound and writable(?!;)/) })
+  expect(await run('sync')).toMatchObject({ code: 0 })
 })
 
 test.each<[change: string, said: RegExp]>([
   ['PRAGMA user_version = 0', /it is of version 0/],
+  ['PRAGMA user_version = -1', /it is of version -1/],
   [
     'DROP VIEW active_customers; CREATE VIEW active_customers AS SELECT id FROM customers',
     /active_customers lacks the column organization, which was renamed or dropped\. /,
+  ],
+  [
+    'DROP VIEW freshness; CREATE VIEW freshness AS SELECT nope FROM customers',
+    /the view freshness cannot be read any more: no such column: nope\. /,
   ],
   ['ALTER TABLE customers RENAME COLUMN email TO mail', /customers lacks the column email, which was renamed or/],
 ])('%s ends every command with 7, and check', async (change, said) => {
@@ -160,7 +178,11 @@ test.each<[change: string, said: RegExp]>([
 
 test.each<[change: string, command: string, said: RegExp]>([
   [`started_at = 'yesterday'`, 'status', /holds a time that cannot be read \(yesterday\)\. /],
+  [`read_as_of = '2026-13-45 99:00:00.000'`, 'status', /holds a time .*2026-13-45/],
+  ['started_at = 7', 'status', /holds a time that cannot be read \(7\)\. /],
+  [`started_at = x'00ff'`, 'runs', /holds a time that cannot be read/],
   [`reasons = '["Ann'`, 'runs', /holds a text that should be JSON, and cannot be read\. /],
+  [`reasons = '{}'`, 'status', /holds reasons that cannot be read\. /],
 ])('runs with %s end %s with 7', async (change, command, said) => {
   const { run, mirror } = await aMirroredPlace()
   edit(mirror, `UPDATE runs SET ${change}`)

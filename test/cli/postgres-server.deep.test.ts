@@ -22,7 +22,8 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'of_roles', 'of_owner']) await server.run('postgres', `CREATE DATABASE ${name}`)
+  for (const name of ['with_tls', 'of_roles', 'read_only', 'of_owner'])
+    await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
   await sandbox.close()
@@ -61,6 +62,16 @@ test('the password of the environment opens the mirror, and a wrong one is not r
   expectRefused(await run(as('nobody'), 'status'), /role .nobody. does not exist \(SQLSTATE 28000\)/)
 })
 
+test('a server without a free connection says so, and what to allow', async () => {
+  await mirrored('mirrors')
+  await server.run('mirrors', 'CREATE ROLE crowded LOGIN CONNECTION LIMIT 0')
+
+  expect(await run(at('mirrors', { user: 'crowded' }), 'status')).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(/too many connections for role .*SQLSTATE 53300.*the limit of the user.*pool_size/s),
+  })
+})
+
 test('an analyst reads and exports, and writes nothing; who has no rights is told which', async () => {
   await server.run('of_roles', opsFile('postgres/roles.sql').replaceAll(/\bmirror\b/g, 'owner_of_mirror'))
   await server.run('of_roles', 'CREATE ROLE stranger LOGIN')
@@ -80,6 +91,27 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
   expect(checked).toMatchObject({ code: 7, stdout: expect.stringContaining('this user may not write the schema') })
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
+})
+
+test('check names what in the tables of the mirror would end a run', async () => {
+  await mirrored('of_roles')
+  const mirror = at('of_roles')
+  const altering = (sql: string) => server.run('of_roles', `ALTER TABLE customer_mirror.runs ${sql}`)
+
+  await altering('RENAME warnings TO warns')
+  const lacking = await run(mirror, 'check')
+  await altering('RENAME warns TO warnings')
+  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences ADD who text NOT NULL')
+  const unfilled = await run(mirror, 'check')
+  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences DROP who')
+  await server.run('of_roles', 'CREATE UNIQUE INDEX one_email ON customer_mirror.customers (email)')
+  const added = await run(mirror, 'check')
+  await server.run('of_roles', 'DROP INDEX customer_mirror.one_email')
+
+  expect(lacking).toMatchObject({ code: 7, stdout: expect.stringContaining('lacks the column runs.warnings') })
+  expect(unfilled).toMatchObject({ code: 7, stdout: expect.stringContaining('the column absences.who') })
+  expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('unique index one_email on customers') })
+  expect(await run(mirror, 'check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/sound and writable$/m) })
 })
 
 test('move and forget are refused to a user who may not see every row, be it the owner, and work for one who does', async () => {
@@ -102,6 +134,15 @@ test('move and forget are refused to a user who may not see every row, be it the
     code: 2,
     stderr: expect.stringContaining('no customer with this'),
   })
+})
+
+test('a database that its administrator made read-only is read, and is not synced', async () => {
+  const place = at('read_only')
+  expect(await run(place, 'sync')).toMatchObject({ code: 0 })
+  await server.run('postgres', 'ALTER DATABASE read_only SET default_transaction_read_only = on')
+
+  expect(await run(place, 'status')).toMatchObject({ code: 0 })
+  expectRefused(await run(place, 'sync'), /accepts no writes: it is a standby, or read-only by its settings/)
 })
 
 test('a standby is read and exported, and a sync to it is refused', async () => {

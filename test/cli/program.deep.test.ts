@@ -29,3 +29,18 @@ test.runIf(existsSync('/dev/full'))('a full disk behind the results ends every c
     ),
   })
 })
+
+test.each(['sync', 'init', 'sql 1 --mirror /made-up/customers.db'])(
+  '%s in a folder that was removed ends with 2, and says so',
+  (command) => {
+    const { code, stderr } = runInShell(`mkdir gone && cd gone && rmdir ../gone && customer-mirror ${command}`, {
+      cwd: temporaryFolder(),
+    })
+
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.\n',
+    })
+  },
+)

@@ -184,7 +184,7 @@ test('the table says who runs, until when and why what waits', () => {
 
 const SCHEDULE = { cron: '30 2 * * *', timezone: 'Europe/Paris' }
 
-type Moment = { at: string; local: string; clocksChange: boolean }
+type Moment = { at: string; local: string }
 type Shown = { organization: string; dueNow: boolean; runs: Moment[]; quick: { runs: Moment[] } | null }
 
 async function listed(config: string, ...args: string[]): Promise<Shown[]> {
@@ -202,11 +202,10 @@ test('the coming runs are shown in local time and in UTC, with the organizations
 
   expect([paris, kolkata, due].map((each) => each?.dueNow)).toEqual([false, false, true])
   expect(paris?.runs).toHaveLength(366)
-  // Twice a year, whatever year it is.
-  expect(paris?.runs.filter(({ clocksChange }) => clocksChange)).toHaveLength(2)
-  for (const { at, local, clocksChange } of kolkata?.runs ?? []) {
+  expect(new Set(paris?.runs.map(({ local }) => local.slice(17)))).toEqual(new Set(['GMT+1', 'GMT+2']))
+  for (const { at, local } of kolkata?.runs ?? []) {
     expect(at).toMatch(/T21:00:00.000Z$/)
-    expect({ local, clocksChange }).toEqual({ local: expect.stringContaining(' 02:30 GMT+5:30'), clocksChange: false })
+    expect(local).toContain(' 02:30 GMT+5:30')
   }
   expect(stdout).toMatch(/acme +no +full +\d{4}-\d\d-\d\d 02:30 GMT\+[12] +\d{4}-\d\d-\d\d 0[01]:30 UTC +Europe\/Paris/)
   expect(stdout).toMatch(/initech +yes/)

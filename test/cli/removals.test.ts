@@ -63,25 +63,38 @@ test('show lists the customers of an organization by name, with the commands tha
   expect(rows[0]).toMatch(/^[0-9a-f-]{36} +Customer 10 +customer-10 +customer-10@example.com +2026-01-05 02:01 UTC$/)
   expect(rows[49]).toMatch(String.raw`Zoë \u001b[31m`)
   expect(stdout).toContain(
-    `\n  they are gone        customer-mirror removals approve acme --yes --config ${workplace.config}\n`,
+    `\n  they are gone        customer-mirror removals approve acme --config ${workplace.config}\n`,
   )
 })
 
-test('show --json names the same customers, those of a run by its number', async () => {
+test('show --json and --csv name the same customers, those of a run by its number', async () => {
   const { run, organization, customers: listed } = JSON.parse((await removals('show', '4', '--json')).stdout)
+  const { code, stdout } = await removals('show', 'globex', '--csv')
+  const [head, ...lines] = stdout.trimEnd().split('\r\n')
 
-  expect({ run, organization }).toEqual({ run: 4, organization: 'globex' })
+  expect({ code, run, organization }).toEqual({ code: 0, run: 4, organization: 'globex' })
+  expect(head).toBe('id,name,username,email,absent_since')
   expect(listed).toHaveLength(60)
-  expect(listed[0]).toMatchObject({ name: 'Customer 1', absentSince: '2026-01-05T02:01:00.000Z' })
+  expect(lines).toEqual(listed.map((customer: Record<string, string>) => Object.values(customer).join(',')))
 })
 
-test('without --yes nothing is decided, and the command that does is said', async () => {
-  const refused = await removals('approve', 'acme')
+test('at a terminal, the first names are shown and the person is asked; without one, --yes is', async () => {
+  const questions: string[] = []
+  const answering = (answer: string) =>
+    runCommand(
+      (io) => removalsCommand({ ...io, ask: (question) => Promise.resolve((questions.push(question), answer)) }),
+      ['approve', 'acme', '--config', workplace.config],
+    )
 
-  expect(refused).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toContain('Run 3 of acme holds back the removal of 50 customers:')
-  expect(refused.stderr).toContain('they are gone        customer-mirror removals approve acme --yes --config')
+  expect(await removals('approve', 'acme')).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') })
+  expect(await answering('')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nNothing was changed\.\n$/) })
   expect(removed()).toBe(0)
+  const { stdout } = await answering('y')
+
+  expect(questions).toEqual(Array(2).fill('\nMark these 50 customers as removed? [y/N] '))
+  expect(stdout.match(/@example\.com/g)).toHaveLength(20)
+  expect(stdout).toContain('and 30 more customers: customer-mirror removals show acme')
+  expect(removed()).toBe(50)
 })
 
 test('the number of an old alert says which run holds removals back now', async () => {

@@ -199,8 +199,8 @@ describe('runs show', () => {
     expect(text).toContain('50 removals held back')
     // Each command is whole on a line of its own, to be copied.
     const option = `--config ${workplace.config}`
-    expect(text).toContain(`\n  they are gone        customer-mirror removals approve acme --yes ${option}\n`)
-    expect(text).toContain(`\n  they are not         customer-mirror removals discard acme --yes ${option}\n`)
+    expect(text).toContain(`\n  they are gone        customer-mirror removals approve acme ${option}\n`)
+    expect(text).toContain(`\n  they are not         customer-mirror removals discard acme ${option}\n`)
   })
 
   test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { unreadableIn } from './sql.ts'
-import { incomplete, namesIn, SHAPES, SQLITE_SCHEMA } from '../schema/schema.ts'
+import { COLUMNS, incomplete, namesIn, SHAPES, SQLITE_SCHEMA } from '../schema/schema.ts'
 import type { Connection } from '../sqlite/connect.ts'
 
 /** A failure of SQLite as MirrorUnusable; any other error unchanged. With the connection it is looked for what someone added to the mirror. */
@@ -63,9 +63,35 @@ function refusalIn(db: Connection, error: unknown): string | undefined {
   return `${said} (${String(error.code)}), ${likely.map(named).join(', ')}`
 }
 
+/** What someone added that may refuse a write, or changed. */
+export function additionsIn(db: Connection): string[] {
+  return foreignIn(db).map(named)
+}
+
 /** The names of virtual tables, none of which is ours. */
 export function virtualTablesIn(db: Connection): string[] {
   return foreignIn(db).flatMap(({ kind, name }) => (kind === 'virtual table' ? [name] : []))
+}
+
+/** Why statements on a table of the mirror can no longer be prepared: a trigger that names what is not there, for one. Writes nothing. */
+export function failingIn(db: Connection): string | undefined {
+  for (const [name, { kind }] of ours())
+    for (const statement of kind === 'table' ? statementsOn(name) : []) {
+      try {
+        db.prepare(statement)
+      } catch (error) {
+        const refusal = refusalIn(db, error)
+        if (refusal === undefined) throw error
+        return refusal
+      }
+    }
+  return undefined
+}
+
+function statementsOn(table: string): string[] {
+  const columns = (COLUMNS[table] ?? []).map((column) => `"${column}" = "${column}"`)
+  const update = columns.length === 0 ? [] : [`UPDATE ${table} SET ${columns.join(', ')}`]
+  return [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, ...update]
 }
 
 /** A table or a view, of those that are there, that someone gave another shape, and how; undefined if there is none. */

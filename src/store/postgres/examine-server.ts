@@ -12,6 +12,7 @@ import {
 } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
 import { beginning } from '../port/postgres-transaction.ts'
+import { mayVacuum } from './vacuum.ts'
 import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
@@ -22,9 +23,13 @@ export type Examined = {
   schema: string
   version: number | undefined
   mayWrite: boolean
+  mayVacuum: boolean
+  isReadOnly: boolean
+  /** What is found in the tables of a mirror of this version; undefined for any other. */
+  tables: ExaminedTables | undefined
 }
 
-/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable, also where nothing can be written. */
+/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
 export async function examineServer(address: string): Promise<Examined> {
   const shown = shownMirror(address)
   try {
@@ -38,15 +43,17 @@ export async function examineServer(address: string): Promise<Examined> {
       const session = sessionOn(client)
       const found = await lookAtSchema(session, schema)
       const { version } = found
-      requireServer(found, shown, 'write')
-      const tables = version === VERSION ? (await session.query(UNWRITABLE, schema, TABLES)).rows : []
+      const examine = () => session.query<ExaminedTables>(EXAMINE_TABLES, schema, KNOWN, OURS)
+      const [tables] = version === VERSION ? (await examine()).rows : []
       await client.query('COMMIT')
       return {
-        ...{ server: found.server_name, schema, version },
+        ...{ server: found.server_name, schema, version, tables },
         isEncrypted: settings.ssl !== false,
         // A pooler gives its clients numbers of its own.
         isPooled: processOf(client) !== found.process,
-        mayWrite: found.may_write && tables.length === 0,
+        mayWrite: found.may_write && tables?.unwritable == null,
+        mayVacuum: found.may_vacuum,
+        isReadOnly: found.is_read_only,
       }
     } finally {
       await client.end().catch(() => {})
@@ -56,13 +63,55 @@ export async function examineServer(address: string): Promise<Examined> {
   }
 }
 
-const TABLES = [...Object.keys(COLUMNS), 'mirror_schema', 'commits', 'leases', 'dictionary']
+type ExaminedTables = {
+  unwritable: string | null
+  /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
+  unfilled: string | null
+  /** Triggers, rules, constraints and unique indexes that someone added to a table of the mirror. */
+  added: string[]
+}
 
-/** The tables of a mirror to which this user lacks a right. */
-const UNWRITABLE = `
-  SELECT relname FROM pg_class, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-  WHERE relname = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
-    AND NOT has_table_privilege(pg_class.oid, needed)`
+/** Every table, with its columns; those without any here hold nothing that a run writes. */
+const KNOWN = JSON.stringify({ ...COLUMNS, ...{ mirror_schema: [], commits: [], leases: [], dictionary: [] } })
+
+const OURS = [
+  ...namesIn(POSTGRES_SCHEMA),
+  ...Array.from(POSTGRES_SCHEMA.matchAll(/^CREATE UNIQUE INDEX (\w+)/gm), ([, name]) => name),
+  ...Array.from(POSTGRES_SCHEMA.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms), ([, table, body = '']) => [
+    ...Array.from(body.matchAll(/^ {2}"?(\w+)"? .*\bCHECK \(/gm), ([, column]) => `${table}_${column}_check`),
+    ...Array.from(body.matchAll(/^ {2}(\w+) .*\bREFERENCES /gm), ([, column]) => `${table}_${column}_fkey`),
+    ...Array.from(
+      body.matchAll(/^ {2}UNIQUE \((.*)\)/gm),
+      ([, columns = '']) => `${table}_${columns.replaceAll(', ', '_')}_key`,
+    ),
+  ]).flat(),
+]
+
+/** What a trigger before INSERT may fill is left to it. */
+const EXAMINE_TABLES = `
+  WITH held AS (
+    SELECT known.name, known.columns, pg_class.oid
+    FROM json_each($2::json) AS known (name, columns)
+      LEFT JOIN pg_class ON relname = known.name AND relkind IN ('r', 'p')
+        AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+  )
+  SELECT
+    (SELECT min(name) FROM held, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+     WHERE NOT has_table_privilege(held.oid, needed)) AS unwritable,
+    (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
+     WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
+       AND attname NOT IN (SELECT json_array_elements_text(columns))
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled,
+    ARRAY(
+      SELECT kind || ' ' || added.name || ' on ' || held.name FROM held, LATERAL (
+        SELECT 'trigger' AS kind, tgname AS name FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal
+        UNION ALL SELECT 'rule', rulename FROM pg_rewrite WHERE ev_class = held.oid
+        UNION ALL SELECT 'constraint', conname FROM pg_constraint
+          WHERE conrelid = held.oid AND contype IN ('c', 'u', 'x', 'f') OR confrelid = held.oid AND contype = 'f'
+        UNION ALL SELECT 'unique index', relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+          WHERE indrelid = held.oid AND indisunique AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+      ) AS added WHERE NOT added.name::text = ANY ($3::text[]) ORDER BY 1
+    ) AS added`
 
 const NAMES = namesIn(POSTGRES_SCHEMA)
 
@@ -80,8 +129,9 @@ export type Found = {
   has_schema: boolean
   /** Whether this user may use the schema; its tables cannot be found otherwise. */
   may_use: boolean
-  /** Whether this user may write the mirror, or make it where there is none. */
+  /** Whether this user may write the mirror, or make it where there is none, and have the server free what deleted rows held. */
   may_write: boolean
+  may_vacuum: boolean
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
   relations: string[]
@@ -112,6 +162,7 @@ const LOOK = `
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
     END AS may_write,
+    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum,
     mirror.oid IS NOT NULL AS is_marked,
     ARRAY(SELECT relname::text FROM pg_class
       WHERE relnamespace = space.oid AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
