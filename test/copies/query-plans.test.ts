@@ -19,23 +19,6 @@ test.each(['customers_history', 'freshness', 'customers_daily'])('%s scans no ta
   )
 })
 
-test.each(['customers_history', 'freshness'])('%s passes over the quick runs between two nights', async (view) => {
-  const { file } = await aMirrorOfOneNight()
-
-  expect(planOf(file, `SELECT * FROM ${view}`).match(/SEARCH runs USING INDEX complete_runs/g)?.length).toBeGreaterThan(
-    1,
-  )
-})
-
-test('freshness reads no run but those it shows, and the latest full runs are found without the quick ones', async () => {
-  const { file } = await aMirrorOfOneNight()
-  const latest = `SELECT id FROM runs WHERE organization = 'acme' AND trusted_pages IS NULL ORDER BY id DESC LIMIT 30`
-
-  expect(planOf(file, 'SELECT * FROM freshness')).not.toMatch(/SCAN runs/)
-  expect(planOf(file, latest)).toMatch(/^SEARCH runs USING (COVERING )?INDEX full_runs \(organization=\?\)$/)
-  expect(planOf(file, 'SELECT DISTINCT organization FROM runs WHERE trusted_pages IS NULL')).toMatch(/INDEX full_runs$/)
-})
-
 test('every documented query that names customers or changes is answered from an index', async () => {
   const { file } = await aMirrorOfOneNight()
   const pages = PAGES.filter(({ name }) => ['README.md', 'docs/read/sql.md'].includes(name))

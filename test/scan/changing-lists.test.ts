@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { honest, lagging, scanOf } from '../support/scanned-services.ts'
+import { honest, scanOf } from '../support/scanned-services.ts'
 import { seeds, someOf } from '../support/seeds.ts'
 import { IMMUTABLE_ORDERS } from '../support/simulated-list.ts'
 
@@ -59,28 +59,6 @@ test('a list that only grows at its top is proven in few windows more', () => {
   expect(requests).toBeLessThanOrEqual(10)
 })
 
-const ONE_ORDER = { order: 'created asc, id asc' } as const
-
-test.each([450, 950, 2030])('of %i customers, a database that lacks thirty costs the proof', (size) => {
-  for (const parallel of [1, 4]) {
-    const { certificate, lost } = scanOf(lagging(30), { ...ONE_ORDER, size, parallel })
-    const reasons: unknown = expect.arrayContaining(['unequal-replicas'])
-    expect({ ...certificate, lost }).toMatchObject({ proof: 'unproven', reasons, lost: 0 })
-  }
-})
-
-test.each([1, 4])(
-  'a database that lacks three customers costs the proof of most scans, %i pages at once',
-  (parallel) => {
-    const sizes = Array.from({ length: 10 }, (_, index) => 950 + 100 * index)
-    const scans = sizes.map((size) => scanOf(lagging(3), { ...ONE_ORDER, size, parallel }))
-
-    expect(scans.filter(({ certificate }) => certificate.reasons.includes('unequal-replicas')).length).toBeGreaterThan(
-      7,
-    )
-  },
-)
-
 test.each(IMMUTABLE_ORDERS)(
   '%s: a list that changes is not taken for two, however many pages are under way',
   (order) => {
@@ -95,14 +73,6 @@ test.each(IMMUTABLE_ORDERS)(
     }
   },
 )
-
-test('totals that rise and fall in small steps are those of a list that changes', () => {
-  const between: NonNullable<Parameters<typeof scanOf>[1]>['between'] = (list, luck) =>
-    luck.chance(0.5) ? list.insert() : list.delete(2)
-  const { certificate } = scanOf(honest, { ...ONE_ORDER, seed: 2, between })
-
-  expect(certificate).toMatchObject({ proof: 'proven', reasons: [] })
-})
 
 test.each([
   ['id asc', 'id asc'],

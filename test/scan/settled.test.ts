@@ -1,46 +1,7 @@
 import { expect, test } from 'vitest'
-import { seamBetween } from '../../src/scan/seam.ts'
-import { endOf, readOf, type ReadWindow, startOf } from '../../src/scan/window.ts'
+import { endOf, startOf } from '../../src/scan/window.ts'
 import { honest, scanOf, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
-
-/** A window that lists these rows from position `start`, the `turn`-th that was read. */
-function windowOf(rows: string, start: number, turn: number, total = 100): ReadWindow {
-  const window = { page: start + 1, size: 1 }
-  const answer = { window, rows: Array.from(rows, (id) => ({ id, createdAt: undefined })), total, perPage: 1 }
-  return { ...readOf({ ...answer, beyondEnd: false }, turn), window: { page: 1, size: 12 } }
-}
-
-test.each([
-  ['two rows in the same order', 'abcdefghij', 'ijklmnopqr', 8, true],
-  ['one row', 'abcdefghij', 'jklmnopqrs', 9, false],
-  ['none', 'abcdefghij', 'klmnopqrst', 10, false],
-  ['two rows that changed places', 'abcdefghij', 'jiklmnopqr', 8, false],
-  ['two rows, and one new between them', 'abcdefghij', 'iXjklmnopq', 8, true],
-  [
-    'two rows that moved together from inside one window to the inside of the other',
-    'abcdefghij',
-    'klmnobcpqr',
-    5,
-    false,
-  ],
-  ['a row that moved past two that did not', 'abcdefghij', 'ijklmnoapq', 8, false],
-  ['none, at the beginning of the list', 'abcdefghij', 'klmnopqrst', 0, true],
-] as const)('neighbours that share %s: %s and %s from position %d on', (_, left, right, start, isTrue) => {
-  expect(seamBetween(windowOf(left, 0, 0), windowOf(right, start, 1)).firm).toBe(isTrue)
-})
-
-test.each([
-  ['22 customers left above them', 78, true],
-  ['one customer came', 101, false],
-] as const)(
-  'two rows, further up in a window that was read later, are firm only if %s meanwhile',
-  (_, total, isTrue) => {
-    const right = windowOf('mnopqrstuvab', 24, 0)
-    const left = windowOf('abcdefghijkl', 12, 1, total)
-    expect(seamBetween(left, right).firm).toBe(isTrue)
-  },
-)
 
 test.each([
   ['5 inserts and a rename', 5, 0, 1],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
@@ -41,19 +41,6 @@ test.each([
   ])
 })
 
-test.each([
-  ['plain', { proof: 'unproven', reasons: ['plain-scan'] }, undefined],
-  ['settled', { proof: 'settled', reasons: ['no-witness'] }, START_MS],
-] as const)(
-  'a %s scan keeps read_as_of fresh, and proven_as_of where it is settled',
-  async (_, ending, provenAsOfMs) => {
-    const mirror = await aMirror()
-    await mirrorPages(mirror, [customers(1, 2)], { ending })
-
-    expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, provenAsOfMs, why: ending.reasons }])
-  },
-)
-
 test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {
   const mirror = await aMirror()
   const reasons = ['short-page', 'hole']
@@ -94,22 +81,6 @@ test('the last run of each organization is listed, with the start of its last co
     { ...began, organization: 'globex', endedAtMs: START_MS, status: 'complete' },
     { ...began, organization: 'initech', endedAtMs: undefined, status: 'running' },
   ])
-})
-
-test('a run is recorded with all its numbers, and read back unchanged', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, [...customers(1, 3), aCustomer(3), null])], START_MS)
-  const source = { requests: 3, throttled: 1, waitedMs: 2500 }
-
-  const told = await mirror.finishRun(run, anEnding({ source }), START_MS + 5 * MINUTE_MS)
-
-  expect(told).toMatchObject({
-    ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
-    ...{ received: 5, inserted: 3, duplicates: 1, rejected: 1, pages: 1, ...source },
-    ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, readAsOfMs: START_MS },
-  })
-  expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
 })
 
 test('runs are listed newest first, of one organization or all, up to the limit', async () => {

@@ -76,7 +76,7 @@ export function notFound(window: Window): WindowAnswer {
   return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 
-export function covers(window: Window, position: number): boolean {
+function covers(window: Window, position: number): boolean {
   return startOf(window) <= position && position < endOf(window)
 }
 
@@ -91,7 +91,7 @@ function replaced(list: SimulatedList, window: Window, page: number): WindowAnsw
 }
 
 /** No answer has a total: an empty page, or a 404, is the only sign of the end. */
-export function countless(list: SimulatedList, window: Window): WindowAnswer {
+function countless(list: SimulatedList, window: Window): WindowAnswer {
   return withoutTotal(list.answer(window))
 }
 
@@ -119,7 +119,7 @@ export const upTo =
   }
 
 /** The second of two databases lacks the last rows. */
-export const lagging =
+const lagging =
   (lacking: number): Serve =>
   (list, window, answered) => {
     const answer = list.answer(window)

@@ -1,7 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { rehearseMirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
 import { customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import {
@@ -14,9 +12,8 @@ import {
   sourceOf,
   storedNames,
 } from '../support/listed-source.ts'
-import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { storedText } from '../support/mirror-reader.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 test('a whole list is mirrored, page by page, and the report counts it', async () => {
   const mirror = await aMirror()
@@ -33,27 +30,6 @@ test('a whole list is mirrored, page by page, and the report counts it', async (
   expect(storedNames(mirror)).toEqual(namesOf(list))
   expect(source.asked.map(({ page }) => page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
-})
-
-test('fast pages are saved many at a time, but not all together', async () => {
-  const mirror = await aMirror()
-  const saves: number[] = []
-  const watched: Mirror = {
-    ...mirror,
-    savePages(run, pages, nowMs) {
-      saves.push(pages.length)
-      return mirror.savePages(run, pages, nowMs)
-    },
-  }
-  // The first organization of a file is read without an index of ids, so that few together are enough.
-  for (const [night, most] of [
-    ['initial sync', onPostgres ? 64 : 16],
-    ['later night', 64],
-  ] as const) {
-    saves.length = 0
-    await mirrorOrganization(mirroring(watched, listedSource(customers(1, 3000))))
-    expect(Math.max(...saves), night).toBe(most)
-  }
 })
 
 test('an empty list is a complete run without customers', async () => {
@@ -121,19 +97,6 @@ test('progress is reported after each save and never runs ahead of the mirror', 
   expect(error).toBeUndefined()
   expect(told.at(-1)).toEqual({ organization: 'acme', customers: 95, readBefore: 0, total: 95, pages: 10 })
   expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
-})
-
-test('a rehearsed run reports like a real one and leaves the mirror as it is', async () => {
-  const mirror = await aMirror()
-  await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 30))))
-  const before = { rows: dump(mirror.file), stored: storedText(mirror.file) }
-  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
-
-  const { report } = await mirrorOrganization(mirroring(rehearsal, listedSource(customers(1, 40, { name: 'Renamed' }))))
-  await rehearsal.close()
-
-  expect(report).toMatchObject({ status: 'complete', updated: 30, inserted: 10 })
-  expect({ rows: dump(mirror.file), stored: storedText(mirror.file) }).toEqual(before)
 })
 
 test.skipIf(sqliteAlone.unseenReplace)(

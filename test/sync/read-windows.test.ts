@@ -8,30 +8,6 @@ import { aReading, idsIn, pagesOf, untilAborted } from '../support/listed-source
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })
 
-test('every page is handed over once, and pages that arrived together are handed over together', async () => {
-  const { saved, saves, run } = aReading(customers(1, 60))
-
-  await run
-
-  expect(saved.map(({ window }) => window.page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6])
-  expect(saves[0]).toBe(1)
-  expect(saves.length).toBeLessThan(6)
-})
-
-test('a page that was read does not wait for a slow one', async () => {
-  const { saved, run } = aReading(customers(1, 40), {
-    concurrency: 1,
-    monotonicMs: Date.now,
-    readPage: async ({ page }) => {
-      if (page === 3) await expect.poll(() => pagesOf(saved)).toEqual([1, 2])
-    },
-  })
-
-  await run
-
-  expect(pagesOf(saved)).toEqual([1, 2, 3, 4])
-})
-
 test.each([
   ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
   ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
@@ -64,22 +40,6 @@ test('a failure that comes while pages are being saved ends the reading all the 
   })
 
   await expect(run).rejects.toBe(refused)
-})
-
-test('a failed save ends the reading with its error, and no more requests are sent', async () => {
-  const full = new Error('the disk is full')
-  let askedByThen = 0
-  const { asked, run } = aReading(customers(1, 500), {
-    save: async (arrivals) => {
-      if (arrivals.every(({ window }) => window.page === 1)) return
-      askedByThen ||= asked.length
-      throw full
-    },
-  })
-
-  await expect(run).rejects.toBe(full)
-
-  expect(asked).toHaveLength(askedByThen)
 })
 
 test.each([1, 4])(
@@ -117,18 +77,6 @@ test('failures that other pages come between do not end the reading, however man
   expect(failed.size).toBeGreaterThan(6)
   expect(scan.certificate()).toMatchObject({ proof: 'proven', holes: [] })
   expect(idsIn(saved).size).toBe(4500)
-})
-
-test('a refused size is reported to the scan, which continues with another', async () => {
-  const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })
-  const { saved, run } = aReading(customers(1, 300), {
-    scan: new ListScan(),
-    readPage: ({ size }) => ([100, 50].includes(size) ? undefined : Promise.reject(refused)),
-  })
-
-  await run
-
-  expect(idsIn(saved).size).toBe(300)
 })
 
 test('the next windows are asked for while a save waits, and their pages are saved after it', async () => {
@@ -182,29 +130,4 @@ test('a request still open five seconds after a stop is ended, and received page
   expect(await ended).toBe('early')
   expect(signal.aborted).toBe(true)
   expect(pagesOf(saved)).toEqual([1, 2])
-})
-
-test('aborting a reading ends open requests with the given reason', async () => {
-  const abort = new AbortController()
-  const taken = new Error('another run took over')
-  const { saved, run } = aReading(customers(1, 500), {
-    abort: abort.signal,
-    readPage: async ({ page }, _, { signal }) => {
-      if (page === 1) return undefined
-      if (page === 4) abort.abort(taken)
-      return untilAborted(signal)
-    },
-  })
-
-  await expect(run).rejects.toBe(taken)
-
-  expect(pagesOf(saved)).toEqual([1])
-})
-
-test('a reading that was aborted before its start sends no request', async () => {
-  const { asked, run } = aReading(customers(1, 50), { abort: AbortSignal.abort(new Error('taken over')) })
-
-  await expect(run).rejects.toThrow('taken over')
-
-  expect(asked).toEqual([])
 })

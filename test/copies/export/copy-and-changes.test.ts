@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { DAY_MS, night, quickRun, scanEnding } from '../../store/nights.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aCopy, activeIn, comparable, expectJoined, exported, listOf, NIGHTS } from '../../support/exported-files.ts'
@@ -7,92 +7,90 @@ import { someOf } from '../../support/seeds.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
-describe('a copy and the changes since make the customers of now', () => {
-  test('whichever night the copy is of, or quick run after it', async () => {
-    const mirror = await aMirror()
-    const copies: string[] = []
-    const grades = ['proven', 'settled', 'settled', 'unproven', 'settled', 'settled'] as const
-    const confirmed = customers(1, 9).map(({ id }) => String(id))
-    for (const n of NIGHTS) {
-      await night(mirror, n, listOf(n), { proof: grades[n] ?? 'proven', confirmed })
-      copies.push(await exported(mirror))
-      const came = [aCustomer(10, { name: `Renamed ${n}` }), aCustomer(70 + n), ...(n === 3 ? [aCustomer(3)] : [])]
-      await quickRun(mirror, n, came, { gone: [20 + n, 21 + n] })
-      copies.push(await exported(mirror))
-    }
-    const changes = rowsOf(mirror.file, 'SELECT DISTINCT change FROM changes ORDER BY 1')
-    expect(changes.map(({ change }) => change)).toEqual(['added', 'changed', 'removed', 'returned'])
-    for (const copy of someOf(copies, { every: 4 })) await expectJoined(mirror, copy)
-  })
+test('a copy and the changes since make the customers of now whichever night the copy is of, or quick run after it', async () => {
+  const mirror = await aMirror()
+  const copies: string[] = []
+  const grades = ['proven', 'settled', 'settled', 'unproven', 'settled', 'settled'] as const
+  const confirmed = customers(1, 9).map(({ id }) => String(id))
+  for (const n of NIGHTS) {
+    await night(mirror, n, listOf(n), { proof: grades[n] ?? 'proven', confirmed })
+    copies.push(await exported(mirror))
+    const came = [aCustomer(10, { name: `Renamed ${n}` }), aCustomer(70 + n), ...(n === 3 ? [aCustomer(3)] : [])]
+    await quickRun(mirror, n, came, { gone: [20 + n, 21 + n] })
+    copies.push(await exported(mirror))
+  }
+  const changes = rowsOf(mirror.file, 'SELECT DISTINCT change FROM changes ORDER BY 1')
+  expect(changes.map(({ change }) => change)).toEqual(['added', 'changed', 'removed', 'returned'])
+  for (const copy of someOf(copies, { every: 4 })) await expectJoined(mirror, copy)
+})
 
-  test('with an organization that was first read after the copy, and one of which a part was saved before', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, listOf(0))
-    const organization = 'globex'
-    const ending = { status: 'failed', readToEnd: false } as const
-    await night(mirror, 0, customers(101, 120), { organization, proof: 'unproven', ending })
-    await night(mirror, 1, listOf(1))
-    const copy = await exported(mirror)
-    await night(mirror, 2, customers(101, 140), { organization })
-    await night(mirror, 2, customers(201, 205), { organization: 'initech' })
-    await expectJoined(mirror, copy)
+test('a copy and the changes since make the customers of now with an organization that was first read after the copy, and one of which a part was saved before', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, listOf(0))
+  const organization = 'globex'
+  const ending = { status: 'failed', readToEnd: false } as const
+  await night(mirror, 0, customers(101, 120), { organization, proof: 'unproven', ending })
+  await night(mirror, 1, listOf(1))
+  const copy = await exported(mirror)
+  await night(mirror, 2, customers(101, 140), { organization })
+  await night(mirror, 2, customers(201, 205), { organization: 'initech' })
+  await expectJoined(mirror, copy)
 
-    await night(mirror, 3, listOf(2))
-    await expectJoined(mirror, copy)
-    const active = activeIn(mirror).map(({ organization: id }) => id)
-    expect([active.filter((id) => id === 'globex').length, active.filter((id) => id === 'initech').length]).toEqual([
-      40, 5,
-    ])
-  })
+  await night(mirror, 3, listOf(2))
+  await expectJoined(mirror, copy)
+  const active = activeIn(mirror).map(({ organization: id }) => id)
+  expect([active.filter((id) => id === 'globex').length, active.filter((id) => id === 'initech').length]).toEqual([
+    40, 5,
+  ])
+})
 
-  test('with a clock that was set back after the copy', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 8, listOf(0))
-    await night(mirror, 9, listOf(1))
-    const copy = await exported(mirror)
-    await night(mirror, 2, listOf(2))
-    await night(mirror, 3, customers(101, 110), { organization: 'globex' })
-    await expectJoined(mirror, copy)
-  })
+test('a copy and the changes since make the customers of now with a clock that was set back after the copy', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 8, listOf(0))
+  await night(mirror, 9, listOf(1))
+  const copy = await exported(mirror)
+  await night(mirror, 2, listOf(2))
+  await night(mirror, 3, customers(101, 110), { organization: 'globex' })
+  await expectJoined(mirror, copy)
+})
 
-  test.each([
-    ['set back meanwhile', 9 * DAY_MS, [2 * DAY_MS]],
-    ['set back in the night after', 9 * DAY_MS, [9 * DAY_MS + 3 * HOUR_MS, 2 * DAY_MS]],
-    ['three hours behind that of the other machine', 9 * DAY_MS - 3 * HOUR_MS, [9 * DAY_MS]],
-  ])(
-    'with an organization whose first list was read while the copy was taken, by a clock that was %s',
-    async (_, startedMs, ends) => {
-      const mirror = await aMirror()
-      await night(mirror, 0, listOf(0))
-      let monotonicMs = 0
-      const start = { organization: 'globex', trigger: 'sync', monotonicMs: () => monotonicMs } as const
-      const first = await mirror.startRun({ ...start, nowMs: START_MS + startedMs })
-      await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + startedMs)
-      await mirrorPages(mirror, [listOf(1)], { atMs: START_MS + 9 * DAY_MS + HOUR_MS, ending: scanEnding({}) })
-      const copy = await exported(mirror)
-      monotonicMs = 3 * HOUR_MS
-      const [endedMs = 0, nextMs] = ends
-      await mirror.finishRun(first, scanEnding({}), START_MS + endedMs)
-      if (nextMs !== undefined) await night(mirror, nextMs / DAY_MS, customers(101, 110), { organization: 'globex' })
-
-      await expectJoined(mirror, copy)
-    },
-  )
-
-  test('of a copy that was taken before there was any change, and of no copy', async () => {
+test.each([
+  ['set back meanwhile', 9 * DAY_MS, [2 * DAY_MS]],
+  ['set back in the night after', 9 * DAY_MS, [9 * DAY_MS + 3 * HOUR_MS, 2 * DAY_MS]],
+  ['three hours behind that of the other machine', 9 * DAY_MS - 3 * HOUR_MS, [9 * DAY_MS]],
+])(
+  'a copy and the changes since make the customers of now with an organization whose first list was read while the copy was taken, by a clock that was %s',
+  async (_, startedMs, ends) => {
     const mirror = await aMirror()
     await night(mirror, 0, listOf(0))
+    let monotonicMs = 0
+    const start = { organization: 'globex', trigger: 'sync', monotonicMs: () => monotonicMs } as const
+    const first = await mirror.startRun({ ...start, nowMs: START_MS + startedMs })
+    await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + startedMs)
+    await mirrorPages(mirror, [listOf(1)], { atMs: START_MS + 9 * DAY_MS + HOUR_MS, ending: scanEnding({}) })
     const copy = await exported(mirror)
-    await night(mirror, 1, customers(101, 110), { organization: 'globex' })
-    await expectJoined(mirror, copy)
+    monotonicMs = 3 * HOUR_MS
+    const [endedMs = 0, nextMs] = ends
+    await mirror.finishRun(first, scanEnding({}), START_MS + endedMs)
+    if (nextMs !== undefined) await night(mirror, nextMs / DAY_MS, customers(101, 110), { organization: 'globex' })
 
-    await night(mirror, 2, listOf(1))
-    await night(mirror, 3, listOf(2))
-    const empty = await exported(mirror, { organizations: ['globex'] })
-    const all = await aCopy(empty)
-    await all.apply(await exported(mirror, { changesSince: 0 }))
-    expect(comparable(await all.rows())).toEqual(activeIn(mirror))
-  })
+    await expectJoined(mirror, copy)
+  },
+)
+
+test('a copy and the changes since make the customers of now of a copy that was taken before there was any change, and of no copy', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, listOf(0))
+  const copy = await exported(mirror)
+  await night(mirror, 1, customers(101, 110), { organization: 'globex' })
+  await expectJoined(mirror, copy)
+
+  await night(mirror, 2, listOf(1))
+  await night(mirror, 3, listOf(2))
+  const empty = await exported(mirror, { organizations: ['globex'] })
+  const all = await aCopy(empty)
+  await all.apply(await exported(mirror, { changesSince: 0 }))
+  expect(comparable(await all.rows())).toEqual(activeIn(mirror))
 })
 
 test('what was deleted from the mirror itself is found by the documented check', async () => {

@@ -3,9 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
-import { mirrorIn } from '../../../src/store/open-sqlite.ts'
-import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { aSqliteMirror } from '../../support/full-mirror.ts'
+import { aCustomer, anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 
 const hasIndex = ({ file }: Mirror) =>
@@ -74,51 +72,6 @@ test('a customer that was added by hand a second time is named with how to find 
     message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
   })
 })
-
-test('a run takes as many statements as another, however many customers and pages it reads', async () => {
-  const counts = []
-  for (const [few, pages] of [
-    [50, 1],
-    [400, 9],
-  ] as const) {
-    const { mirror, statementsOf } = await aCountedMirror()
-    const night = async (number: number) => {
-      const nowMs = START_MS + number * MINUTE_MS
-      const [run, started] = await statementsOf(() => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs }))
-      const read = Array.from({ length: pages }, (_, at) => aPage(at + 1, customers(at * few + 1, (at + 1) * few)))
-      const [, saved] = await statementsOf(() => mirror.savePages(run, read, nowMs))
-      const ending = anEnding({ proof: 'proven', reasons: [], removals })
-      const [report, ended] = await statementsOf(() => mirror.finishRun(run, ending, nowMs))
-      return { started, saved, ended, inserted: report.inserted }
-    }
-    const [first, { inserted, ...atRest }] = [await night(0), await night(1)]
-    expect([first.inserted, inserted]).toEqual([few * pages, 0])
-    // Some customers a statement while there is no index of ids.
-    expect(first.saved).toBeLessThan(20 + first.inserted / 10)
-    counts.push(atRest)
-  }
-
-  const expected = { started: 23, saved: 10, ended: 13 }
-  expect(counts).toEqual([expected, expected])
-})
-
-const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
-
-/** A mirror that counts the statements of the mirror on its connection. */
-async function aCountedMirror() {
-  const made = await aSqliteMirror()
-  let count = 0
-  const db = new Database(made.file, { verbose: () => (count += 1) })
-  onTestFinished(() => void db.close())
-  return {
-    mirror: mirrorIn(db, made.file),
-    statementsOf: async <Result>(work: () => Promise<Result>): Promise<[Result, number]> => {
-      count = 0
-      const result = await work()
-      return [result, count]
-    },
-  }
-}
 
 test('the end of a run that has read the list is on the disk before it is reported, and no save waits for the disk', async () => {
   const mirror = await aMirror()
