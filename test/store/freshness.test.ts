@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aCustomer, anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { night, quickRun } from './nights.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -93,4 +94,27 @@ test('runs are listed newest first, of one organization or all, up to the limit'
   expect(await listed({ limit: 2 })).toEqual([3, 2])
   expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
   expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
+})
+
+const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
+
+test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 50), {
+    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
+  })
+  const [lastRun] = await mirror.listLastRuns()
+
+  await quickRun(mirror, 0, [])
+  await quickRun(mirror, 0, [], { ending: FAILED })
+
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, partialErrorCode: 'network' }])
+  expect(await mirror.listFreshness()).toMatchObject([
+    { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT trusted_pages FROM runs')).toMatchObject([
+    { trusted_pages: null },
+    { trusted_pages: 12 },
+    { trusted_pages: 0 },
+  ])
 })

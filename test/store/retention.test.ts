@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
+import type { ChangesAsked, Mirror } from '../../src/model/mirror.ts'
+import { CLOCKS, DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { exportedFrom } from '../copies/export/exported.ts'
-import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
@@ -192,3 +192,35 @@ function withoutAges(row: Record<string, unknown>): Record<string, unknown> {
 function bytesHolding({ file }: Mirror, pattern: RegExp): string[] {
   return storedText(file).match(pattern) ?? []
 }
+
+const ALL = { organization: 'acme', since: { run: 0 }, afterSeq: 0, limit: 100 }
+
+test('changes are listed by run and by time, a page at a time, with the customer of now and both values', async () => {
+  const mirror = await nightsOfRenames(4)
+  await night(mirror, 1, [aCustomer(9)], { organization: 'globex' })
+  const fieldsOf = async (asked: Partial<ChangesAsked>) =>
+    (await mirror.listChanges({ ...ALL, ...asked })).map(({ fields = '' }) => JSON.parse(fields))
+  const [first, ...others] = await mirror.listChanges(ALL)
+
+  expect(first).toMatchObject({ runId: 2, change: 'changed', id: customerId(1), name: 'Name 3' })
+  expect(first?.changedAtMs).toBe(START_MS + DAY_MS)
+  expect(others).toHaveLength(2)
+  expect(await fieldsOf({ since: { run: 2 } })).toEqual([
+    { name: ['Name 1', 'Name 2'] },
+    { name: ['Name 2', 'Name 3'] },
+  ])
+  expect(await fieldsOf({ since: { ms: START_MS + 2 * DAY_MS } })).toEqual([{ name: ['Name 2', 'Name 3'] }])
+  expect(await fieldsOf({ limit: 1, afterSeq: first?.seq ?? 0 })).toEqual([{ name: ['Name 1', 'Name 2'] }])
+  expect(await mirror.listChanges({ ...ALL, organization: 'globex' })).toEqual([])
+})
+
+test('what retention has deleted is not passed over: changes are listed from a run or a time since which all are kept', async () => {
+  const mirror = await nightsOfRenames(4)
+  await prune(mirror, { changesMs: DAY_MS }, 3)
+  const listed = (since: ChangesAsked['since']) => mirror.listChanges({ ...ALL, since })
+
+  await expect(listed({ run: 1 })).rejects.toThrow('were deleted, as retention is set. Name a later time or run')
+  await expect(listed({ ms: START_MS })).rejects.toMatchObject({ code: 'usage' })
+  expect(await listed({ run: 2 })).toHaveLength(2)
+  expect(await listed({ ms: CLOCKS.nowMs })).toEqual([])
+})
