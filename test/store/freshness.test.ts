@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { night, quickRun } from './nights.ts'
 
@@ -31,15 +31,21 @@ test.each([
   ['failed', { status: 'failed', reasons: ['failed'] }],
   ['was stopped', { status: 'interrupted', reasons: ['interrupted'] }],
   ['may have read a cached list', { status: 'complete', reasons: ['cached-answer'] }],
-] as const)('a run that %s does not make the data any fresher', async (_, ending) => {
+] as const)('a run that %s makes the data no fresher, resolves no reject and is no baseline', async (_, told) => {
   const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)])
+  const ending = { ...told, readToEnd: false }
+  const broken = aCustomer(20, { email: [] })
+  const changed = () => rowsOf(mirror.file, 'SELECT id FROM changes').map(({ id }) => id)
+  await mirrorPages(mirror, [[...customers(1, 5), broken]], { ending })
+  const renamed = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 9), broken]
+  await mirrorPages(mirror, [renamed], { atMs: START_MS + MINUTE_MS })
+  expect(changed()).toEqual([])
+  await mirrorPages(mirror, [[aCustomer(10)]], { atMs: START_MS + 2 * MINUTE_MS, ending })
 
-  await mirrorPages(mirror, [[aCustomer(3)]], { atMs: START_MS + MINUTE_MS, ending: { ...ending, readToEnd: false } })
-
-  expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: START_MS, lastStatus: ending.status, lastRunId: 2 },
-  ])
+  const fresh = { readAsOfMs: START_MS + MINUTE_MS, lastStatus: told.status, lastRunId: 3 }
+  expect(await mirror.listFreshness()).toMatchObject([fresh])
+  expect(await mirror.listRejects({ limit: 9 })).toHaveLength(1)
+  expect(changed()).toEqual([customerId(10)])
 })
 
 test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { failedText } from '../../../src/cli/output/advice.ts'
 import { programBeside } from '../../../src/machine/process-apart.ts'
 import { publishCopies } from '../../../src/copies/publish.ts'
-import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
+import { publishApart, type PublishPlan } from '../../../src/copies/publish-plan.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
@@ -146,3 +146,19 @@ function soundEdition(file: string): number {
 function fractionOf(n: number): number {
   return (n * 0.618_033_988_75) % 1
 }
+
+test('killed at any moment two at once do not disturb each other: the second waits, or gives up with a clear error', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, CUSTOMERS))
+  const plan = aPlan(mirror.file, { lockWaitMs: 60_000, keep: 5 })
+  const { signal } = new AbortController()
+  const all = await Promise.all([1, 2, 3].map(() => publishApart([plan], { signal })))
+
+  expect(all.map(({ failed }) => failed)).toEqual([[], [], []])
+  expect(readdirSync(dirname(plan.file)).filter((name) => name.endsWith('.db'))).toHaveLength(3)
+  const lock = new Database(join(dirname(plan.file), '.readers.db.writing'))
+  onTestFinished(() => void lock.close())
+  lock.exec('BEGIN EXCLUSIVE')
+  const { failed } = await publishApart([{ ...plan, lockWaitMs: 10 }], { signal })
+  expect(failed).toMatchObject([{ code: 'busy', message: expect.stringContaining('another process writes it') }])
+})

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   anOvertakenPublish,
@@ -14,7 +13,6 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
-import { customers } from '../../../support/builders.ts'
 import { tamper } from '../../../support/mirror-file.ts'
 
 const HOUR_MS = 3_600_000
@@ -55,36 +53,6 @@ test('a clock that is off is corrected by that of the service, and a request tha
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
   const [first = 0, second = 0] = bucket.requests.map(({ headers }) => momentOf(String(headers['x-amz-date'])))
   expect(second - first).toBeGreaterThan(2.9 * HOUR_MS)
-})
-
-test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const limits = { ...ONCE, partBytes: 1000 }
-  const found = new Set<string>()
-  let passed = false
-  for (let failing = 1; !passed; failing += 1) {
-    let count = 0
-    bucket.fault = (_, response) => {
-      count += 1
-      if (count < failing) return false
-      response.destroy()
-      return true
-    }
-    // A change each time, so that there is something to publish.
-    await night(mirror, 1 + failing, customers(1, 8 + failing))
-    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
-      ({ warnings }) => warnings.length === 0,
-      () => false,
-    )
-    bucket.fault = undefined
-    found.add(rowsThatAreWhole(bucket).join())
-    // What this one replaces stays for readers until the next one.
-    await publishInto(bucket, aBucketPlan(mirror.file), limits)
-    await publishInto(bucket, aBucketPlan(mirror.file), limits)
-    expect([failing, bucket.uploads.size, objectsIn(bucket)]).toEqual([failing, 0, namedIn(bucket)])
-  }
-
-  expect(found.size).toBeGreaterThan(1)
 })
 
 test('an organization with a value that Parquet cannot hold keeps its object, and keeps no other one back', async () => {
