@@ -175,7 +175,7 @@ function toSqlite(database: Postgres, file: string): Promise<Copied> {
 
 const QUERIES = PAGES.filter(({ name }) => name === 'README.md')
   .flatMap((page) => blocksIn(page, 'sql'))
-  .map(({ text }) => text.trim())
+  .map((block) => block.text.trim())
 
 /** What the nights of the tests hold, in place of the example's. */
 const HELD = [
