@@ -59,6 +59,21 @@ test('however many kinds of oddities a list has, a customer that is recognized h
   expect(recognized[1]).toBeGreaterThan(200)
 })
 
+test('a customer who changes back while a page is read twice is compared again, and the next night too', async () => {
+  const list = customers(1, 45)
+  const renamed = list.with(2, aCustomer(3, { name: 'New' }))
+  const later = list.filter((_, place) => place !== 20)
+
+  const { mirror, reports } = await expectAlike([
+    { list, told: CHAIN },
+    { list: (answered) => (answered < 1 ? renamed : later), told: CHAIN },
+    { list: later, told: CHAIN },
+  ])
+
+  expect(reports.map(({ updated }) => updated)).toEqual([0, 1, 1])
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE row_id = 3')).toBe('Customer 3')
+})
+
 test('any nights give the same mirror, with the list as last read and without it', async () => {
   const drawn = seeds(120, { least: 2, every: 60 })
   let [pagesKnown, recordsRecognized] = [0, 0]
