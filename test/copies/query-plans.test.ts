@@ -1,8 +1,5 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { jsonLinesFormat } from '../../src/copies/format.ts'
-import { beginExport } from '../../src/copies/selection.ts'
+import { expect, test } from 'vitest'
 import { openMirror } from '../../src/store/mirror.ts'
-import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
@@ -27,21 +24,6 @@ test('every documented query that names customers or changes is answered from an
   expect(queries.length).toBeGreaterThanOrEqual(6)
   for (const sql of queries)
     expect(planOf(file, sql), sql).not.toMatch(/SCAN (customers|changes)\b(?! USING (COVERING )?INDEX)/)
-})
-
-test('an export of changes reads the customers that were written since, and no others', async () => {
-  const { file } = await aMirrorOfOneNight()
-  const db = openToRead(file)
-  onTestFinished(() => void db.close())
-  const prepare = vi.spyOn(db, 'prepare')
-  beginExport(db, { selection: { organizations: [], changesSince: 1 }, configured: [], format: jsonLinesFormat })
-  const feed = prepare.mock.calls.map(([sql]) => sql).find((sql) => sql.includes("'current'")) ?? ''
-
-  expect(feed).not.toBe('')
-  const plan = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${feed}`).all(...Array(7).fill(''))
-  const details = plan.map(({ detail }) => detail).join('\n')
-  expect(details).toMatch(/SEARCH now USING INDEX customers_by_update \(updated_at>\?\)/)
-  expect(details).not.toMatch(/SCAN now/)
 })
 
 const indexesOf = (file: string) =>

@@ -252,6 +252,19 @@ test('a process that was busy for a moment keeps the pace', async () => {
   expect(await startsOf(4, 200)).toEqual([0, 1210, 2020, 3030])
 })
 
+test('an aborted signal ends nothing but its own wait', async () => {
+  const rateLimit = new RateLimit({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(rateLimit, 1)
+  await settle()
+  const controller = new AbortController()
+  const given = rateLimit.admit(async () => 'never', { signal: controller.signal })
+  const kept = rateLimit.admit(async () => 'next', PATIENT)
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  releases[0]?.()
+  expect(await kept).toEqual({ paused: false, value: 'next' })
+})
+
 test('a task that was stopped while it waited is not run and frees its place', async () => {
   const rateLimit = new RateLimit({ concurrency: 1, ...virtualTime() })
   const { releases } = gates(rateLimit, 1)

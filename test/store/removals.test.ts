@@ -65,7 +65,7 @@ const RULE = { after: 2, maxShare: 0.1 }
 const SETTLED: Night = { proof: 'settled' }
 const WHOLE: Night = { proof: 'unproven', isWhole: true }
 
-test.each<[nights: string, told: readonly Night[], fates: [confirmed: Fate, other: Fate]]>([
+test.each<[nights: string, told: readonly Night[], expected: [confirmed: Fate, other: Fate]]>([
   ['two proven', [{}, {}], ['removed', 'removed']],
   ['a settled and a proven', [SETTLED, {}], ['removed', 'missing']],
   ['a proven and a settled', [{}, SETTLED], ['removed', 'missing']],
@@ -73,13 +73,13 @@ test.each<[nights: string, told: readonly Night[], fates: [confirmed: Fate, othe
   ['two whole', [WHOLE, WHOLE], ['missing', 'missing']],
   ['three whole', [WHOLE, WHOLE, WHOLE], ['removed', 'missing']],
   ['a whole and a settled', [WHOLE, SETTLED], ['missing', 'missing']],
-])('after %s nights, customers are removed by the proof, or by searches that confirm it', async (_, told, fates) => {
+])('after %s nights, customers are removed by the proof, or by searches that confirm it', async (_, told, expected) => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
   for (const [n, each] of told.entries())
     await night(mirror, 2 + n, WITHOUT_1_AND_2, { ...each, confirmed: [customerId(1)] })
 
-  expect(fatesOf(mirror, [1, 2])).toEqual(fates)
+  expect(fatesOf(mirror, [1, 2])).toEqual(expected)
 })
 
 test('a candidate comes with the names of its latest reject and of its three latest changes, and with those of no other', async () => {

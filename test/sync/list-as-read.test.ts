@@ -59,19 +59,17 @@ test('however many kinds of oddities a list has, a customer that is recognized h
   expect(recognized[1]).toBeGreaterThan(200)
 })
 
-test('a customer who changes back while a page is read twice is compared again, and the next night too', async () => {
+test('a customer who changes back between two windows is compared again, and the next night too', async () => {
   const list = customers(1, 45)
-  const renamed = list.with(2, aCustomer(3, { name: 'New' }))
-  const later = list.filter((_, place) => place !== 20)
+  const renamed = [...customers(1, 10, { name: 'New' }), ...list.slice(10)]
 
-  const { mirror, reports } = await expectAlike([
+  const { mirror } = await expectAlike([
     { list, told: CHAIN },
-    { list: (answered) => (answered < 1 ? renamed : later), told: CHAIN },
-    { list: later, told: CHAIN },
+    { list: (answered) => (answered < 1 ? renamed : list), told: CHAIN },
+    { list, told: CHAIN },
   ])
 
-  expect(reports.map(({ updated }) => updated)).toEqual([0, 1, 1])
-  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE row_id = 3')).toBe('Customer 3')
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE name = 'New'`)).toBe(0)
 })
 
 test('any nights give the same mirror, with the list as last read and without it', async () => {

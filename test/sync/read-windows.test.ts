@@ -79,29 +79,6 @@ test('failures that other pages come between do not end the reading, however man
   expect(idsIn(saved).size).toBe(4500)
 })
 
-test('the next windows are asked for while a save waits, and their pages are saved after it', async () => {
-  const waiting = Promise.withResolvers<void>()
-  const { run, asked, saves, saved } = aReading(customers(1, 200), {
-    savedTogether: 8,
-    // The first page says how many there are.
-    save: (_, onWaiting) => {
-      onWaiting()
-      return saves.length === 1 ? waiting.promise : Promise.resolve()
-    },
-  })
-
-  for (let turn = 0; turn < 50; turn += 1) await setImmediate()
-  // As many as are saved together are held beside those that are being saved, and no more are asked for.
-  const held = asked.length - saves.length
-  expect(saves).toEqual([1])
-  expect(held).toBeGreaterThan(8)
-  expect(asked.length).toBeLessThan(20)
-  waiting.resolve()
-  await run
-
-  expect(pagesOf(saved)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-})
-
 test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -16,9 +16,7 @@ let mirror: Mirror
 let organization = ''
 let organizations = 0
 
-/** The statements of the transactions until now, and what to do after one of them, once. */
-let statements: string[] = []
-let [roundTrips, unanswered] = [0, 0]
+/** What to do after a statement, once. */
 let after: { statement: string; run: string } | undefined
 
 beforeAll(async () => {
@@ -56,29 +54,6 @@ test('two organizations at a time have a save under way in the server, however m
 
   expect(saved.map(({ records }) => records.inserted)).toEqual([3, 3, 3, 3, 3, 3])
   expect(most).toBe(2)
-})
-
-test('a night at rest takes as many statements and round trips as another, however many pages it reads', async () => {
-  await night([customers(1, 50)])
-  const counts: Record<string, [statements: number, roundTrips: number]>[] = []
-  for (const pages of [1, 9]) {
-    const counted = async <Result>(work: () => Promise<Result>): Promise<[Result, [number, number]]> => {
-      statements = []
-      roundTrips = 0
-      const result = await work()
-      return [result, [statements.length, roundTrips]]
-    }
-    const [run, started] = await counted(() => start(1 + pages))
-    let saved: [number, number] = [0, 0]
-    for (let place = 1; place <= pages; place += 1)
-      [, saved] = await counted(() => mirror.savePages(run, [page(place, customers(1, 50))], START_MS))
-    const ending = anEnding({ proof: 'proven', reasons: [], removals })
-    const [, ended] = await counted(() => mirror.finishRun(run, ending, START_MS))
-    counts.push({ started, saved, ended })
-  }
-
-  const expected = { started: [20, 5], saved: [6, 3], ended: [9, 5] }
-  expect(counts).toEqual([expected, expected])
 })
 
 test('U+0000 becomes U+FFFD, is counted, and is no change the next night, when it is counted again', async () => {
@@ -165,8 +140,6 @@ test.each([
   expect(sent).toEqual(expected)
 })
 
-const removals = { rule: { after: 2, maxShare: 1 }, confirmed: new Set<string>() }
-
 async function night(pages: readonly (readonly unknown[])[], number = 0, ending: Parameters<typeof anEnding>[0] = {}) {
   const run = await start(number)
   const nowMs = START_MS + number * MINUTE_MS
@@ -200,11 +173,7 @@ function rows(sql: string): Promise<Record<string, unknown>[]> {
 
 function observed(connections: Connections): Connections {
   return through(connections, async (client, sql, parameters) => {
-    statements.push(sql)
-    // What is sent before the answer to what was sent before it costs no round trip of its own.
-    if (unanswered === 0) roundTrips += 1
-    unanswered += 1
-    const answer = await client.query(sql, parameters).finally(() => (unanswered -= 1))
+    const answer = await client.query(sql, parameters)
     if (after !== undefined && sql.trim().startsWith(after.statement)) {
       const { run } = after
       after = undefined
