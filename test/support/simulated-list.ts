@@ -84,7 +84,7 @@ export class SimulatedList {
     return this.survivors().filter((id) => !this.#moved.has(id))
   }
 
-  /** Everybody who is listed now, in order; in a list of ties or without an order, in no order that an answer has. */
+  /** The customers listed now, in order; in a list of ties or without an order, in no order that an answer has. */
   listed(): string[] {
     return this.#customers.map(({ id }) => id)
   }
