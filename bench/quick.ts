@@ -59,7 +59,7 @@ function percent(share: number): string {
 /** The order of a list: new customers stand at its end, or anywhere. */
 type Order = 'creation' | 'name'
 
-export type QuickRounds = {
+type QuickRounds = {
   order: Order
   customers: number
   /** Customers that come and that leave before each round. */
@@ -70,7 +70,7 @@ export type QuickRounds = {
 }
 
 /** What one quick scan asked for and found. */
-export type QuickRound = {
+type QuickRound = {
   wallMs: number
   requests: number
   /** How many of the customers that came and left it did not find. */
@@ -80,7 +80,7 @@ export type QuickRound = {
 }
 
 /** Quick scans of a list in which some customers came and left, each of the list as it was at first and with a seed of its own. */
-export function playQuickRounds({ order, customers, come, leave, maxRequests, rounds }: QuickRounds): QuickRound[] {
+function playQuickRounds({ order, customers, come, leave, maxRequests, rounds }: QuickRounds): QuickRound[] {
   const list = Uint32Array.from({ length: customers }, (_, index) => index + 1)
   if (order === 'name') shuffle(list, seededRandom(`quick ${order}`))
   const places = new Int32Array(customers + come + 1).fill(-1)

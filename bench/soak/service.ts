@@ -151,7 +151,7 @@ const SLOW_MS = 4000
 export type Stay = { fromMs: number; toMs: number }
 
 /** The list of one organization, and all that was ever true of it. */
-export type ListedCustomers = {
+type ListedCustomers = {
   rows: () => readonly ServiceCustomer[]
   /** Makes one change: a customer is new, returns, is changed or leaves. */
   change: (nowMs: number) => void
@@ -160,7 +160,7 @@ export type ListedCustomers = {
 }
 
 /** A list in order of creation, or by name, whose changes follow from the seed. */
-export function listCustomers({
+function listCustomers({
   seed,
   count,
   isByName,

@@ -39,7 +39,7 @@ export function pageIn(answer: Answer, asked: Question, place: string): Customer
 }
 
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
-export function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
+function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
   const cut = cutPage(body)
   const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
   const { data, meta } = outline ?? envelopeIn(decodedText(body, place), place)

@@ -23,7 +23,7 @@ function textsOfCandidate(candidate: Candidate): Text[] {
  * One or two letters would match half of the list, but two Chinese characters may be a name, so bytes are counted. No address is as long
  * as a page of text.
  */
-export function isTelling(text: string | null): text is string {
+function isTelling(text: string | null): text is string {
   return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
 }
 

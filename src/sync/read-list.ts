@@ -297,7 +297,7 @@ export function cappedTotal(
 }
 
 /** The certificate of a scan whose list is cut off at `cappedAt`. */
-export function judgeCut(certificate: Certificate, cappedAt: number | undefined): Certificate {
+function judgeCut(certificate: Certificate, cappedAt: number | undefined): Certificate {
   const { reasons } = certificate
   if (cappedAt === undefined) return certificate
   const all = reasons.includes('capped-total') ? reasons : [...reasons, 'capped-total' as const]

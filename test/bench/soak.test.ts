@@ -13,44 +13,8 @@ import {
   reportsOfNights,
   requestsOfTwo,
 } from '../../bench/soak/checks.ts'
-import { planEvents } from '../../bench/soak/plan.ts'
 import type { StoredCustomer, StoredRun } from '../../bench/soak/stored.ts'
-import { readOptions } from '../../bench/soak/world.ts'
-import { listCustomers } from '../../bench/soak/service.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
-
-const STAGE = {
-  ...{ seed: '7', restMs: 600_000, workers: ['worker-1', 'worker-2', 'worker-3'], organizations: ['acme', 'globex'] },
-  ...{ queue: 'redis' as const, mirror: 'postgres' as const },
-}
-
-test('the events of a soak follow from the seed, are of every kind in ten minutes, and end before the rest', () => {
-  const events = planEvents(STAGE)
-
-  expect(planEvents({ ...STAGE })).toEqual(events)
-  expect(planEvents({ ...STAGE, seed: '8' })).not.toEqual(events)
-  expect(new Set(events.map(({ kind }) => kind)).size).toBe(13)
-  expect(Math.max(...events.map(({ untilMs }) => untilMs))).toBeLessThanOrEqual(STAGE.restMs)
-})
-
-test.each([
-  ['--minutes', 'soon'],
-  ['--queue', 'postgres'],
-  ['--forever'],
-  ['--mirror', 'postgres', '--queue', 'embedded'],
-])('no soak begins for %s %s', (...args) => {
-  expect(() => readOptions(args, () => '1')).toThrow('npm run soak')
-})
-
-test('changes of a list follow from the seed: customers come, return, change and leave', () => {
-  const [one, other] = [0, 1].map(() => listCustomers({ seed: 'a', count: 50, isByName: true, nowMs: 0 }))
-  for (let atMs = 1; atMs <= 300; atMs += 1) for (const list of [one, other]) list?.change(atMs)
-  const stays = [...(one?.stays.values() ?? [])]
-
-  expect(one?.rows()).toEqual(other?.rows())
-  expect(stays.some((each) => each.length > 1)).toBe(true)
-  expect(stays.filter((each) => each.at(-1)?.toMs === Infinity)).toHaveLength(one?.rows().length ?? 0)
-})
 
 const [FIRST, SECOND, GONE] = generateCustomers({ seed: 'compared', count: 3 })
 if (FIRST === undefined || SECOND === undefined || GONE === undefined) throw new Error('No customers were made')

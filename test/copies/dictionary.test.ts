@@ -6,18 +6,6 @@ import { openMirror } from '../../src/store/mirror.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 
-const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)
-
-test.each(TABLES)('SELECT * from %s returns its public columns, each with its declared type', async (name, table) => {
-  const { file } = await aMirror()
-
-  const found = rowsOf(file, 'SELECT name, type FROM pragma_table_xinfo(?)', name)
-
-  // SQLite derives the types of views, and abbreviates this one.
-  const typed = found.map((column) => [column['name'], column['type'] === 'INT' ? 'INTEGER' : column['type']])
-  expect(typed).toEqual(table.columns.map(({ name: column, type }) => [column, type]))
-})
-
 test('a column of a table that is not NULL is declared so', async () => {
   const { file } = await aMirror()
   const views = new Set(rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`).map(({ name }) => name))

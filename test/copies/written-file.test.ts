@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { afterPlacing } from '../../src/copies/copy-error.ts'
 import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
+import { failOnDisk } from '../support/failing-disk.ts'
 import { childProgram } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -57,4 +58,13 @@ test('what the system refuses after a file is in its place is said to be left', 
   expect(refused).toThrow(
     /^\/out\/readers\.db: is in its place, but the rest is old: no such file or directory \(open, ENOENT\)\. Check the name/,
   )
+})
+
+test('a file takes its place when the disk has confirmed all of it, and not before', () => {
+  const file = join(temporaryFolder(), 'status.html')
+  writeTextFile(file, 'before')
+  failOnDisk('fsyncSync', () => true)
+
+  expect(() => writeTextFile(file, 'after')).toThrow('EIO')
+  expect(readFileSync(file, 'utf8')).toBe('before')
 })

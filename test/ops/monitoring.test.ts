@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { everyMetric, metricsIn, opsFile, promtool, PROMTOOL, type Family } from '../support/metrics.ts'
+import { everyMetric, metricsIn, notThere, opsFile, promtool, PROMTOOL } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const rule = z.strictObject({
@@ -112,22 +112,5 @@ if (PROMTOOL === undefined) {
 
     expect(promtool(['check', 'rules', rules])).toBe('')
     expect(promtool(['test', 'rules', EXAMPLES])).toBe('')
-  })
-}
-
-/** What Prometheus adds to each series. */
-const ADDED = ['job', 'instance']
-
-/** What these metrics ask for that no sample has. */
-function notThere(named: ReturnType<typeof metricsIn>, families: ReadonlyMap<string, Family>): string[] {
-  return named.flatMap(({ name, labels }) => {
-    const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
-    if (family === undefined) return [name]
-    return labels.flatMap(({ label, values }) => {
-      if (ADDED.includes(label)) return []
-      const found = family.samples.map((sample) => sample.labels[label])
-      if (found.every((value) => value === undefined)) return [`${name}{${label}}`]
-      return values.filter((value) => !found.includes(value)).map((value) => `${name}{${label}="${value}"}`)
-    })
   })
 }

@@ -3,7 +3,7 @@ import { QuickScan, RequestBudget } from '../../src/quick/quick-scan.ts'
 import { keyOf } from '../../src/scan/window.ts'
 import { dice, type Dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
-import { expecting, QuickList, shuffle } from './quick-list.ts'
+import { expecting, QuickList, shuffle } from '../support/quick-list.ts'
 import { seeds } from '../support/seeds.ts'
 
 const LISTS = seeds(10_000, { every: 160 })

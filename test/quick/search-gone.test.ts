@@ -8,38 +8,17 @@ import { aMirror } from '../support/mirror-file.ts'
 
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
 
-test('a customer is taken for gone when no search finds them', async () => {
-  expect(await searching({ most: 12, requestsEach: 1 })).toEqual({ left: { gone: [8, 9], pending: [5] }, searches: 6 })
-})
+const NONE_FOR_CERTAIN = { gone: [], pending: [5, 8, 9] }
 
-test('as many customers are searched for as the requests suffice for, and the others stay pending', async () => {
-  expect(await searching({ most: 9, requestsEach: 1 })).toEqual({ left: { gone: [8], pending: [5, 9] }, searches: 4 })
-})
-
-test('where searches that had to be repeated leave too few requests for the others, no customer has left for certain', async () => {
-  expect(await searching({ most: 12, requestsEach: 3 })).toEqual({
-    left: { gone: [], pending: [5, 8, 9] },
-    searches: 4,
-  })
-})
-
-test('where no request is left between the searches for one customer, no other search is made, and none has left for certain', async () => {
-  expect(await searching({ most: 14, requestsEach: 5 })).toEqual({
-    left: { gone: [], pending: [5, 8, 9] },
-    searches: 3,
-  })
-})
-
-test('a customer whose absence one field alone confirms stays pending, and one who needs no search is gone', async () => {
-  const told = { most: 20, requestsEach: 1, certain: [7], isSearchedBy: ['email'] }
-
-  expect(await searching(told)).toEqual({ left: { gone: [7], pending: [5, 8, 9] }, searches: 4 })
-})
-
-test('a customer who needs no search is gone where the searches for others cannot be made', async () => {
-  expect(await searching({ most: 12, requestsEach: 5, certain: [7] })).toMatchObject({
-    left: { gone: [7], pending: [5, 8, 9] },
-  })
+test.each<[what: string, told: Searching, left: object, searches: number]>([
+  ['all of them can be made', { most: 12, requestsEach: 1 }, { gone: [8, 9], pending: [5] }, 6],
+  ['the requests suffice for one', { most: 9, requestsEach: 1 }, { gone: [8], pending: [5, 9] }, 4],
+  ['those that were repeated leave too few', { most: 12, requestsEach: 3 }, NONE_FOR_CERTAIN, 4],
+  ['none is left between those for one customer', { most: 14, requestsEach: 5 }, NONE_FOR_CERTAIN, 3],
+  ['one field alone is searched', { most: 20, requestsEach: 1, isSearchedBy: ['email'] }, NONE_FOR_CERTAIN, 4],
+])('a customer is gone where searches show it, and one who needs none anyway: %s', async (_, told, left, searches) => {
+  expect(await searching(told)).toEqual({ left, searches })
+  expect((await searching({ ...told, certain: [7] })).left.gone).toContain(7)
 })
 
 /** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */

@@ -3,9 +3,9 @@ import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from '../support/dice.ts'
 import { drive, type Service } from '../support/drive-scan.ts'
-import { asHandedBack, honest, scanOf, SERVICES } from './scanned-services.ts'
+import { asHandedBack } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
-import { type ListOrder, SimulatedList } from './simulated-list.ts'
+import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
 
 type Interruption = {
   stopAfter: number
@@ -56,14 +56,6 @@ test('a scan stopped after any window goes on where it was, and is proven whatev
   }
 })
 
-test('an undisturbed scan stopped after any window reads only the ends of the list again', () => {
-  for (let stopAfter = 1; stopAfter <= 12; stopAfter++) {
-    const { certificate, requests, wholeRequests } = continued({ stopAfter })
-    expect(certificate).toMatchObject({ proof: 'proven', distinct: 1030 })
-    expect(requests).toBeLessThanOrEqual(wholeRequests() + 2)
-  }
-})
-
 test('a list that looks still across an interruption is not proven by that: moves in the meantime may cancel out', () => {
   const proofs = new Set<string>()
   for (let seed = 1; seed <= seeds(600, { every: 20 }); seed++) {
@@ -81,38 +73,6 @@ test('a list that looks still across an interruption is not proven by that: move
     if (proof === 'proven') expect({ seed, unread }).toEqual({ seed, unread: [] })
   }
   expect([...proofs]).toContain('settled seams')
-})
-
-test('an undisturbed list is settled, where no order vouches for it', () => {
-  const { certificate, requests, wholeRequests } = continued({ stopAfter: 5, order: 'name' })
-
-  expect(certificate).toMatchObject({ proof: 'settled', reasons: ['no-witness'] })
-  // The top is read once more: in a list by last change, those who changed meanwhile are there.
-  expect(requests).toBe(wholeRequests() + 1)
-})
-
-test('a list with as many new customers as deleted ones since the interruption is not read again for the sake of its total', () => {
-  for (let stopAfter = 3; stopAfter <= 10; stopAfter++) {
-    const { certificate } = continued({
-      stopAfter,
-      meanwhile: (list) => {
-        for (let change = 0; change < 20; change++) list.delete()
-        for (let change = 0; change < 20; change++) list.insert()
-      },
-    })
-    expect(certificate).toMatchObject({ proof: 'proven' })
-  }
-})
-
-test('a scan whose service refuses large pages goes on in the size it had found, and is proven', () => {
-  for (let stopAfter = 2; stopAfter <= 12; stopAfter++) {
-    const { certificate, requests, wholeRequests } = continued({
-      stopAfter,
-      answer: (list, window) => (window.size > 50 ? 'size-refused' : list.answer(window)),
-    })
-    expect(certificate).toMatchObject({ proof: 'proven', distinct: 1030 })
-    expect(requests).toBeLessThanOrEqual(wholeRequests() + 2)
-  }
 })
 
 test.each([
@@ -133,59 +93,6 @@ test.each<[string, (reads: WindowAnswer[]) => WindowAnswer[]]>([
 
   expect(certificate).toMatchObject({ proof: 'proven', distinct: 1030 })
   expect(unread).toEqual([])
-})
-
-test('a scan that is not done is unproven, because interrupted', () => {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, { size: 400, order: 'id asc' })
-  const scan = new ListScan()
-  drive(scan, { answer: list.answer.bind(list) }, { dice: luck, stopAfter: 3 })
-  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['interrupted'] })
-})
-
-test('an empty list is proven to be empty', () => {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, { size: 0, order: 'id asc' })
-  const scan = new ListScan()
-  drive(scan, { answer: list.answer.bind(list) }, { dice: luck })
-  expect(scan.certificate()).toMatchObject({ proof: 'proven', basis: 'one-page', requests: 1, distinct: 0 })
-})
-
-test.each<['created at the same second' | 'without a creation time']>([
-  ['created at the same second'],
-  ['without a creation time'],
-])('rows ordered by id and all %s are no ties: deletions between pages are repaired in few requests', (which) => {
-  for (const parallel of [1, 4]) {
-    const luck = dice(parallel)
-    const list = new SimulatedList(luck, { size: 1000, order: 'id asc' })
-    const createdAt = which === 'without a creation time' ? undefined : '2026-01-01T00:00:00Z'
-    let answered = 0
-    const answer = (window: Window): WindowAnswer => {
-      answered += 1
-      if (answered === 4) for (let gone = 0; gone < 40; gone += 1) list.delete()
-      const read = list.answer(window)
-      return { ...read, rows: read.rows.map((row) => ({ ...row, createdAt })) }
-    }
-    const scan = new ListScan()
-    const { ids, requests } = drive(scan, { answer }, { dice: luck, parallel })
-
-    expect(scan.certificate()).toMatchObject({ proof: 'proven', reasons: [] })
-    expect(list.survivors().filter((id) => !ids.has(id))).toEqual([])
-    expect(requests).toBeLessThan(25)
-  }
-})
-
-test('recalled windows larger than the page size of this run are read again side by side', () => {
-  const luck = dice(1)
-  const list = new SimulatedList(luck, { size: 430, order: 'name' })
-  // The service serves 100 rows whatever is asked for.
-  const answer = ({ page }: Window) => list.answer({ page, size: 100 })
-  const first = drive(new ListScan(), { answer }, { dice: luck, stopAfter: 2 })
-  const recalled = first.reads.map((read) => ({ ...read, window: { page: read.window.page, size: 50 } }))
-  const scan = new ListScan({ pageSize: 50, recalled })
-  drive(scan, { answer: (window) => ({ ...answer(window), window }) }, { dice: luck })
-
-  expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['no-overlap'] })
 })
 
 test('a scan interrupted twice, the second time after its last window, is not proven by a seam that hides what changed at the first', () => {
@@ -209,13 +116,3 @@ test('a scan interrupted twice, the second time after its last window, is not pr
   }
   expect([...proofs]).toContain('settled seams')
 })
-
-test.each(['sizes rounded to tens', 'another size at every answer', 'smaller pages from the fourth answer on'])(
-  '%s, seen only when the ends are read again after an interruption, costs no more than the proof',
-  (name) => {
-    for (const stopAfter of [1, 2, 3]) {
-      const scanned = scanOf(SERVICES[name] ?? honest, { size: 101, parallel: 3, seed: 3, stopAfter })
-      expect({ name, stopAfter, lost: scanned.lost }).toEqual({ name, stopAfter, lost: 0 })
-    }
-  },
-)

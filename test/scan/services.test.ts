@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
-import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from './scanned-services.ts'
+import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { someOf } from '../support/seeds.ts'
-import type { ListOrder } from './simulated-list.ts'
+import type { ListOrder } from '../support/simulated-list.ts'
 
 const ORDERS: readonly ListOrder[] = [
   'id asc',
@@ -74,7 +74,7 @@ const PAGE = readFileSync(new URL('services.md', import.meta.url), 'utf8').split
 
 test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
   const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), ...OTHERS, 'plain', 'reasons']
-  const lines = someOf(Object.entries(SERVICES), { every: 12 }).map(([name, serve]) => {
+  const lines = someOf(Object.entries(SERVICES), { every: 6 }).map(([name, serve]) => {
     const reasons = new Set<string>()
     const cells = [
       ...ORDERS.map((order) => read(name, serve, { order }, reasons)),

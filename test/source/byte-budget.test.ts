@@ -4,24 +4,6 @@ import { createByteBudget } from '../../src/source/byte-budget.ts'
 import { aSource, large, PATIENT } from './a-source.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
-test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
-  const rooms = createByteBudget(100)
-  const [first, second, third] = [rooms.open(), rooms.open(), rooms.open()]
-  const woken: string[] = []
-  first.add(90)
-  second.add(5)
-  expect([first, second, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, true, true])
-  second.add(20)
-  third.add(1)
-  first.add(10_000)
-  expect([first, second, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, false, false])
-  second.whenRoom(() => woken.push('second'))
-  third.whenRoom(() => woken.push('third'))
-  expect(woken).toEqual([])
-  first.release()
-  expect(woken).toEqual(['second', 'third'])
-})
-
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(10_000)

@@ -57,18 +57,6 @@ test.each([-3_600_000, -10 * DAY_MS, 3_600_000])(
   },
 )
 
-test('servers behind one address whose clocks differ by seconds are read, and asked for their time a few times', async () => {
-  let requests = 0
-  await using server = await faultServer((response, request) => {
-    requests += 1
-    const isSearch = request.url.searchParams.has('search')
-    return json(200, envelopeOf(isSearch ? 0 : 500, request), dateOf(requests % 2 === 0 ? -8000 : 0))(response, request)
-  })
-  const { source } = aSource(server)
-  for (let page = 1; page <= 8; page += 1) await source.readPage({ page, size: 50 }, PATIENT)
-  expect(server.requests.length).toBeLessThanOrEqual(8 + 4)
-})
-
 test.each([['that names a time', { 'Retry-After': dateOf(-3_600_000 + 7000).Date }, 7000]])(
   'where the question for its time is answered with a 429 %s, no request is sent before the pause is over',
   async (_, until, pauseMs) => {

@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { getEventListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { factsOf } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, recipeOf, signature, stringToSign } from '../../src/signing/signing.ts'
 import {
   bytes,
@@ -15,7 +13,6 @@ import {
   list,
   redirect,
   type Reply,
-  slam,
   tlsFaultServer,
 } from '../support/fault-server.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -124,16 +121,6 @@ test('an abort ends every request under way, in the middle of its body too', asy
   for (const error of await Promise.all(pages)) expect(error).toMatchObject({ message: 'enough' })
 })
 
-test('nothing listens to the signal any more when a request has ended, well or not', async () => {
-  await using server = await faultServer(list(3), slam(), list(3))
-  const { source } = aSource(server)
-  const { signal } = new AbortController()
-  await source.readPage(FIRST, { signal })
-  await source.readPage(FIRST, { signal })
-  expect(server.requests).toHaveLength(3)
-  expect(getEventListeners(signal, 'abort')).toEqual([])
-})
-
 test('plain http to another machine is refused when the source is opened', () => {
   expect(() => aSource({ baseUrl: new URL('http://acme.example.com/api/v1') })).toThrow(/must be https/)
 })
@@ -183,23 +170,6 @@ test.each([
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', message: expect.stringMatching(said) })
   expect(String(error)).toMatch(/Check the address and the port in baseUrl, and any proxy in between\./)
   expect(server.requests).toHaveLength(2)
-})
-
-test.each(['Content-Length: 9\r\n\r\n{', 'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{'])(
-  'a connection that ends after %j is not blamed on the answer',
-  async (start) => {
-    const { error } = await readFrom(raw(OK + start), { settings: { attempts: 1 } })
-    expect(String(error)).toMatch(/the connection broke before the answer was complete/)
-    expect(factsOf(error)).toMatchObject({ title: 'unreachable' })
-  },
-)
-
-test('an answer may begin with 103 Early Hints', async () => {
-  const { page } = await readFrom(async (response, request) => {
-    response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n')
-    await list(3)(response, request)
-  })
-  expect(page?.records()).toHaveLength(3)
 })
 
 test('a run goes on with the connections of the one before', async () => {

@@ -55,24 +55,6 @@ test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded 
   expect(valueOf(mirror.file, `SELECT ${column} FROM customers`)).toBe(told[1])
 })
 
-test.each([
-  ['failed', { status: 'failed', reasons: ['failed'], readToEnd: false }],
-  ['was interrupted', { status: 'interrupted', reasons: ['interrupted'], readToEnd: false }],
-  ['may have read a cached list', { reasons: ['cached-answer'], readToEnd: false }],
-] as const)(
-  'a first run that %s is no baseline: the next one completes it and records no changes',
-  async (_, ending) => {
-    const mirror = await aMirror()
-    await mirrorPages(mirror, [customers(1, 5)], { ending })
-
-    await mirrorPages(mirror, [[aCustomer(1, { name: 'Renamed' }), ...customers(2, 9)]], LATER)
-    expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-
-    await mirrorPages(mirror, [customers(10, 10)], { atMs: START_MS + 2 * MINUTE_MS })
-    expect(rowsOf(mirror.file, 'SELECT id FROM changes')).toEqual([{ id: customerId(10) }])
-  },
-)
-
 test('any text comes through byte for byte, and is the same text the next time', async () => {
   const mirror = await aMirror()
   const units = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd7f0, max: 0xe010 })))
@@ -95,7 +77,7 @@ function hexOf(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase()
 }
 
-const BROKEN = aCustomer(2, { email: [] })
+const BROKEN = aCustomer(2, { name: { first: 'Ada' } })
 
 test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: object, warnings: object]>([
   ['a broken record in one save', [[[BROKEN], [BROKEN]]], { rejected: 1, duplicates: 1 }, {}],
@@ -157,3 +139,105 @@ test('customers_normalized has e-mail addresses and companies in one spelling, o
 function renamed(n: number): SentRecord {
   return aCustomer(n, { name: 'Renamed' })
 }
+
+const ANONYMOUS = { name: 'Nobody' }
+const at = (night: number) => ({ atMs: START_MS + night * MINUTE_MS })
+
+test('a record that cannot be kept as a customer is kept as a reject, with where it was and why', async () => {
+  const mirror = await aMirror()
+
+  const report = await mirrorPages(mirror, [customers(10, 19), [aCustomer(1), ANONYMOUS, BROKEN]])
+
+  expect(report).toMatchObject({ received: 13, inserted: 11, rejected: 2 })
+  expect(await mirror.listRejects({ limit: 10 })).toEqual([
+    {
+      organization: 'acme',
+      runId: report.runId,
+      recordId: null,
+      page: 2,
+      position: 1,
+      payload: JSON.stringify(ANONYMOUS),
+      reasons: [{ field: 'id', message: 'must be a UUID' }],
+      seenAtMs: START_MS,
+    },
+    {
+      organization: 'acme',
+      runId: report.runId,
+      recordId: customerId(2),
+      page: 2,
+      position: 2,
+      payload: JSON.stringify(BROKEN),
+      reasons: [{ field: 'name', message: 'must be text' }],
+      seenAtMs: START_MS,
+    },
+  ])
+})
+
+test('a reject that keeps coming is one row, brought up to date', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[BROKEN, ANONYMOUS]])
+
+  const worse = aCustomer(2, { name: { first: 'Ada' }, email: [] })
+  const { runId } = await mirrorPages(mirror, [customers(10, 12), [ANONYMOUS, worse]], at(1))
+
+  const rejects = rowsOf(mirror.file, 'SELECT * FROM rejects ORDER BY position')
+  expect(rejects).toMatchObject([
+    { run_id: runId, record_id: null, page: 2, position: 0 },
+    { run_id: runId, record_id: customerId(2), page: 2, position: 1, payload: JSON.stringify(worse) },
+  ])
+  for (const reject of rejects) {
+    expect(reject).toMatchObject({ resolved_at: null, first_seen_at: '2026-01-05 02:00:00.000' })
+    expect(reject).toMatchObject({ seen_at: '2026-01-05 02:01:00.000' })
+  }
+  expect(JSON.parse(String(rejects[1]?.['reasons']))).toHaveLength(2)
+})
+
+test('a reject is resolved by a complete list without it, and opened again when it is received again', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[BROKEN]])
+
+  await mirrorPages(mirror, [[aCustomer(2)]], at(1))
+  expect(await mirror.listRejects({ limit: 10 })).toEqual([])
+  expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects')).toBe('2026-01-05 02:01:00.000')
+
+  await mirrorPages(mirror, [[BROKEN]], at(2))
+  expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ recordId: customerId(2) }])
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(2)
+})
+
+test.each([
+  ['a scan that proves nothing', { readToEnd: false, reasons: ['total-mismatch'] }, false],
+  ['a quick run', { status: 'partial', readToEnd: false, reasons: ['quick'], trustedPages: 0 }, true],
+] as const)(
+  '%s resolves the reject of a customer whose record is valid again, and no other',
+  async (_, ending, isPartial) => {
+    const mirror = await aMirror()
+    const other = aCustomer(3, { email: [] })
+    await mirrorPages(mirror, [[aCustomer(2), aCustomer(3), aCustomer(4)]])
+    await mirrorPages(mirror, [[BROKEN, ANONYMOUS, other, aCustomer(4, { email: [] })]], at(1))
+
+    await mirrorPages(mirror, [[aCustomer(2), aCustomer(4)], [aCustomer(4, { email: [] })]], {
+      ...at(2),
+      ending,
+      isPartial,
+    })
+
+    const open = await mirror.listRejects({ limit: 10 })
+    expect(new Set(open.map(({ recordId }) => recordId))).toEqual(new Set([null, customerId(3), customerId(4)]))
+    expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects WHERE record_id = ?', customerId(2))).toBe(
+      '2026-01-05 02:02:00.000',
+    )
+  },
+)
+
+test('a customer with a broken record keeps its last good values, and is neither missing nor changed', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  const before = rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY id')
+
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+  await mirror.savePages(run, [aPage(1, [aCustomer(1), BROKEN, aCustomer(3)])], START_MS + MINUTE_MS)
+
+  expect(rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY id')).toEqual(before)
+  expect(run.rejectedIds).toContain(customerId(2))
+})

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aCustomer, anEnding, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { night, quickRun } from './nights.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -30,29 +31,22 @@ test.each([
   ['failed', { status: 'failed', reasons: ['failed'] }],
   ['was stopped', { status: 'interrupted', reasons: ['interrupted'] }],
   ['may have read a cached list', { status: 'complete', reasons: ['cached-answer'] }],
-] as const)('a run that %s does not make the data any fresher', async (_, ending) => {
+] as const)('a run that %s makes the data no fresher, resolves no reject and is no baseline', async (_, told) => {
   const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)])
+  const ending = { ...told, readToEnd: false }
+  const broken = aCustomer(20, { email: [] })
+  const changed = () => rowsOf(mirror.file, 'SELECT id FROM changes').map(({ id }) => id)
+  await mirrorPages(mirror, [[...customers(1, 5), broken]], { ending })
+  const renamed = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 9), broken]
+  await mirrorPages(mirror, [renamed], { atMs: START_MS + MINUTE_MS })
+  expect(changed()).toEqual([])
+  await mirrorPages(mirror, [[aCustomer(10)]], { atMs: START_MS + 2 * MINUTE_MS, ending })
 
-  await mirrorPages(mirror, [[aCustomer(3)]], { atMs: START_MS + MINUTE_MS, ending: { ...ending, readToEnd: false } })
-
-  expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: START_MS, lastStatus: ending.status, lastRunId: 2 },
-  ])
+  const fresh = { readAsOfMs: START_MS + MINUTE_MS, lastStatus: told.status, lastRunId: 3 }
+  expect(await mirror.listFreshness()).toMatchObject([fresh])
+  expect(await mirror.listRejects({ limit: 9 })).toHaveLength(1)
+  expect(changed()).toEqual([customerId(10)])
 })
-
-test.each([
-  ['plain', { proof: 'unproven', reasons: ['plain-scan'] }, undefined],
-  ['settled', { proof: 'settled', reasons: ['no-witness'] }, START_MS],
-] as const)(
-  'a %s scan keeps read_as_of fresh, and proven_as_of where it is settled',
-  async (_, ending, provenAsOfMs) => {
-    const mirror = await aMirror()
-    await mirrorPages(mirror, [customers(1, 2)], { ending })
-
-    expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, provenAsOfMs, why: ending.reasons }])
-  },
-)
 
 test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {
   const mirror = await aMirror()
@@ -96,22 +90,6 @@ test('the last run of each organization is listed, with the start of its last co
   ])
 })
 
-test('a run is recorded with all its numbers, and read back unchanged', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, [...customers(1, 3), aCustomer(3), null])], START_MS)
-  const source = { requests: 3, throttled: 1, waitedMs: 2500 }
-
-  const told = await mirror.finishRun(run, anEnding({ source }), START_MS + 5 * MINUTE_MS)
-
-  expect(told).toMatchObject({
-    ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
-    ...{ received: 5, inserted: 3, duplicates: 1, rejected: 1, pages: 1, ...source },
-    ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, readAsOfMs: START_MS },
-  })
-  expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
-})
-
 test('runs are listed newest first, of one organization or all, up to the limit', async () => {
   const mirror = await aMirror()
   for (const organization of ['acme', 'globex', 'acme']) await mirrorPages(mirror, [], { organization })
@@ -122,4 +100,27 @@ test('runs are listed newest first, of one organization or all, up to the limit'
   expect(await listed({ limit: 2 })).toEqual([3, 2])
   expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
   expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
+})
+
+const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
+
+test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 50), {
+    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
+  })
+  const [lastRun] = await mirror.listLastRuns()
+
+  await quickRun(mirror, 0, [])
+  await quickRun(mirror, 0, [], { ending: FAILED })
+
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, partialErrorCode: 'network' }])
+  expect(await mirror.listFreshness()).toMatchObject([
+    { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT trusted_pages FROM runs')).toMatchObject([
+    { trusted_pages: null },
+    { trusted_pages: 12 },
+    { trusted_pages: 0 },
+  ])
 })

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { execPath } from 'node:process'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { bootName, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -120,30 +120,19 @@ const HOUR_MS = 60 * MINUTE_MS
 const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
   mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })
 
-describe('a lease, when the wall clock is set', () => {
-  test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])(
-    'by %d ms, lasts until a silent minute has passed, and no longer',
-    async (byMs) => {
-      const mirror = await aMirror()
-      await startAt(mirror, START_MS, 5000)
-
-      const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
-
-      await expect(second).rejects.toThrow(LEASED)
-      expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
-      await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
-    },
-  )
-
-  test('and a run that was replaced all the same writes nothing any more', async () => {
+test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])(
+  'a lease, when the wall clock is set by %d ms, lasts until a silent minute has passed, and no longer',
+  async (byMs) => {
     const mirror = await aMirror()
-    const replaced = await startAt(mirror, START_MS, 5000)
-    await startAt(await aMirror(mirror.file), START_MS + HOUR_MS, 5000 + LEASE_MS)
+    await startAt(mirror, START_MS, 5000)
 
-    await expect(mirror.savePages(replaced, [aPage(1, customers(1, 3))], START_MS)).rejects.toThrow(LEASED)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(0)
-  })
-})
+    const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
+
+    await expect(second).rejects.toThrow(LEASED)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+    await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
+  },
+)
 
 test.each([-5 * YEAR_MS, 5 * YEAR_MS])(
   'how long a run took is what the monotonic clock says, where the wall clock was set by %d ms',

@@ -2,38 +2,23 @@ import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
-import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { sortPage } from '../../src/sync/sorting/sort-page.ts'
 import { DAY_MS } from './nights.ts'
 import { makeNight } from '../support/alike-nights.ts'
-import {
-  aCustomer,
-  anEnding,
-  aSourcePage,
-  customerId,
-  customers,
-  MINUTE_MS,
-  printOf,
-  type SentRecord,
-  START_MS,
-} from '../support/builders.ts'
-import { listedSource, mirroring, namesOf, storedNames } from '../support/listed-source.ts'
+import { aCustomer, anEnding, customerId, customers, printOf, type SentRecord, START_MS } from '../support/builders.ts'
+import { namesOf, storedNames } from '../support/listed-source.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-
-const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 
 test('the list is given back as the last complete run read it, in order, with its oddities and totals', async () => {
   const mirror = await aMirror()
   const odd = aCustomer(2, { created_at: null, note: 'x' })
-  await aNight(mirror, [aCustomer(3), odd, aCustomer(1)])
+  await makeNight(mirror, 0, { list: [aCustomer(3), odd, aCustomer(1)] })
 
   const { list } = await nextRun(mirror)
 
   expect(Array.from(list.columns.rowIds)).toEqual([1, 2, 3])
   expect(Array.from(list.columns.fingerprints)).toEqual(
-    [aCustomer(3), odd, aCustomer(1)].map((sent) => printOf(fingerprint, sent)),
+    [aCustomer(3), odd, aCustomer(1)].map((sent) => printOf(printIn(mirror.file), sent)),
   )
   expect(list).toMatchObject({ total: 3, later: undefined })
   expect(list.warnings).toEqual([{}, { unknown_field: 1 }])
@@ -43,22 +28,22 @@ test('the list is given back as the last complete run read it, in order, with it
 
 test('a list that did not change is not written again', async () => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 250))
+  await makeNight(mirror, 0, { list: customers(1, 250) })
   // Where nothing marks a value that was written, a trigger does.
   const noting = `CREATE TRIGGER noting AFTER UPDATE OF marks ON lists BEGIN INSERT INTO written VALUES (1); END`
   if (!onPostgres) for (const sql of ['CREATE TABLE written (once)', noting]) tamper(mirror.file, sql)
   else tamper(mirror.file, 'CREATE TABLE written AS SELECT md5(marks) AS once FROM lists WITH NO DATA')
 
-  await aNight(mirror, customers(1, 250), { night: 1 })
+  await makeNight(mirror, 1, { list: customers(1, 250) })
   expect(rowsOf(mirror.file, 'SELECT 1 FROM written')).toEqual([])
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(250)
-  await aNight(mirror, customers(1, 10), { night: 2 })
+  await makeNight(mirror, 2, { list: customers(1, 10) })
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(10)
 })
 
 test('the list another program stored is not relied on', async () => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
+  await makeNight(mirror, 0, { list: customers(1, 3) })
   tamper(mirror.file, `UPDATE lists SET reader = reader || ' loyalty_points'`)
 
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
@@ -71,23 +56,24 @@ test.each([
   ['facts of another kind', `facts = '{"warnings":[{}],"total":"3"}'`],
 ])('a list with %s is ignored, and the run succeeds', async (_, damage) => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
+  await makeNight(mirror, 0, { list: customers(1, 3) })
   tamper(mirror.file, `UPDATE lists SET ${damage}`)
 
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
-  await aNight(mirror, customers(1, 3), { night: 1 })
+  await makeNight(mirror, 1, { list: customers(1, 3) })
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(3)
 })
 
 test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
-  await aNight(mirror, [aCustomer(2, { name: 'Renamed' }), aCustomer(7)], { night: 1, ending: { status: 'failed' } })
+  await makeNight(mirror, 0, { list: customers(1, 12) })
+  const list = [aCustomer(2, { name: 'Renamed' }), aCustomer(70), ...customers(3, 12)]
+  await makeNight(mirror, 1, { list, told: { concurrency: 1 }, failAfter: 1 })
 
-  const { list, doubted } = await nextRun(mirror)
+  const { list: left, doubted } = await nextRun(mirror)
 
-  expect(Array.from(list.columns.rowIds)).toEqual([1, 2, 3])
-  expect([...doubted]).toEqual([2, 4])
+  expect(Array.from(left.columns.rowIds)).toEqual(customers(1, 12).map((_, place) => place + 1))
+  expect([...doubted]).toEqual([2, 13])
 })
 
 test.each([
@@ -95,12 +81,12 @@ test.each([
   ...['created_at_utc', 'extra', 'organization', 'first_seen_at'],
 ])('a customer whose %s is changed by hand is doubted, until a run has read it', async (column) => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
+  await makeNight(mirror, 0, { list: customers(1, 3) })
   const other = /_utc$|_seen_at$/.test(column) ? '2020-01-01 00:00:00' : '{}'
   tamper(mirror.file, `UPDATE customers SET ${column} = '${other}' WHERE row_id = 2`)
 
   expect([...(await nextRun(mirror)).doubted]).toEqual([2])
-  await aNight(mirror, customers(1, 3), { night: 2 })
+  await makeNight(mirror, 2, { list: customers(1, 3) })
   const left = [...(await nextRun(mirror)).doubted].filter((row) => row <= 3)
   expect(left).toEqual([])
 })
@@ -112,9 +98,9 @@ test.each([
   ['put back as before', `UPDATE customers SET name = 'Before', last_run_id = 1 WHERE row_id = 2`, [2]],
 ])('a customer that is %s by hand is doubted', async (_, sql, rows) => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 2))
+  await makeNight(mirror, 0, { list: customers(1, 2) })
   const renamed = customers(1, 3).map((record) => ({ ...record, name: 'Renamed' }))
-  await aNight(mirror, renamed, { night: 1 })
+  await makeNight(mirror, 1, { list: renamed })
 
   tamper(mirror.file, sql)
 
@@ -123,37 +109,13 @@ test.each([
 
 test('an edit while a run reads is for the next run: the list that run leaves does not settle it', async () => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
-  const edit = () => tamper(mirror.file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 2`)
+  await makeNight(mirror, 0, { list: customers(1, 3) })
+  const meddle = async () => tamper(mirror.file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 2`)
 
-  await aNight(mirror, customers(1, 3), { night: 1, beforeItEnds: edit })
+  await makeNight(mirror, 1, { list: customers(1, 3), meanwhile: { after: 1, meddle } })
 
   expect([...(await nextRun(mirror)).doubted]).toEqual([2])
 })
-
-type NightOptions = {
-  night?: number
-  ending?: { status?: 'complete' | 'failed' }
-  beforeItEnds?: () => void
-}
-
-/** A run that received all pages; it leaves the list where it completes. */
-async function aNight(mirror: Mirror, records: readonly SentRecord[], told: NightOptions = {}): Promise<void> {
-  const { ending = {}, beforeItEnds } = told
-  const atMs = START_MS + (told.night ?? 0) * DAY_MS
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
-  const known = new KnownList(run.list, run)
-  const recorder = new ListRecorder(known)
-  const size = records.length
-  for (let start = 0; start < size; start += 100) {
-    const part = records.slice(start, start + 100)
-    const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { known, fingerprint })
-    const { pages } = await mirror.savePages(run, [page], atMs)
-    recorder.add({ start, size: 100 }, pages[0]?.rowIds ?? [], page)
-  }
-  beforeItEnds?.()
-  await mirror.finishRun(run, anEnding({ ...ending, list: { ...recorder.next(size), total: size } }), atMs)
-}
 
 /** The next run as it starts; it ends at once, as interrupted. */
 async function nextRun(mirror: Mirror, organization = 'acme'): Promise<Run> {
@@ -169,26 +131,20 @@ const LIST = customers(1, 45)
 
 test('a run does not end well where customers that it knows from the list are gone, and the next one adds them', async () => {
   const mirror = await aMirror()
-  await night(mirror, 0, LIST)
-  expect(await night(mirror, 1, LIST)).toMatchObject({ proof: 'proven', unchanged: 45 })
+  const night = (n: number) => makeNight(mirror, n, { list: LIST, told: { scan: 'chain' } })
+  await night(0)
+  expect((await night(1)).report).toMatchObject({ proof: 'proven', unchanged: 45 })
   deleteUnnoticed(mirror, [5, 30])
 
-  const first = await night(mirror, 2, LIST)
-  const second = await night(mirror, 3, LIST)
+  const [first, second] = [await night(2), await night(3)]
 
-  expect(first).toMatchObject({
+  expect(first.report).toMatchObject({
     ...{ status: 'failed', proof: 'unproven', missing: 0, removed: 0 },
     error: { code: 'replaced', message: expect.stringContaining('sync again') },
   })
-  expect(second).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
+  expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
   expect(storedNames(mirror)).toEqual(namesOf(LIST))
 })
-
-async function night(mirror: Mirror, n: number, list: SentRecord[]) {
-  const now = () => START_MS + n * MINUTE_MS
-  return (await mirrorOrganization(mirroring(mirror, listedSource(list), { organization: 'acme', scan: 'chain', now })))
-    .report
-}
 
 function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
   if (onPostgres) tamper(file, 'ALTER TABLE customers DISABLE TRIGGER USER')
@@ -242,12 +198,16 @@ test('a record with the fingerprint of another, made by a writer who knows the k
 
 /** Puts the fingerprints of other records in the place of those of the first customers. */
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {
-  const key = valueOf(file, 'SELECT key FROM fingerprint_key')
-  expect(key).toBeInstanceOf(Uint8Array)
-  const print = fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
+  const print = printIn(file)
   const forged = Float64Array.from(records, (record) => printOf(print, record))
   const stored = valueOf(file, 'SELECT marks FROM lists')
   if (!Buffer.isBuffer(stored)) throw new Error('There are no fingerprints.')
   const rest = stored.subarray(forged.byteLength)
   tamper(file, 'UPDATE lists SET marks = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
+}
+
+/** Fingerprints under the key of the mirror. */
+function printIn(file: string) {
+  const key = valueOf(file, 'SELECT key FROM fingerprint_key')
+  return fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Organizations } from '../../src/model/organizations.ts'
-import { CLOCKS, night, organizationsOf } from './nights.ts'
+import { CLOCKS, type Night, night, organizationsOf } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -27,37 +28,37 @@ test('every row of every table has the new name, and nothing else of it differs'
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-test.each([
-  ['customers', customers(1, 2), {}],
-  ['an empty list that was read to its end', [], {}],
-  ['rejects only', [null], { ending: { status: 'failed' } as const }],
-])('an id that has %s in the mirror is refused, and nothing is changed', async (_, list, told) => {
+/** What was done to a mirror with everything before a request that is refused. */
+type Before = (mirror: Mirror, organizations: Organizations) => Promise<unknown>
+const filled = (list: readonly unknown[], told: Night = {}): Before => {
+  return (mirror) => night(mirror, 5, list, { organization: 'acme.eu', ...told })
+}
+const running = (organization: string): Before => {
+  return (mirror) => mirror.startRun({ organization, trigger: 'sync', nowMs: CLOCKS.nowMs })
+}
+const rename = (them: Organizations) => them.rename(RENAME, CLOCKS)
+const retire = (them: Organizations) => them.retire('acme', CLOCKS)
+const forget = (them: Organizations) => them.forget('acme', CLOCKS)
+const IS_THERE = /^acme\.eu: is in the mirror already/
+const leased = (id: string, verb: string) =>
+  new RegExp(`^${id}: run \\d+ \\(process .+\\) is mirroring it now, so it cannot be ${verb}`)
+
+test.each<[what: string, before: Before, act: (them: Organizations) => Promise<unknown>, code: string, said: RegExp]>([
+  ['rename to an id that has customers', filled(customers(1, 2)), rename, 'usage', IS_THERE],
+  ['rename to an id with an empty list that was read to its end', filled([]), rename, 'usage', IS_THERE],
+  ['rename to an id with rejects', filled([null], { ending: { status: 'failed' } }), rename, 'usage', IS_THERE],
+  ['rename during a run', running('acme'), rename, 'leased', leased('acme', 'renamed')],
+  ['rename during a run of the new id', running('acme.eu'), rename, 'leased', leased('acme.eu', 'renamed')],
+  ['retire during a run', running('acme'), retire, 'leased', leased('acme', 'retired')],
+  ['forget during a run', running('acme'), forget, 'leased', leased('acme', 'forgotten')],
+  ['retire twice', (_, them) => retire(them), retire, 'usage', /^acme: is retired already, since 2026-01-14 02:00 UTC/],
+])('a request to %s is refused, and nothing is changed', async (_, prepare, act, code, said) => {
   const mirror = await aMirrorWithEverything()
-  await night(mirror, 5, list, { organization: 'acme.eu', ...told })
+  const organizations = await organizationsOf(mirror.file)
+  await prepare(mirror, organizations)
   const before = dump(mirror.file)
 
-  await expect((await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringContaining('acme.eu: is in the mirror already'),
-  })
-  expect(dump(mirror.file)).toEqual(before)
-})
-
-test.each<[verb: string, organization: string, refused: (organizations: Organizations) => Promise<unknown>]>([
-  ['renamed', 'acme', (them) => them.rename(RENAME, CLOCKS)],
-  ['renamed', 'acme.eu', (them) => them.rename(RENAME, CLOCKS)],
-  ['retired', 'acme', (them) => them.retire('acme', CLOCKS)],
-  ['forgotten', 'acme', (them) => them.forget('acme', CLOCKS)],
-])('an organization is not %s while a run has %s, and nothing is changed', async (verb, organization, refused) => {
-  const mirror = await aMirrorWithEverything()
-  await mirror.startRun({ organization, trigger: 'sync', nowMs: CLOCKS.nowMs })
-  const before = dump(mirror.file)
-  const words = `^${organization}: run \\d+ \\(process .+\\) is mirroring it now, so it cannot be ${verb}`
-
-  await expect(refused(await organizationsOf(mirror.file))).rejects.toMatchObject({
-    code: 'leased',
-    message: expect.stringMatching(new RegExp(words)),
-  })
+  await expect(act(organizations)).rejects.toMatchObject({ code, message: expect.stringMatching(said) })
   expect(dump(mirror.file)).toEqual(before)
 })
 
@@ -157,34 +158,15 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(contentsOf(file, 'acme-two')).toEqual(others)
   const after = countsOf(file, 'acme')
   for (const table of ['customers', 'runs', 'rejects']) expect(after[table], table).toBe(before[table])
-})
 
-test('what only a next run would need is gone: its lease, its windows, its list, its held removals and its open rejects', async () => {
-  const { file } = await aMirrorWithEverything()
-
-  await (await organizationsOf(file)).retire('acme', CLOCKS)
-
+  // What only a next run would need is gone.
   const internal = ['leases', 'lists', 'edited_customers', 'held_rows', 'absences']
-  const left = countsOf(file, 'acme')
-  expect(internal.filter((table) => left[table] !== 0)).toEqual([])
+  expect(internal.filter((table) => after[table] !== 0)).toEqual([])
   expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])
   expect(rowsOf(file, `SELECT resolved_at FROM rejects WHERE organization = 'acme'`)).toEqual([
     { resolved_at: RETIRED_AT },
   ])
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
-})
-
-test('an organization is not retired twice, and nothing is changed', async () => {
-  const mirror = await aMirrorWithEverything()
-  const organizations = await organizationsOf(mirror.file)
-  await organizations.retire('acme', CLOCKS)
-  const before = dump(mirror.file)
-
-  await expect(organizations.retire('acme', CLOCKS)).rejects.toMatchObject({
-    code: 'usage',
-    message: 'acme: is retired already, since 2026-01-14 02:00 UTC. Nothing was changed.',
-  })
-  expect(dump(mirror.file)).toEqual(before)
 })
 
 /** How a process ends that does this to the organizations of a file, and is killed when it is about to run that statement. */

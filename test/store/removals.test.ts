@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Proof } from '../../src/model/report.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import { changes, customerRow, DAY_MS, fateOf, fates, night, type Night } from './nights.ts'
+import { changes, customerRow, DAY_MS, type Fate, fateOf, fates, fatesOf, type Night, night } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
@@ -61,21 +61,25 @@ function shown({ missing_since: _missing, removed_at: _removed, ...values }: Rec
 
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
-const CONFIRMED: Night = { proof: 'settled', confirmed: [customerId(1)] }
 
-test('an unproven scan that came to the end of the list counts too: three in a row and a confirmation remove', async () => {
+const SETTLED: Night = { proof: 'settled' }
+const WHOLE: Night = { proof: 'unproven', isWhole: true }
+
+test.each<[nights: string, told: readonly Night[], expected: [confirmed: Fate, other: Fate]]>([
+  ['two proven', [{}, {}], ['removed', 'removed']],
+  ['a settled and a proven', [SETTLED, {}], ['removed', 'missing']],
+  ['a proven and a settled', [{}, SETTLED], ['removed', 'missing']],
+  ['two settled', [SETTLED, SETTLED], ['removed', 'missing']],
+  ['two whole', [WHOLE, WHOLE], ['missing', 'missing']],
+  ['three whole', [WHOLE, WHOLE, WHOLE], ['removed', 'missing']],
+  ['a whole and a settled', [WHOLE, SETTLED], ['missing', 'missing']],
+])('after %s nights, customers are removed by the proof, or by searches that confirm it', async (_, told, expected) => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
-  const whole: Night = { ...CONFIRMED, proof: 'unproven', isWhole: true }
+  for (const [n, each] of told.entries())
+    await night(mirror, 2 + n, WITHOUT_1_AND_2, { ...each, confirmed: [customerId(1)] })
 
-  expect(await night(mirror, 2, WITHOUT_1_AND_2, whole)).toMatchObject({ missing: 2, removed: 0 })
-  await night(mirror, 3, ALL_FIVE.slice(0, 3), { proof: 'unproven' })
-  for (const n of [4, 5])
-    expect(await night(mirror, n, WITHOUT_1_AND_2, whole)).toMatchObject({ missing: 2, removed: 0 })
-  const report = await night(mirror, 6, WITHOUT_1_AND_2, whole)
-
-  expect(report).toMatchObject({ proof: 'unproven', missing: 1, removed: 1 })
-  expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
+  expect(fatesOf(mirror, [1, 2])).toEqual(expected)
 })
 
 test('a candidate comes with the names of its latest reject and of its three latest changes, and with those of no other', async () => {

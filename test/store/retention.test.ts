@@ -1,77 +1,73 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
+import type { ChangesAsked, Mirror } from '../../src/model/mirror.ts'
+import { CLOCKS, DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { exportedFrom } from '../copies/export/exported.ts'
-import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
 const RULE = { after: 2, maxShare: 1 }
 
-describe('changes', () => {
-  test('older than they are kept are deleted from the beginning of the feed on, and no number is given out again', async () => {
-    const mirror = await nightsOfRenames(10)
-    const last = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
-    const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 10)
-    const left = rowsOf(mirror.file, 'SELECT seq, changed_at AS at FROM changes ORDER BY seq')
-    await night(mirror, 11, customers(1, 4))
+test('changes older than they are kept are deleted from the beginning of the feed on, and no number is given out again', async () => {
+  const mirror = await nightsOfRenames(10)
+  const last = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
+  const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 10)
+  const left = rowsOf(mirror.file, 'SELECT seq, changed_at AS at FROM changes ORDER BY seq')
+  await night(mirror, 11, customers(1, 4))
 
-    expect(pruned).toMatchObject({ changes: 5, isUnfinished: false, error: undefined })
-    expect(left.map(({ at }) => String(at).slice(0, 10))).toEqual(
-      ['2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14'].slice(0, left.length),
-    )
-    expect(left.at(-1)?.['seq']).toBe(last)
-    expect(horizon(mirror)).toMatchObject({ pruned_seq: 5, feed_seq: 5, history_from: '2026-01-11 00:00:00.000' })
-    expect(Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))).toBeGreaterThan(last)
-  })
+  expect(pruned).toMatchObject({ changes: 5, isUnfinished: false, error: undefined })
+  expect(left.map(({ at }) => String(at).slice(0, 10))).toEqual(
+    ['2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14'].slice(0, left.length),
+  )
+  expect(left.at(-1)?.['seq']).toBe(last)
+  expect(horizon(mirror)).toMatchObject({ pruned_seq: 5, feed_seq: 5, history_from: '2026-01-11 00:00:00.000' })
+  expect(Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))).toBeGreaterThan(last)
 })
 
-describe('what is left does not lie', () => {
-  test('history begins at the horizon: versions from then on are as before', async () => {
-    const mirror = await nightsOfRenames(8)
-    const versions = `SELECT id, name, max(valid_from, ?) AS valid_from, valid_to, closed_by FROM customers_history
-      WHERE valid_to IS NULL OR valid_to > ? ORDER BY id, valid_from`
-    const from = '2026-01-10 00:00:00.000'
-    const before = rowsOf(mirror.file, versions, from, from)
-    await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
+test('what is left does not lie history begins at the horizon: versions from then on are as before', async () => {
+  const mirror = await nightsOfRenames(8)
+  const versions = `SELECT id, name, max(valid_from, ?) AS valid_from, valid_to, closed_by FROM customers_history
+    WHERE valid_to IS NULL OR valid_to > ? ORDER BY id, valid_from`
+  const from = '2026-01-10 00:00:00.000'
+  const before = rowsOf(mirror.file, versions, from, from)
+  await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
 
-    expect(horizon(mirror)).toMatchObject({ history_from: from })
-    expect(rowsOf(mirror.file, versions, ...['2000-01-01', '2000-01-01'])).toEqual(before)
-    expect(rowsOf(mirror.file, 'SELECT DISTINCT opened_by FROM customers_history ORDER BY 1')).toEqual([
-      { opened_by: 'changed' },
-      { opened_by: 'kept' },
-    ])
-  })
+  expect(horizon(mirror)).toMatchObject({ history_from: from })
+  expect(rowsOf(mirror.file, versions, ...['2000-01-01', '2000-01-01'])).toEqual(before)
+  expect(rowsOf(mirror.file, 'SELECT DISTINCT opened_by FROM customers_history ORDER BY 1')).toEqual([
+    { opened_by: 'changed' },
+    { opened_by: 'kept' },
+  ])
+})
 
-  test('daily counts begin on the day of the horizon, with the customers of that morning, and are as before', async () => {
-    const mirror = await nightsThatComeAndGo(12)
-    const daily = 'SELECT * FROM customers_daily WHERE day >= ? ORDER BY day'
-    const before = rowsOf(mirror.file, daily, '2026-01-12')
-    await prune(mirror, { changesMs: 5 * DAY_MS }, 12)
+test('what is left does not lie daily counts begin on the day of the horizon, with the customers of that morning, and are as before', async () => {
+  const mirror = await nightsThatComeAndGo(12)
+  const daily = 'SELECT * FROM customers_daily WHERE day >= ? ORDER BY day'
+  const before = rowsOf(mirror.file, daily, '2026-01-12')
+  await prune(mirror, { changesMs: 5 * DAY_MS }, 12)
 
-    expect(horizon(mirror)).toMatchObject({ history_from: '2026-01-12 00:00:00.000' })
-    expect(before.length).toBeGreaterThan(3)
-    expect(rowsOf(mirror.file, daily, '2000-01-01')).toEqual(before)
-  })
+  expect(horizon(mirror)).toMatchObject({ history_from: '2026-01-12 00:00:00.000' })
+  expect(before.length).toBeGreaterThan(3)
+  expect(rowsOf(mirror.file, daily, '2000-01-01')).toEqual(before)
+})
 
-  test('a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    await night(mirror, 1, [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
-    for (const n of [2, 3]) await night(mirror, n, customers(1, 2), { rule: RULE })
-    await prune(mirror, { removedCustomersMs: 2 * DAY_MS }, 10)
-    const report = await night(mirror, 11, [...customers(1, 2), aCustomer(3, { name: 'Again' })])
-    await night(mirror, 12, [...customers(1, 2), aCustomer(3, { name: 'Now' })])
-    const history = `SELECT name, opened_by, closed_by FROM customers_history WHERE id = ? ORDER BY valid_from`
+test('what is left does not lie a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 1, [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
+  for (const n of [2, 3]) await night(mirror, n, customers(1, 2), { rule: RULE })
+  await prune(mirror, { removedCustomersMs: 2 * DAY_MS }, 10)
+  const report = await night(mirror, 11, [...customers(1, 2), aCustomer(3, { name: 'Again' })])
+  await night(mirror, 12, [...customers(1, 2), aCustomer(3, { name: 'Now' })])
+  const history = `SELECT name, opened_by, closed_by FROM customers_history WHERE id = ? ORDER BY valid_from`
 
-    expect(report).toMatchObject({ inserted: 1, returned: 0 })
-    expect(rowsOf(mirror.file, history, customerId(3))).toEqual([
-      { name: 'Again', opened_by: 'added', closed_by: 'changed' },
-      { name: 'Now', opened_by: 'changed', closed_by: null },
-    ])
-  })
+  expect(report).toMatchObject({ inserted: 1, returned: 0 })
+  expect(rowsOf(mirror.file, history, customerId(3))).toEqual([
+    { name: 'Again', opened_by: 'added', closed_by: 'changed' },
+    { name: 'Now', opened_by: 'changed', closed_by: null },
+  ])
 })
 
 test.skipIf(sqliteAlone.readersOfTheFile)('an export of changes before the horizon is refused', async () => {
@@ -86,30 +82,28 @@ test.skipIf(sqliteAlone.readersOfTheFile)('an export of changes before the horiz
   expect([await isRefused({ changesSince: 3 }), await isRefused({ changesSince: 4 })]).toEqual([true, false])
 })
 
-describe('removed customers', () => {
-  test('are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, [...customers(1, 2), aCustomer(3, { email: 'secret-one@example.com' })])
-    await night(mirror, 1, [...customers(1, 2), aCustomer(3, { email: 'secret-two@example.com' })])
-    await night(mirror, 2, [...customers(1, 2), aCustomer(3, { email: ['secret-three@example.com'] })])
-    for (const n of [3, 4]) await night(mirror, n, customers(1, 2), { rule: RULE })
-    const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')
-    const feed = rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')
-    const tooEarly = await prune(mirror, { removedCustomersMs: 30 * DAY_MS }, 20)
-    const pruned = await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)
+test('removed customers are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [...customers(1, 2), aCustomer(3, { email: 'secret-one@example.com' })])
+  await night(mirror, 1, [...customers(1, 2), aCustomer(3, { email: 'secret-two@example.com' })])
+  await night(mirror, 2, [...customers(1, 2), aCustomer(3, { email: ['secret-three@example.com'] })])
+  for (const n of [3, 4]) await night(mirror, n, customers(1, 2), { rule: RULE })
+  const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')
+  const feed = rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')
+  const tooEarly = await prune(mirror, { removedCustomersMs: 30 * DAY_MS }, 20)
+  const pruned = await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)
 
-    expect([tooEarly.removedCustomers, pruned.removedCustomers]).toEqual([0, 1])
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(0)
-    expect(rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')).toEqual(feed)
-    expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day').slice(0, daily.length)).toEqual(daily)
-    expect(horizon(mirror)).toMatchObject({
-      pruned_seq: 0,
-      history_from: null,
-      customers_from: '2026-01-15 02:00:00.000',
-    })
-    expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
+  expect([tooEarly.removedCustomers, pruned.removedCustomers]).toEqual([0, 1])
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(0)
+  expect(rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')).toEqual(feed)
+  expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day').slice(0, daily.length)).toEqual(daily)
+  expect(horizon(mirror)).toMatchObject({
+    pruned_seq: 0,
+    history_from: null,
+    customers_from: '2026-01-15 02:00:00.000',
   })
+  expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
 })
 
 test('resolved rejects are deleted by their age, open ones never', async () => {
@@ -123,62 +117,56 @@ test('resolved rejects are deleted by their age, open ones never', async () => {
   expect(rowsOf(mirror.file, 'SELECT record_id FROM rejects')).toEqual([{ record_id: customerId(3) }])
 })
 
-describe('runs', () => {
-  test('that no row refers to are deleted; those that freshness, history and counts rest on stay', async () => {
-    const mirror = await nightsThatComeAndGo(6)
-    for (let n = 7; n < 30; n += 1) await night(mirror, n, customers(1, 5), n > 20 ? { proof: 'unproven' } : {})
-    const tables = ['freshness', 'customers_history', 'customers_daily']
-    const columns = (table: string) => rowsOf(mirror.file, `SELECT * FROM ${table} ORDER BY 1, 2`).map(withoutAges)
-    const bounds = `SELECT concat(valid_from_after) AS valid_from_after, concat(valid_to_after) AS valid_to_after
-      FROM customers_history ORDER BY organization, id, valid_from`
-    const boundsBefore = rowsOf(mirror.file, bounds)
-    const before = tables.map(columns)
-    const { runs } = await prune(mirror, { runsMs: 5 * DAY_MS }, 30)
+test('runs that no row refers to are deleted; those that freshness, history and counts rest on stay', async () => {
+  const mirror = await nightsThatComeAndGo(6)
+  for (let n = 7; n < 30; n += 1) await night(mirror, n, customers(1, 5), n > 20 ? { proof: 'unproven' } : {})
+  const tables = ['freshness', 'customers_history', 'customers_daily']
+  const columns = (table: string) => rowsOf(mirror.file, `SELECT * FROM ${table} ORDER BY 1, 2`).map(withoutAges)
+  const bounds = `SELECT concat(valid_from_after) AS valid_from_after, concat(valid_to_after) AS valid_to_after
+    FROM customers_history ORDER BY organization, id, valid_from`
+  const boundsBefore = rowsOf(mirror.file, bounds)
+  const before = tables.map(columns)
+  const { runs } = await prune(mirror, { runsMs: 5 * DAY_MS }, 30)
 
-    expect(runs).toBeGreaterThan(10)
-    expect(tables.map(columns)).toEqual(before)
-    // What the service did is known to be after an earlier scan at least.
-    for (const [index, row] of rowsOf(mirror.file, bounds).entries())
-      for (const name of ['valid_from_after', 'valid_to_after'])
-        expect(asText(row[name]) <= asText(boundsBefore[index]?.[name])).toBe(true)
-    expect(valueOf(mirror.file, 'SELECT min(id) FROM runs')).toBe(1)
-    expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
-    expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
-    expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
-  })
+  expect(runs).toBeGreaterThan(10)
+  expect(tables.map(columns)).toEqual(before)
+  // What the service did is known to be after an earlier scan at least.
+  for (const [index, row] of rowsOf(mirror.file, bounds).entries())
+    for (const name of ['valid_from_after', 'valid_to_after'])
+      expect(asText(row[name]) <= asText(boundsBefore[index]?.[name])).toBe(true)
+  expect(valueOf(mirror.file, 'SELECT min(id) FROM runs')).toBe(1)
+  expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
+  expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
+  expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
 })
 
-describe('a clock that is wrong', () => {
-  test.each([1, 6])('and far ahead deletes nothing of the last year, also in the %d nights after', async (nights) => {
-    const mirror = await nightsOfRenames(12)
-    for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
-    const all = {
-      changesMs: 60 * DAY_MS,
-      resolvedRejectsMs: 60 * DAY_MS,
-      runsMs: 60 * DAY_MS,
-      removedCustomersMs: 60 * DAY_MS,
-    }
-    const pruned = await prune(mirror, all, 3650 + nights, { isConfirmed: false })
+test.each([1, 6])('and far ahead deletes nothing of the last year, also in the %d nights after', async (nights) => {
+  const mirror = await nightsOfRenames(12)
+  for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
+  const all = {
+    changesMs: 60 * DAY_MS,
+    resolvedRejectsMs: 60 * DAY_MS,
+    runsMs: 60 * DAY_MS,
+    removedCustomersMs: 60 * DAY_MS,
+  }
+  const pruned = await prune(mirror, all, 3650 + nights, { isConfirmed: false })
 
-    expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
-  })
+  expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
 })
 
-describe('in bounded steps', () => {
-  test('a first pruning of more than one run may delete goes on after the next', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 2))
-    tamper(
-      mirror.file,
-      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)
-      INSERT INTO changes (run_id, organization, id, change, changed_at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
-    )
-    const first = await prune(mirror, { changesMs: DAY_MS }, 10)
-    const second = await prune(mirror, { changesMs: DAY_MS }, 11)
+test('in bounded steps a first pruning of more than one run may delete goes on after the next', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 2))
+  tamper(
+    mirror.file,
+    `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)
+    INSERT INTO changes (run_id, organization, id, change, changed_at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
+  )
+  const first = await prune(mirror, { changesMs: DAY_MS }, 10)
+  const second = await prune(mirror, { changesMs: DAY_MS }, 11)
 
-    expect(first).toMatchObject({ changes: 100_000, isUnfinished: true })
-    expect(second).toMatchObject({ changes: 1000, isUnfinished: false })
-  })
+  expect(first).toMatchObject({ changes: 100_000, isUnfinished: true })
+  expect(second).toMatchObject({ changes: 1000, isUnfinished: false })
 })
 
 function asText(value: unknown): string {
@@ -204,3 +192,35 @@ function withoutAges(row: Record<string, unknown>): Record<string, unknown> {
 function bytesHolding({ file }: Mirror, pattern: RegExp): string[] {
   return storedText(file).match(pattern) ?? []
 }
+
+const ALL = { organization: 'acme', since: { run: 0 }, afterSeq: 0, limit: 100 }
+
+test('changes are listed by run and by time, a page at a time, with the customer of now and both values', async () => {
+  const mirror = await nightsOfRenames(4)
+  await night(mirror, 1, [aCustomer(9)], { organization: 'globex' })
+  const fieldsOf = async (asked: Partial<ChangesAsked>) =>
+    (await mirror.listChanges({ ...ALL, ...asked })).map(({ fields = '' }) => JSON.parse(fields))
+  const [first, ...others] = await mirror.listChanges(ALL)
+
+  expect(first).toMatchObject({ runId: 2, change: 'changed', id: customerId(1), name: 'Name 3' })
+  expect(first?.changedAtMs).toBe(START_MS + DAY_MS)
+  expect(others).toHaveLength(2)
+  expect(await fieldsOf({ since: { run: 2 } })).toEqual([
+    { name: ['Name 1', 'Name 2'] },
+    { name: ['Name 2', 'Name 3'] },
+  ])
+  expect(await fieldsOf({ since: { ms: START_MS + 2 * DAY_MS } })).toEqual([{ name: ['Name 2', 'Name 3'] }])
+  expect(await fieldsOf({ limit: 1, afterSeq: first?.seq ?? 0 })).toEqual([{ name: ['Name 1', 'Name 2'] }])
+  expect(await mirror.listChanges({ ...ALL, organization: 'globex' })).toEqual([])
+})
+
+test('what retention has deleted is not passed over: changes are listed from a run or a time since which all are kept', async () => {
+  const mirror = await nightsOfRenames(4)
+  await prune(mirror, { changesMs: DAY_MS }, 3)
+  const listed = (since: ChangesAsked['since']) => mirror.listChanges({ ...ALL, since })
+
+  await expect(listed({ run: 1 })).rejects.toThrow('were deleted, as retention is set. Name a later time or run')
+  await expect(listed({ ms: START_MS })).rejects.toMatchObject({ code: 'usage' })
+  expect(await listed({ run: 2 })).toHaveLength(2)
+  expect(await listed({ ms: CLOCKS.nowMs })).toEqual([])
+})

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
@@ -99,4 +99,9 @@ async function backUpAndGoOn(): Promise<Record<keyof Place, Buffer>> {
   await night(mirror, 1, customers(1, 12))
   await mirror.close()
   return { mirror: readFileSync(mirror.file), backup: readFileSync(file) }
+}
+
+/** Deletes a mirror. */
+export function lose(mirror: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(mirror + ending, { force: true })
 }

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { dirname, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Upload } from '@aws-sdk/lib-storage'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { StoreLimits } from '../../src/copies/objects/bucket.ts'
 import { publishBucket } from '../../src/copies/objects/publish-objects.ts'
@@ -15,7 +16,6 @@ import { aCustomer, customers } from './builders.ts'
 import { aDuckDb, type DuckRow } from './exported-files.ts'
 import { aMirror } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
-import { listenHere } from './fault-server.ts'
 
 /** A request to the bucket. `key` is empty for one to the bucket itself. */
 export type BucketRequest = {
@@ -53,7 +53,15 @@ export async function aBucketServer({
   conditions = 'applied',
 }: { conditions?: Conditions } = {}): Promise<BucketServer> {
   const server = createServer((request, response) => void answer(request, response))
-  const endpoint = `http://127.0.0.1:${await listenHere(server)}`
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  const endpoint = `http://127.0.0.1:${port}`
   const bucket: BucketServer = {
     endpoint,
     objects: new Map(),
@@ -253,6 +261,14 @@ export function rowsThatAreWhole(bucket: BucketServer): number[] {
   })
 }
 
+/** Refuses every request. */
+export const refusing =
+  (status: number, code: string, headers = {}): Fault =>
+  (_, response) => {
+    refuse(response, status, code, headers)
+    return true
+  }
+
 /** The rows that a reader gets who begins with the manifest. */
 export async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
   const folder = asFolder(bucket)
@@ -260,4 +276,22 @@ export async function rowsIn(bucket: BucketServer, columns: string): Promise<Duc
   await duck.all(`SET VARIABLE objects = (SELECT list('${folder}/' || one.object)
     FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
   return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
+}
+
+/** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
+export async function anOvertakenPublish(
+  options: Parameters<typeof aBucketServer>[0] = {},
+): Promise<{ bucket: BucketServer; published: Published }> {
+  const { mirror, bucket } = await aStaleBucket(options)
+  let meanwhile: Promise<unknown> | undefined
+  bucket.fault = async ({ method, key }) => {
+    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
+    await meanwhile
+    return false
+  }
+  const published = await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  expect(meanwhile).toBeDefined()
+  return { bucket, published }
 }

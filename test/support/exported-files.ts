@@ -2,12 +2,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import Database from 'better-sqlite3'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { ExportColumn, ExportFacts, ExportRow, FormatSettings } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
 import { beginExport, type Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { aCustomer, customers, type SentRecord } from './builders.ts'
+import { blocksIn, PAGES } from './documents.ts'
+import { rowsOf } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
+
+/** The statements of docs/read/exports.md: what takes a copy, what applies changes to it, and what checks it. */
+const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/read/exports.md')
+  .flatMap((page) => blocksIn(page, 'duckdb'))
+  .filter(({ heading }) => heading === 'A copy and its changes')
+  .map(({ text }) => text)
 
 /** Exports as Parquet into a new file, and returns its path. */
 export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<Selection> = {}): Promise<string> {
@@ -27,6 +36,89 @@ export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<
   writeFileSync(file, Buffer.concat(parts))
   return file
 }
+
+/** A table of DuckDB that begins as this copy. */
+export async function aCopy(file: string) {
+  const duckdb = await aDuckDb()
+  const [create = '', readSeq = ''] = TAKE.replaceAll('copy.parquet', file).trim().split(';\n')
+  await duckdb.all(create)
+  const [named] = await duckdb.all(readSeq)
+  return {
+    lastSeq: Number(named?.['last_seq']),
+    async apply(changes: string) {
+      for (const sql of APPLY.replaceAll('changes.parquet', changes).trim().split(';\n')) await duckdb.all(sql)
+    },
+    rows: () => duckdb.all('FROM customers ORDER BY organization, id'),
+    differing: (changes: string) => duckdb.all(CHECK.replaceAll('changes.parquet', changes)),
+  }
+}
+
+/** Rows of SQLite or DuckDB, with times and numbers in one form. */
+export function comparable(rows: readonly DuckRow[]): DuckRow[] {
+  const inOneForm = (name: string, value: unknown) => {
+    if (value === null) return null
+    if (name === 'is_active') return Boolean(value)
+    if (name === 'last_run_id') return Number(value)
+    if (typeof value !== 'string' || !/_(at|at_utc|since)$/.test(name) || name === 'created_at') return value
+    return new Date(`${value.replace('+00', '').replace(' ', 'T')}Z`).toISOString()
+  }
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inOneForm(name, value)])),
+  )
+}
+
+/** The active customers, as a copy has them. */
+export function activeIn(mirror: Pick<Mirror, 'file'>): DuckRow[] {
+  return comparable(rowsOf(mirror.file, 'SELECT * FROM active_customers ORDER BY organization, id'))
+}
+
+/** Compares the copy and the changes since with the customers of now. */
+export async function expectJoined(mirror: Mirror, copyFile: string): Promise<void> {
+  const copy = await aCopy(copyFile)
+  const changes = await exported(mirror, { changesSince: copy.lastSeq })
+  await copy.apply(changes)
+  expect(comparable(await copy.rows())).toEqual(activeIn(mirror))
+  expect(await copy.differing(changes)).toEqual([])
+  await copy.apply(changes)
+  expect(comparable(await copy.rows()), 'applied twice').toEqual(activeIn(mirror))
+}
+
+/**
+ * Six nights of acme: customer 1 changes twice, 2 is removed and returns, 3 is removed, 4 goes missing and comes back, 5 comes
+ * and is removed, 6 gets fields that the specification does not know, 7 returns with other values, 8 comes late.
+ */
+export function listOf(n: number): SentRecord[] {
+  const rest = customers(10, 60)
+  const lists: Record<number, SentRecord[]>[] = [
+    {
+      1: [aCustomer(1)],
+      2: [aCustomer(2)],
+      3: [aCustomer(3)],
+      4: [aCustomer(4)],
+      6: [aCustomer(6)],
+      7: [aCustomer(7)],
+    },
+    { 1: [aCustomer(1, { name: 'Once' })], 3: [aCustomer(3)], 5: [aCustomer(5)], 6: [aCustomer(6, { tier: 1 })] },
+    {
+      1: [aCustomer(1, { name: 'Once' })],
+      4: [aCustomer(4)],
+      5: [aCustomer(5)],
+      6: [aCustomer(6, { tier: 2, 'ä"': [null] })],
+    },
+    {
+      1: [aCustomer(1, { name: 'Twice', email: null })],
+      4: [aCustomer(4)],
+      6: [aCustomer(6)],
+      7: [aCustomer(7, { phone: 'new' })],
+    },
+    { 1: [aCustomer(1, { name: 'Twice' })], 2: [aCustomer(2, { name: 'Back' })], 7: [aCustomer(7, { phone: 'new' })] },
+    { 1: [aCustomer(1, { name: '' })], 2: [aCustomer(2, { name: 'Back' })], 4: [aCustomer(4)], 8: [aCustomer(8)] },
+  ]
+  return [...Object.values(lists[n] ?? {}).flat(), ...rest]
+}
+
+/** The nights of which there is a copy. */
+export const NIGHTS = [0, 1, 2, 3, 4, 5]
 
 export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({ name, type })
 

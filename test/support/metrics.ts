@@ -33,30 +33,26 @@ export function metricsIn(query: string): Named[] {
   }))
 }
 
+/** What Prometheus adds to each series. */
+const ADDED = ['job', 'instance']
+
+/** What these metrics ask for that no sample has. */
+export function notThere(named: readonly Named[], families: ReadonlyMap<string, Family>): string[] {
+  return named.flatMap(({ name, labels }) => {
+    const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
+    if (family === undefined) return [name]
+    return labels.flatMap(({ label, values }) => {
+      if (ADDED.includes(label)) return []
+      const found = family.samples.map((sample) => sample.labels[label])
+      if (found.every((value) => value === undefined)) return [`${name}{${label}}`]
+      return values.filter((value) => !found.includes(value)).map((value) => `${name}{${label}="${value}"}`)
+    })
+  })
+}
+
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 
 const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
-
-/** A metric with its samples. */
-export type Family = { type: string; help: string; samples: { labels: Record<string, string>; value: number }[] }
-
-/** Reads the text format of Prometheus as prom-client writes it; whether it is right, promtool says. Throws where a family stands in two places. */
-export function readExposition(text: string): Map<string, Family> {
-  const families = new Map<string, Family>()
-  for (const part of text.split(/^# HELP /m).filter((each) => each !== '')) {
-    const [head = '', kind = '', ...lines] = part.trimEnd().split('\n')
-    const [, name = '', help = ''] = /^(\S+) (.*)$/.exec(head) ?? []
-    if (families.has(name)) throw new Error(`${name} stands in two places.`)
-    const samples = lines.map((line) => ({
-      labels: Object.fromEntries(
-        [...line.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = '', of = '']) => [label, of]),
-      ),
-      value: Number(line.slice(line.lastIndexOf(' ')).replace('Inf', 'Infinity')),
-    }))
-    families.set(name, { type: kind.split(' ').at(-1) ?? '', help, samples })
-  }
-  return families
-}
 
 /** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
 export async function everyMetric(): Promise<Map<string, Family>> {
@@ -83,6 +79,47 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
   const texts = [(await lines()).join('\n'), await processText(), ofStatus]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
+}
+
+/** A metric as Prometheus reads it. */
+export type Family = { type: string; help: string; samples: Sample[] }
+type Sample = { name: string; labels: Record<string, string>; value: number }
+
+/** Every label is `name="value"`, where `\`, `"` and line ends are escaped. */
+const LABELS = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"/
+const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][\w:]*)(?:\{((?:${LABELS.source},?)*)\})? (\S+)$`)
+
+/** Reads the text format of Prometheus (version 0.0.4), and throws for whatever its rules forbid. */
+export function readExposition(text: string): Map<string, Family> {
+  if (!text.endsWith('\n')) throw new Error('The last line does not end.')
+  const families = new Map<string, Family>()
+  const series = new Set<string>()
+  let family: [name: string, Family] = ['', { type: '', help: '', samples: [] }]
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    if (kind === 'HELP') {
+      if (families.has(name)) throw new Error(`${name} stands in two places.`)
+      family = [name, { type: '', help: rest, samples: [] }]
+      families.set(...family)
+    } else if (kind === 'TYPE') {
+      if (name !== family[0] || !/^(counter|gauge|histogram)$/.test(rest)) throw new Error(`No type: ${line}`)
+      family[1].type = rest
+    } else family[1].samples.push(readSample(line, family, series))
+  }
+  return families
+}
+
+function readSample(line: string, [family, { type }]: [string, Family], series: Set<string>): Sample {
+  const [, name = '', labels = '', value = ''] = SAMPLE.exec(line)?.filter((_, group) => ![3, 4].includes(group)) ?? []
+  const isOfFamily = name === family || (type === 'histogram' && /^_(bucket|sum|count)$/.test(name.replace(family, '')))
+  if (!isOfFamily || type === '') throw new Error(`Not of ${family}: ${line}`)
+  if ((type === 'counter') !== family.endsWith('_total')) throw new Error(`Only counters end with _total: ${line}`)
+  if (!/^([+-]?Inf|Nan|-?[\d.]+(e[+-]?\d+)?)$/i.test(value)) throw new Error(`No number: ${line}`)
+  const key = `${name}{${labels}}`
+  if (series.has(key)) throw new Error(`Twice: ${line}`)
+  series.add(key)
+  const pairs = [...labels.matchAll(new RegExp(LABELS, 'g'))].map(([, label = '', of = '']) => [label, of])
+  return { name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) }
 }
 
 /** The freshness of an organization that was read and proven then. */

@@ -26,7 +26,7 @@ const OF_THE_STORE = [
     'store/**/*',
     'library',
     'sync/mirror-organization*',
-    'sync/crash',
+
     'sync/resume',
     'letting-go/*',
     'sync/random-*',

@@ -8,7 +8,7 @@ import { DAY_MS } from '../support/alike-nights.ts'
 import { customerId as uuid, START_MS } from '../support/builders.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
-import { type Asked, wireTo } from './played-wire.ts'
+import { type Asked, wireTo } from '../support/played-wire.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Histories of some nights each; a thirtieth of them in `npm test`. */

@@ -1,50 +1,14 @@
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
-import type { Proof } from '../../src/model/report.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
-import { confirmAbsences, isTelling, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
-import { mirrorOrganization, searchForAbsent } from '../../src/sync/mirror-organization.ts'
+import { confirmAbsences, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
 
 const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
-
-test.each([
-  ['abc', true],
-  ['ab', false],
-  ['  ab  ', false],
-  ['\u674e\u660e', true],
-  ['x'.repeat(255), true],
-  ['x'.repeat(256), false],
-  ['', false],
-  [null, false],
-])('the text %j is worth a search: %s', (text, expected) => {
-  expect(isTelling(text)).toBe(expected)
-})
-
-test('an absence is confirmed if a search does not find the customer, but finds the control', async () => {
-  const { asked, search } = searchOf(customers(1, 5))
-
-  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
-  expect(asked).toEqual(['customer-1@example.com', 'customer-1', 'customer-9@example.com', 'customer-9'])
-})
-
-test.each<[string, SentRecord[]]>([
-  ['in upper case', [aCustomer(1), aCustomer(9, { id: customerId(9).toUpperCase() })]],
-  ['in braces', [aCustomer(1), aCustomer(9, { id: `{${customerId(9)}}` })]],
-  ['with another name', [aCustomer(1), aCustomer(9, { name: 'Renamed' })]],
-  ['among records that are none', [aCustomer(1), aCustomer(9), aCustomer(9, { id: 7 })]],
-])('a customer whose id comes %s is found', async (_, list) => {
-  expect(await confirmed([absent(9)], CONTROL, searchOf(list).search)).toEqual(new Set())
-})
-
-test('another customer with the same address does not count as the one searched for', async () => {
-  const { search } = searchOf([aCustomer(1), aCustomer(2, { email: 'customer-9@example.com' })])
-
-  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
-})
 
 test.each<[string, Listed | undefined, SentRecord[]]>([
   ['there is no control', undefined, customers(1, 5)],
@@ -56,12 +20,6 @@ test.each<[string, Listed | undefined, SentRecord[]]>([
 
   expect(await confirmed([absent(8), absent(9)], control, search)).toEqual(new Set())
   expect(asked.filter((text) => text !== control?.email && text !== control?.username)).toEqual([])
-})
-
-test('a control with an empty address is no control: searching for nothing finds every customer, and proves nothing', async () => {
-  const broken: Search = async (text) => pageOfList(text === '' ? customers(1, 5) : [], { page: 1, size: 100 })
-
-  expect(await confirmed([absent(9)], { ...CONTROL, email: '' }, broken)).toEqual(new Set())
 })
 
 test.each([
@@ -76,26 +34,6 @@ test.each([
   }
 
   expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
-})
-
-test('whether an answer is complete is measured by the served size, not the requested one', async () => {
-  const search: Search = async (text) => {
-    const list = text === CONTROL.email ? [aCustomer(1)] : customers(101, 150)
-    return pageOfList(list, { page: 1, size: 100 }, { cap: 50 })
-  }
-
-  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
-})
-
-test.each<[string, Partial<Candidate>]>([
-  ['without an address', { email: null }],
-  ['with an empty address', { email: '' }],
-  ['with an address of two letters', { email: ' ab ' }],
-])('a customer %s is searched for by username, with its own control', async (_, fields) => {
-  const { asked, search } = searchOf(customers(1, 5))
-
-  expect(await confirmed([absent(9, fields)], CONTROL, search)).toEqual(new Set([customerId(9)]))
-  expect(asked).toEqual(['customer-1', 'customer-9'])
 })
 
 test('no more than a hundred requests are made, those for controls included, and they go to a random sample', async () => {
@@ -152,13 +90,6 @@ test('a defect during the searches is no outage', async () => {
   await expect(searched).rejects.toBe(defect)
 })
 
-test('those without a text to search for do not use up the searches of others', async () => {
-  const { search } = searchOf(customers(1, 5))
-  const silent = Array.from({ length: 100 }, (_, index) => absent(2000 + index, { email: null, username: null }))
-
-  expect(await confirmed([...silent, absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
-})
-
 const WELL_KNOWN: Listed = { ...CONTROL, name: 'Customer 1' }
 const REFUSED = new SourceRefused('422', { code: 'unprocessable', status: 422 })
 const NAMED = { name: 'Customer 9', username: 'customer-9', email: 'customer-9@example.com' }
@@ -209,42 +140,6 @@ test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
   expect(searched.found).toEqual(new Set())
 })
 
-test.each(['email', 'username', 'name'] as const)(
-  'after a settled scan, a customer that only a search by %s finds is found, whatever the others confirm',
-  async (field) => {
-    const renamed = { name: 'Other', username: 'other', email: 'other@example.com', [field]: NAMED[field] }
-    const { search } = searchOf([...customers(1, 5), aCustomer(9, renamed)])
-    const told = searchingBy(search, { confirmedBy: 'every field' })
-
-    expect(await confirmAbsences([absent(9, NAMED)], [WELL_KNOWN], told)).toMatchObject({
-      confirmed: new Set(),
-      found: new Set([customerId(9)]),
-    })
-  },
-)
-
-test.each<Proof>(['settled', 'unproven', 'proven'])(
-  'after a %s scan, one field leaves an absence open',
-  async (proof) => {
-    const mirror = {
-      findRemovalCandidates: async () => [absent(9, { ...NAMED, username: null })],
-      findListed: async () => [WELL_KNOWN],
-    }
-    const source = sourceOf(() => expect.unreachable(), searchWith({ [EMAIL]: 'refused' }))
-    const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-    const settings = { source, mirror, removals: { after: 2, maxShare: 0.1 }, now: () => START_MS, random: () => 0 }
-
-    const searched = await searchForAbsent(
-      settings,
-      run,
-      { proof, isWhole: true, pageSize: 100 },
-      new AbortController().signal,
-    )
-
-    expect(searched).toMatchObject({ confirmed: new Set(), refused: 1 })
-  },
-)
-
 test.each([
   ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
   ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
@@ -283,18 +178,6 @@ test('where a customer may be removed without a confirmation, one is found by a 
   expect(asked).toHaveLength(2 + 1 + 2 + 1)
 })
 
-test.each<[string, Listed[]]>([
-  ['the control is not found', [CONTROL]],
-  ['the control has nothing to be searched by', [{ ...CONTROL, email: null, username: null }]],
-  ['there is no control', []],
-])('where %s, such a search that finds no customer proves nothing', async (_, controls) => {
-  const { search } = searchOf([])
-
-  const searched = await confirmAbsences([absent(8), absent(9)], controls, searchingBy(search, EVERY_KIND))
-
-  expect(searched).toMatchObject({ confirmed: new Set(), found: new Set(), refused: 0, isPostponed: false })
-})
-
 test('a customer that the kind of search which works leaves open is looked for by another kind', async () => {
   const { search } = searchOf([aCustomer(1), aCustomer(9, { email: 'other@example.com' })])
   const unsure: Search = async (text) =>
@@ -304,33 +187,6 @@ test('a customer that the kind of search which works leaves open is looked for b
   const searched = await confirmAbsences([absent(9)], [control], searchingBy(unsure, EVERY_KIND))
 
   expect(searched.found).toEqual(new Set([customerId(9)]))
-})
-
-test('a service that refuses to search for the control is asked for no other customer', async () => {
-  const asked: string[] = []
-  const refusing: Search = async (text) => {
-    asked.push(text)
-    throw REFUSED
-  }
-
-  const searched = await confirmAbsences([absent(8), absent(9)], [CONTROL], searchingBy(refusing, EVERY_KIND))
-
-  expect(asked).toEqual([CONTROL.email, CONTROL.username])
-  expect(searched).toMatchObject({ confirmed: new Set(), refused: 2, isPostponed: false })
-})
-
-test('searches that do not find the control are part of the hundred requests, and go to a random sample', async () => {
-  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
-  const none = searchOf([])
-  const all = searchOf(customers(2000, 2249))
-
-  const silent = await confirmAbsences(candidates, [CONTROL], searchingBy(none.search, EVERY_KIND))
-  const first = await confirmAbsences(candidates, [CONTROL], searchingBy(all.search, EVERY_KIND))
-
-  expect(none.asked).toHaveLength(100)
-  expect(silent).toMatchObject({ found: new Set(), isSample: true, isPostponed: false })
-  expect(all.asked).toHaveLength(3)
-  expect(first).toMatchObject({ found: { size: 1 }, isSample: true })
 })
 
 /** Searches a list of five, with other answers to some texts. */

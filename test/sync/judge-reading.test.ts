@@ -5,7 +5,7 @@ import { RowSet } from '../../src/model/row-set.ts'
 import { ListScan } from '../../src/scan/list-scan.ts'
 import { type Certificate, NO_PROOF } from '../../src/scan/scan.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { cappedTotal, judgeCut, judgeSurplus, refuseGaps } from '../../src/sync/read-list.ts'
+import { cappedTotal, judgeSurplus, refuseGaps } from '../../src/sync/read-list.ts'
 import { customers } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
@@ -91,16 +91,6 @@ test('a limit that was found stays one until the total is another', () => {
 
   expect(cappedTotal(5, { before, after: BEFORE }, received)).toBe(5)
   expect(cappedTotal(6, { before, after: BEFORE }, received)).toBeUndefined()
-})
-
-test('a list that is cut off is unproven, and not whole, whatever its scan has proven', () => {
-  const proven: Certificate = {
-    ...{ ...NO_PROOF, proof: 'proven', reasons: [], requests: 1, distinct: 5, total: 5, pageSize: 100 },
-    ...{ isWhole: true, stoppedAt: undefined, holes: [] },
-  }
-
-  expect(judgeCut(proven, 5)).toMatchObject({ proof: 'unproven', reasons: ['capped-total'], isWhole: false })
-  expect(judgeCut(proven, undefined)).toBe(proven)
 })
 
 test.each<[string, read: number, reach: number, total: number, Reason[], left?: string | undefined, holes?: number]>([

@@ -1,16 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { pageFrom } from '../../src/source/customers-page.ts'
-import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { CHAIN, DAY_MS, makeNight, type Night } from '../support/alike-nights.ts'
+import { type Mirroring } from '../../src/sync/mirror-organization.ts'
+import { CHAIN, DAY_MS, expectAlike, makeNight, type Night } from '../support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from '../support/builders.ts'
 import { type Dice, dice } from '../support/dice.ts'
-import { mirroring, sourceOf } from '../support/listed-source.ts'
-import { aMirror, tamper, valueOf, withReader } from '../support/mirror-file.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
-import { onPostgres } from '../support/mirror-choice.ts'
-import { type Report } from '../../src/model/report.ts'
 
 test('an unchanged list is recognized the next night, with the same result', async () => {
   const list = customers(1, 45)
@@ -18,38 +14,6 @@ test('an unchanged list is recognized the next night, with the same result', asy
   const { known } = await expectAlike([{ list }, { list }])
 
   expect(known).toEqual([5, 5])
-})
-
-test('the total of a scan goes through the mirror to the next one', async () => {
-  const mirror = await aMirror()
-  await makeNight(mirror, 0, { list: customers(1, 45), told: CHAIN })
-  const stored = () => JSON.parse(String(valueOf(mirror.file, 'SELECT facts FROM lists')))
-
-  expect(stored()).toEqual({ warnings: [{}], total: 45 })
-})
-
-test('a customer who changes while a page is read twice is compared again the next night', async () => {
-  const before = customers(1, 45)
-  const after = before
-    .filter((_, place) => place !== 20)
-    .map((record, place) => (place === 2 ? { ...record, name: 'New' } : record))
-  const mirror = await aMirror()
-  for (const [night, list] of [(answered: number) => (answered < 1 ? before : after), () => after].entries()) {
-    let answered = 0
-    const source = sourceOf(async (window) => {
-      const rows = list(answered++)
-      const { page, size } = window
-      const meta = { current_page: page, per_page: size, total: rows.length }
-      const text = JSON.stringify({ success: true, data: rows.slice(size * (page - 1), size * page), meta })
-      const facts = { headers: {}, sentMs: 0, answeredMs: 0, monotonicAnsweredMs: 0 }
-      return pageFrom({ ...facts, status: 200, body: Buffer.from(text), text: '' }, window, 'acme')
-    })
-    const now = () => START_MS + night * DAY_MS
-    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
-    expect(report).toMatchObject({ proof: 'proven', updated: night })
-  }
-
-  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 3`)).toBe('New')
 })
 
 test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
@@ -69,26 +33,6 @@ test('a customer that has changed, or was changed by hand, is not known by its r
   expect(valueOf(mirror.file, names)).toBe('Customer 16,Customer 30')
 })
 
-test('a customer that is missing, and one that is removed, come back on a page as before', async () => {
-  const [list, without] = [customers(1, 40), customers(1, 30)]
-  const told = { scan: 'chain', pageSize: 100 } as const
-  const present = { list, told }
-  const absent = { list: without, told }
-
-  const { reports } = await expectAlike([present, absent, present, present, absent, absent, present, present])
-
-  expect(reports.map(({ missing, removed, returned }) => [missing, removed, returned])).toEqual([
-    [0, 0, 0],
-    [10, 0, 0],
-    [0, 0, 0],
-    [0, 0, 0],
-    [10, 0, 0],
-    [0, 10, 0],
-    [0, 0, 10],
-    [0, 0, 0],
-  ])
-})
-
 test.each(['missing_since', 'removed_at'])(
   'a customer whose %s was changed by hand is found on a known page',
   async (column) => {
@@ -101,6 +45,32 @@ test.each(['missing_since', 'removed_at'])(
     expect(reports[1]?.updated).toBe(1)
   },
 )
+
+test('however many kinds of oddities a list has, a customer that is recognized has its own', async () => {
+  const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`field ${n}`, 1]))
+  const list = Array.from({ length: 300 }, (_, n) => aCustomer(n + 1, unknown(n)))
+  const told = { scan: 'chain', pageSize: 100 } as const
+
+  const { recognized } = await expectAlike([
+    { list, told },
+    { list, told },
+  ])
+
+  expect(recognized[1]).toBeGreaterThan(200)
+})
+
+test('a customer who changes back between two windows is compared again, and the next night too', async () => {
+  const list = customers(1, 45)
+  const renamed = [...customers(1, 10, { name: 'New' }), ...list.slice(10)]
+
+  const { mirror } = await expectAlike([
+    { list, told: CHAIN },
+    { list: (answered) => (answered < 1 ? renamed : list), told: CHAIN },
+    { list, told: CHAIN },
+  ])
+
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE name = 'New'`)).toBe(0)
+})
 
 test('any nights give the same mirror, with the list as last read and without it', async () => {
   const drawn = seeds(120, { least: 2, every: 60 })
@@ -202,45 +172,4 @@ function edited(before: readonly unknown[], record: (n: number) => object, rando
     kinds[random.below(kinds.length)]?.()
   }
   return list
-}
-
-/** Plays the nights in a mirror that keeps the list as last read and in one that forgets it, and compares them after each night. */
-async function expectAlike(nights: readonly Night[]) {
-  const remembering = await aMirror()
-  const forgetting = await aMirror()
-  const known: number[] = []
-  const recognized: number[] = []
-  const reports: Report[] = []
-  const [{ list, told } = { list: [] }] = nights
-  for (const mirror of [remembering, forgetting])
-    await makeNight(mirror, -1, told === undefined ? { list } : { list, told })
-  for (const [index, night] of nights.entries()) {
-    const made = await makeNight(remembering, index, night)
-    forgetCustomersOfList(forgetting.file)
-    const anew = await makeNight(forgetting, index, night)
-    expect({ night: index, ...made.report }).toEqual({ night: index, ...anew.report })
-    expect({ night: index, ...contents(remembering) }).toEqual({ night: index, ...contents(forgetting) })
-    expect([anew.known, anew.recognized]).toEqual([0, 0])
-    known.push(made.known)
-    recognized.push(made.recognized)
-    reports.push(made.report)
-  }
-  return { mirror: remembering, known, recognized, reports }
-}
-
-/** Forgets how the customers of the list are known again, and keeps their order and their total: these may cost a scan its proof. */
-function forgetCustomersOfList(file: string): void {
-  const nothing = onPostgres ? `decode(repeat('00', length(marks)), 'hex')` : 'zeroblob(length(marks))'
-  tamper(file, `UPDATE lists SET marks = ${nothing}`)
-}
-
-/** All public contents of the mirror. */
-function contents({ file }: Mirror) {
-  return withReader(file, (reader) => ({
-    customers: reader.all('SELECT * FROM customers ORDER BY row_id'),
-    changes: reader.all('SELECT * FROM changes ORDER BY seq'),
-    rejects: reader.all('SELECT * FROM rejects ORDER BY reject_id'),
-    runs: reader.all('SELECT * FROM runs ORDER BY id'),
-    held: reader.all('SELECT * FROM held_rows ORDER BY row_id'),
-  }))
 }

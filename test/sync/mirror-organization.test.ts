@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { rehearseMirror } from '../../src/store/mirror.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
-import { customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
+import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import {
   listedSource,
   mirroring,
@@ -14,9 +12,10 @@ import {
   sourceOf,
   storedNames,
 } from '../support/listed-source.ts'
-import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { storedText } from '../support/mirror-reader.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { ContractBroken, Interrupted, OrganizationLeased } from '../../src/errors/errors.ts'
+import { eventually } from '../support/eventually.ts'
 
 test('a whole list is mirrored, page by page, and the report counts it', async () => {
   const mirror = await aMirror()
@@ -33,27 +32,6 @@ test('a whole list is mirrored, page by page, and the report counts it', async (
   expect(storedNames(mirror)).toEqual(namesOf(list))
   expect(source.asked.map(({ page }) => page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
-})
-
-test('fast pages are saved many at a time, but not all together', async () => {
-  const mirror = await aMirror()
-  const saves: number[] = []
-  const watched: Mirror = {
-    ...mirror,
-    savePages(run, pages, nowMs) {
-      saves.push(pages.length)
-      return mirror.savePages(run, pages, nowMs)
-    },
-  }
-  // The first organization of a file is read without an index of ids, so that few together are enough.
-  for (const [night, most] of [
-    ['initial sync', onPostgres ? 64 : 16],
-    ['later night', 64],
-  ] as const) {
-    saves.length = 0
-    await mirrorOrganization(mirroring(watched, listedSource(customers(1, 3000))))
-    expect(Math.max(...saves), night).toBe(most)
-  }
 })
 
 test('an empty list is a complete run without customers', async () => {
@@ -123,19 +101,6 @@ test('progress is reported after each save and never runs ahead of the mirror', 
   expect(told.map(({ pages }) => pages)).toEqual(told.map(({ pages }) => pages).toSorted((a, b) => a - b))
 })
 
-test('a rehearsed run reports like a real one and leaves the mirror as it is', async () => {
-  const mirror = await aMirror()
-  await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 30))))
-  const before = { rows: dump(mirror.file), stored: storedText(mirror.file) }
-  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
-
-  const { report } = await mirrorOrganization(mirroring(rehearsal, listedSource(customers(1, 40, { name: 'Renamed' }))))
-  await rehearsal.close()
-
-  expect(report).toMatchObject({ status: 'complete', updated: 30, inserted: 10 })
-  expect({ rows: dump(mirror.file), stored: storedText(mirror.file) }).toEqual(before)
-})
-
 test.skipIf(sqliteAlone.unseenReplace)(
   'a run fails where customers were replaced by hand in the mirror, which do not count as absent, and the next one repairs them',
   async () => {
@@ -156,3 +121,166 @@ test.skipIf(sqliteAlone.unseenReplace)(
     expect(storedNames(mirror)[4]).toBe('Customer 5')
   },
 )
+
+test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
+  const mirror = await aMirror()
+  const broken = new ContractBroken('acme, page 3: HTML instead of JSON', { code: 'bad-answer' })
+  const source = failingAt(3, broken)
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  const told = { code: 'bad-answer', message: broken.message }
+  expect(error).toBe(broken)
+  expect(report).toMatchObject({
+    status: 'failed',
+    reasons: ['failed'],
+    requests: 3,
+    pages: 2,
+    received: 20,
+    error: told,
+  })
+  expect(storedNames(mirror)).toEqual(namesOf(customers(1, 20)))
+  expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
+})
+
+test('after a failed run the next one completes the mirror', async () => {
+  const mirror = await aMirror()
+  await mirrorOrganization(mirroring(mirror, failingAt(3, new Error('reset')), { concurrency: 1 }))
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 50))))
+
+  expect(report).toMatchObject({ status: 'complete', unchanged: 20, inserted: 30 })
+})
+
+test('an unexpected error is reported as unexpected', async () => {
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), failingAt(1, new TypeError('a defect'))))
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'unexpected', message: 'a defect' } })
+})
+
+test('a stopped run keeps its saved rows, sends no more requests, and is reported as stopped', async () => {
+  const mirror = await aMirror()
+  const stop = new AbortController()
+  const source = listedSource(customers(1, 100))
+
+  const { report, error } = await mirrorOrganization(
+    mirroring(mirror, source, {
+      signal: stop.signal,
+      concurrency: 1,
+      now: movingClock(),
+      onProgress: ({ pages }) => {
+        if (pages === 4) stop.abort()
+      },
+    }),
+  )
+
+  expect(error).toBeInstanceOf(Interrupted)
+  expect(report).toMatchObject({ status: 'interrupted', reasons: ['interrupted'], pages: 4, requests: 4, received: 40 })
+  expect(storedNames(mirror)).toHaveLength(40)
+  expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
+})
+
+test('a mirror that fails while it is written ends the run with its error', async () => {
+  const mirror = await aMirror()
+  const source = sourceOf(async (window) => {
+    if (window.page === 2) {
+      tamper(mirror.file, `CREATE TRIGGER no_more BEFORE INSERT ON customers BEGIN SELECT RAISE(ABORT, 'no more'); END`)
+    }
+    return pageOfList(customers(1, 30), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  expect(String(error)).toMatch(/trigger no_more|P0001/)
+  expect(report).toMatchObject({ status: 'failed', received: 10 })
+  expect(storedNames(mirror)).toHaveLength(10)
+})
+
+function failingAt(page: number, error: Error, beforeOthers?: () => Promise<unknown>): PageSource {
+  return sourceOf(async (window) => {
+    if (window.page === page) throw error
+    if (window.page > page) await beforeOthers?.()
+    return pageOfList(customers(1, 100), window)
+  })
+}
+
+test('a run that waits long is not taken over while it lives', async () => {
+  const mirror = await aMirror()
+  const other = await aMirror(mirror.file)
+  const clock = aClock()
+  let second: Promise<unknown> = Promise.resolve()
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page > 1) {
+      await clock.pass(10 * MINUTE_MS, signal)
+      second = other.startRun({ organization: 'acme', trigger: 'sync', nowMs: clock.now() })
+      await Promise.allSettled([second])
+    }
+    return pageOfList(customers(1, 20), window)
+  })
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
+
+  expect(report).toMatchObject({ status: 'complete', received: 20, durationMs: 10 * MINUTE_MS })
+  await expect(second).rejects.toBeInstanceOf(OrganizationLeased)
+})
+
+test('a run that loses its lease while it waits ends as held, and writes no more', async () => {
+  const mirror = await aMirror()
+  const successor = await aMirror(mirror.file)
+  const clock = aClock()
+  let told = false
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page === 2) {
+      await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
+      await clock.pass(MINUTE_MS, signal)
+      told = await eventually(() => signal.aborted, Boolean)
+    }
+    return pageOfList(customers(1, 50), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
+
+  expect(told).toBe(true)
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
+  expect(report).toMatchObject({ status: 'failed', received: 10, error: { code: 'leased' } })
+  expect(storedNames(mirror)).toHaveLength(10)
+  expect(await mirror.listRuns({ limit: 5 })).toMatchObject([
+    { status: 'running' },
+    { status: 'interrupted', received: 10 },
+  ])
+})
+
+test('a run that finds its lease lost when it saves ends as held, and that page is not kept', async () => {
+  const mirror = await aMirror()
+  const successor = await aMirror(mirror.file)
+  const source = sourceOf(async (window) => {
+    if (window.page === 2) {
+      await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
+    }
+    return pageOfList(customers(1, 50), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
+  expect(report).toMatchObject({ status: 'failed', received: 10 })
+  expect(storedNames(mirror)).toHaveLength(10)
+})
+
+/** A clock that advances only when the test says so; the timers of a run use it. */
+function aClock() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  let nowMs = START_MS
+  return {
+    now: () => nowMs,
+    async pass(ms: number, signal: AbortSignal): Promise<void> {
+      for (const end = nowMs + ms; nowMs < end && !signal.aborted;) {
+        nowMs += 1000
+        await vi.advanceTimersByTimeAsync(1000)
+      }
+    },
+  }
+}

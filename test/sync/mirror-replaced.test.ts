@@ -60,34 +60,32 @@ test('a backup that is restored during a run stays unchanged, without the WAL of
   expect((await aRun(again, 2)).report).toMatchObject({ status: 'complete', unchanged: 60 })
 })
 
-describe('behind a symbolic link', () => {
-  test('a link that leads to another file replaces the mirror, and the file before it stays whole', async () => {
-    const { link, real } = aLink()
-    const mirror = await openMirror(link)
-    const other = aBackup()
-    const reader = await openMirror(real)
-    onTestFinished(() => reader.close())
-    const { report } = await aRun(mirror, 0, (answered) => {
-      if (answered !== 3) return
-      unlinkSync(link)
-      symlinkSync(other, link)
-    })
-    await mirror.close()
-
-    expect(report.error).toMatchObject({ code: 'replaced', message: expect.stringMatching(/another file/) })
-    expect(existsSync(`${real}-wal`)).toBe(true)
-    expect(await reader.findDamage()).toEqual([])
-    expect(Number(valueOf(real, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
+test('behind a symbolic link a link that leads to another file replaces the mirror, and the file before it stays whole', async () => {
+  const { link, real } = aLink()
+  const mirror = await openMirror(link)
+  const other = aBackup()
+  const reader = await openMirror(real)
+  onTestFinished(() => reader.close())
+  const { report } = await aRun(mirror, 0, (answered) => {
+    if (answered !== 3) return
+    unlinkSync(link)
+    symlinkSync(other, link)
   })
+  await mirror.close()
 
-  test('a file that is put in the place of the one the link leads to replaces the mirror', async () => {
-    const { link, real } = aLink()
-    const mirror = await aMirror(link)
+  expect(report.error).toMatchObject({ code: 'replaced', message: expect.stringMatching(/another file/) })
+  expect(existsSync(`${real}-wal`)).toBe(true)
+  expect(await reader.findDamage()).toEqual([])
+  expect(Number(valueOf(real, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
+})
 
-    const { report } = await aRun(mirror, 0, (answered) => answered === 3 && renameSync(aBackup(), real))
+test('behind a symbolic link a file that is put in the place of the one the link leads to replaces the mirror', async () => {
+  const { link, real } = aLink()
+  const mirror = await aMirror(link)
 
-    expect(report.error).toMatchObject({ code: 'replaced' })
-  })
+  const { report } = await aRun(mirror, 0, (answered) => answered === 3 && renameSync(aBackup(), real))
+
+  expect(report.error).toMatchObject({ code: 'replaced' })
 })
 
 /** A run over a list; `meddle` is called with the number of pages answered before each is handed over. */

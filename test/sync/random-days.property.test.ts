@@ -8,10 +8,10 @@ import { type Churn, DATES, KnownList, ORDERS, type Person } from '../support/kn
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { openReader } from '../support/mirror-reader.ts'
-import { countTurns, PlayedTime, wireTo } from './played-wire.ts'
-import { RandomService, SEARCHES } from './random-answers.ts'
+import { countTurns, PlayedTime, wireTo } from '../support/played-wire.ts'
+import { RandomService, SEARCHES } from '../support/random-answers.ts'
 import { seeds } from '../support/seeds.ts'
-import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from './untruths.ts'
+import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from '../support/untruths.ts'
 
 /** Histories of some days each; a fiftieth of them in `npm test`. */
 const HISTORIES = seeds(400, { least: 8, every: 50 })
@@ -118,7 +118,7 @@ async function playDays(mirror: Mirror, seed: number) {
     statuses.push(`${isPartial ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
     const found: string[] = []
     if (isPartial) {
-      const keeps = { kept, keptNow: readKept(db, organization), maxRequests, sent }
+      const keeps = { pageSize, kept, keptNow: readKept(db, organization), maxRequests, sent }
       const trust = { isHonest: service.used.size === 0, isStatic: list.tick === startTick + service.answers }
       found.push(...untruthsOfQuickRun({ ...run, ...keeps, ...trust, isKilled }))
     } else {
@@ -134,7 +134,7 @@ async function playDays(mirror: Mirror, seed: number) {
       nights.set(report.runId, night)
       const isHidden = from?.hides === true || (service.hidden.size > 0 && !isStill)
       if (!isKilled) found.push(...untruthsOf({ ...run, ...night, isHidden }))
-      if (!isKilled) found.push(...untrueAfterQuickRuns(run, from?.rootId))
+      if (!isKilled) found.push(...untrueAfterQuickRuns({ ...run, since: from?.rootId }))
     }
     if (privacy !== undefined && [...run.after.customers.values()].some(({ email }) => String(email).includes('@')))
       found.push('an e-mail address is stored as sent')

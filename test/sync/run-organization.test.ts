@@ -1,15 +1,19 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors/errors.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { MaxRunReached, UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { openConfiguredSource, type RateLimits } from '../../src/sync/run-organization.ts'
 import { PATIENT } from '../source/a-source.ts'
 import { faultServer, list } from '../support/fault-server.ts'
-import { rowsOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { configured, syncSandbox } from '../support/mirrored-sandbox.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
+import { exitCodeOf } from '../../src/cli/exit-code.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { customers, START_MS } from '../support/builders.ts'
+import { mirroring, pageOfList, sourceOf, untilAborted } from '../support/listed-source.ts'
 
 test.each([
   ['is refused', 'withdrawn', 'replaced', 'failed unauthorized, complete'],
@@ -64,4 +68,88 @@ test('a changed number of requests at once holds from the next run on', async ()
     expect(server.mostInFlight).toBe(concurrency)
     source.close()
   }
+})
+
+const HOUR_MS = 3_600_000
+const LIST = customers(1, 95)
+const CHAIN = { scan: 'chain', pageSize: 20, concurrency: 1 } as const
+
+/** A service of which each answer takes that long. */
+function slowSource(takesMs: number) {
+  let passedMs = 0
+  const source = sourceOf(async (window) => {
+    passedMs += takesMs
+    return pageOfList(LIST, window)
+  })
+  return { source, now: () => START_MS + passedMs }
+}
+
+test('a run that takes longer than maxRun ends as interrupted, and the next ones go on to the end of the list', async () => {
+  const mirror = await aMirror()
+  const { source, now } = slowSource(2 * HOUR_MS)
+  const terms = { ...CHAIN, now, maxRunMs: 8 * HOUR_MS, resumeWithinMs: 6 * HOUR_MS }
+
+  const first = await mirrorOrganization(mirroring(mirror, source, terms))
+  expect(first.error).toBeInstanceOf(MaxRunReached)
+  expect(first.report).toMatchObject({ status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], pages: 4 })
+  expect(first.report.error).toEqual({
+    code: 'max-run',
+    message: expect.stringMatching(
+      /^acme: the run was ended after 8h, as long as one may take\. .*saved, and the next run goes on/,
+    ),
+  })
+  expect(exitCodeOf(first.error)).toBe(5)
+
+  const second = await mirrorOrganization(mirroring(mirror, source, { ...terms, maxRunMs: 12 * HOUR_MS }))
+  expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', resumedFrom: first.report.runId })
+  expect(rowsOf(mirror.file, 'SELECT status, error_code FROM runs')).toEqual([
+    { status: 'interrupted', error_code: 'max-run' },
+    { status: 'complete', error_code: null },
+  ])
+  // Nothing was read twice but what links the two, and the ends of the list.
+  expect(source.asked.length).toBeLessThanOrEqual(9)
+})
+
+test('a scan of many days comes to its end, whatever ends a run in between', async () => {
+  const mirror = await aMirror()
+  const { source, now } = slowSource(4 * HOUR_MS)
+  // Two answers a run: both ends of the list are read again within one run, as they are in no run of a single answer.
+  const terms = { ...CHAIN, pageSize: 10, now, maxRunMs: 8 * HOUR_MS, resumeWithinMs: 10 * HOUR_MS }
+  const statuses: string[] = []
+  for (let run = 1; run <= 12 && statuses.at(-1) !== 'complete'; run += 1) {
+    const stop = run === 3 ? AbortSignal.abort() : new AbortController().signal
+    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...terms, signal: stop }))
+    statuses.push(report.status)
+  }
+  expect(statuses.at(-1)).toBe('complete')
+  expect(statuses.length).toBeGreaterThan(4)
+})
+
+test('maxRun ends requests that take long too, and the next run goes on', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const mirror = await aMirror()
+  const hanging = Promise.withResolvers<void>()
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page < 3) return pageOfList(LIST, window)
+    hanging.resolve()
+    return untilAborted(signal)
+  })
+  const run = mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 60_000 }))
+  await hanging.promise
+
+  await vi.advanceTimersByTimeAsync(66_000)
+  const { report, error } = await run
+
+  expect(error).toMatchObject({ code: 'max-run' })
+  expect(report).toMatchObject({ status: 'interrupted', pages: 2 })
+  const next = await mirrorOrganization(mirroring(mirror, slowSource(0).source, { ...CHAIN, resumeWithinMs: HOUR_MS }))
+  expect(next.report).toMatchObject({ status: 'complete', resumedFrom: report.runId })
+})
+
+test('a requested stop is distinguished from maxRun', async () => {
+  const { source, now } = slowSource(HOUR_MS)
+  const signal = AbortSignal.abort()
+  const { error } = await mirrorOrganization(mirroring(await aMirror(), source, { ...CHAIN, now, maxRunMs: 1, signal }))
+  expect(error).toMatchObject({ code: 'interrupted' })
 })

@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
+import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
 import { customerId, type SentRecord, START_MS } from '../support/builders.ts'
 import { mirroring } from '../support/listed-source.ts'
 import { aMirror, tamper } from '../support/mirror-file.ts'
 import {
+  activeIds,
   aDatedCustomer,
   BROKEN,
+  goneIds,
+  syncSandbox,
   datedCustomers,
   EVERY_CUSTOMER,
   OUTAGES,
@@ -16,6 +20,7 @@ import {
   WORKING,
 } from '../support/mirrored-sandbox.ts'
 import { someOf } from '../support/seeds.ts'
+import { aSandbox } from '../support/workplace.ts'
 
 const LIST = datedCustomers(1, 150)
 const WITHOUT_50 = LIST.filter(({ id }) => id !== customerId(50))
@@ -37,9 +42,7 @@ test('a customer who is gone is searched for by address, username and name, and 
 test.each(someOf(Object.entries(WORKING)))(
   'a customer that the list hides is not removed, if the service searches %s',
   async (_, search) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, { shown: LIST })
-    await night(mirror, 2, { shown: WITHOUT_50 })
+    const mirror = await lackingOne()
     expect(fateOf(mirror, 50)).toBe('missing')
 
     const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: LIST, search })
@@ -86,12 +89,13 @@ test.each([
   expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
 })
 
-test.each(someOf(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOMER })))(
+const { 'the network': reset, 'a 503': unavailable } = OUTAGES
+const USELESS = { ...BROKEN, 'with the whole list': EVERY_CUSTOMER, 'with no answer': reset, 'with 503': unavailable }
+
+test.each(someOf(Object.entries(USELESS)))(
   'a service that answers a search %s still removes customers after two proven scans',
   async (_, search) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, { shown: LIST })
-    await night(mirror, 2, { shown: WITHOUT_50, search })
+    const mirror = await lackingOne()
 
     const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50, search })
 
@@ -103,9 +107,7 @@ test.each(someOf(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOM
 test.each(Object.entries(OUTAGES))(
   'an outage during the searches, by %s, postpones removals, and costs neither the run nor its proof',
   async (_, outage) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, { shown: LIST })
-    await night(mirror, 2, { shown: WITHOUT_50 })
+    const mirror = await lackingOne()
 
     const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, outage })
 
@@ -117,23 +119,8 @@ test.each(Object.entries(OUTAGES))(
   },
 )
 
-test.each([OUTAGES['the network'], OUTAGES['a 503']])(
-  'where no search is answered at all, customers are removed after two proven scans',
-  async (search) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, { shown: LIST })
-    await night(mirror, 2, { shown: WITHOUT_50, search })
-
-    const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
-
-    expect(report).toMatchObject({ proof: 'proven', removed: 1 })
-  },
-)
-
 test('a stop during the searches ends them at once: the run is complete, and the next one removes', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, { shown: LIST })
-  await night(mirror, 2, { shown: WITHOUT_50 })
+  const mirror = await lackingOne()
   const stop = new AbortController()
   const search = async () => {
     stop.abort()
@@ -228,9 +215,101 @@ test('by a clock that is days behind, a list that lacks the newest customers rem
   expect(fates(mirror)).toEqual({ listed: 150, missing: 0, removed: 0 })
 })
 
+/** A list in which neither ids nor creation times show the order: its scans can only settle. */
+const inHalves = (list: readonly SentRecord[]) => [...list.slice(75), ...list.slice(0, 75)]
+
+test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as const)(
+  'after a settled scan a customer who left is missing, and removed after the second one, but for a customer whom a search finds: %s',
+  async (kind) => {
+    const mirror = await aMirror()
+    const [whole, shown] = [inHalves(LIST), inHalves(WITHOUT_50)]
+    await night(mirror, 1, { shown: whole })
+    const first = await night(mirror, 2, { shown })
+    const moved = await night(mirror, 3, { shown, listed: whole, search: WORKING[kind] })
+    const [again, left] = [await night(mirror, 4, { shown }), await night(mirror, 5, { shown })]
+
+    expect(first.report).toMatchObject({ status: 'complete', proof: 'settled', missing: 1, removed: 0 })
+    expect(moved.report).toMatchObject({ proof: 'unproven', missing: 0, removed: 0 })
+    expect(moved.report.reasons).toContain('contradicted')
+    expect([again.report, left.report]).toMatchObject([
+      { proof: 'settled', missing: 1, removed: 0 },
+      { proof: 'settled', missing: 0, removed: 1 },
+    ])
+    const freshMs = START_MS + 5 * DAY_MS
+    expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: freshMs, provenAsOfMs: freshMs }])
+  },
+)
+
+async function lackingOne(): Promise<Mirror> {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+  return mirror
+}
+
 async function night(mirror: Mirror, n: number, service: SearchedService, overrides: Partial<Mirroring> = {}) {
   const { source, texts } = searchedSource(service)
   const now = () => START_MS + n * DAY_MS
   const told = mirroring(mirror, source, { scan: 'chain', pageSize: 100, now, ...overrides })
   return { ...(await mirrorOrganization(told)), texts }
+}
+
+/* On the service of the sandbox, over HTTP. */
+
+test.each([
+  ['quotes and signs of a query', `O'Neil & "Søn" (50 %) #1/?=+;`],
+  ['another script', '李雷'],
+  ['signs beyond the basic plane', 'Zoë 🦊 𝒳'],
+  ['an end of a line and a NUL', 'one\r\ntwo\u0000three'],
+  ['spaces around it', '  Ann  Lee  '],
+  ['percent escapes', '%41%zz%00'],
+])('a customer whose name holds %s is searched for by it, and removed once gone', async (_, name) => {
+  const { sandbox, mirror, hand, nightly } = await aNight()
+  const id = '0a0b0c0d-0000-4000-8000-00000000000f'
+  const [first] = hand.customers
+  if (first === undefined) throw new Error('The sandbox has no customers')
+  const created = hand.customers.at(-1)?.created_at ?? ''
+  hand.insert({ ...first, id, name, username: `${name} user`, email: `${name}@example.com`, created_at: created })
+  await nightly()
+  hand.delete(id)
+  await nightly()
+  const before = hand.requests.length
+
+  const { report } = await nightly()
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', removed: 1 })
+  const searches = hand.requests.slice(before).filter(({ search }) => search !== '')
+  const stored = name.replaceAll('\0', '\ufffd')
+  expect(searches.map(({ search }) => search)).toEqual(expect.arrayContaining([stored, `${stored}@example.com`]))
+  expect(searches.map(({ status }) => status)).toEqual(searches.map(() => 200))
+  expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
+})
+
+test('a customer in any answer to a search, even for another customer, is named in the run and stays', async () => {
+  let shown = ''
+  const { mirror, hand, nightly } = await aNight({
+    intercept: async (c, next) => {
+      const meta = { current_page: 1, per_page: 100, total: 1 }
+      const isOfShown = shown !== '' && c.req.query('search')?.includes('@') === true
+      return isOfShown ? c.json({ success: true, data: [{ id: shown.toUpperCase() }], meta }) : next()
+    },
+  })
+  await nightly()
+  const hidden = hand.customers[100]?.id ?? ''
+  hand.delete(hidden)
+  await nightly()
+  shown = hidden
+
+  const { report } = await nightly()
+
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], removed: 0 })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { found: [hidden] } })
+  expect(goneIds(mirror)).toEqual(new Set())
+})
+
+async function aNight(options: SandboxOptions = {}) {
+  const sandbox = await aSandbox({ organizations: 1, customers: [300], scenario: 'still', ...options })
+  const mirror = await aMirror()
+  const nightly = () => syncSandbox(sandbox, mirror, {})
+  return { sandbox, mirror, hand: sandbox.organization('acme'), nightly }
 }

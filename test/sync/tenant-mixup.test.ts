@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { type Mirroring, mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
-import { ForeignAnswers } from '../../src/sync/tenant-mixup.ts'
-import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
 
@@ -86,28 +85,15 @@ test.each([1, 8])(
   },
 )
 
-test('three pages of another organization are asked for again, and then it is no mistake of single answers', async () => {
-  let lookups = 0
-  const findKnownElsewhere = async (_: string, ids: readonly string[]) => {
-    lookups += 1
-    return { count: ids.length, mostlyOf: 'globex' }
-  }
-  const foreign = new ForeignAnswers({ findKnownElsewhere }, 'acme')
-  const [first, ...others] = [1, 2, 3, 4, 5].map((page) => aPage(page, customers(10 * page, 10 * page + 9)))
-  if (first === undefined) throw new Error('There are five pages.')
-
-  expect([...(await foreign.among([first]))]).toEqual([first])
-  expect([...(await foreign.among(others))]).toEqual(others.slice(0, 2))
-  const before = lookups
-  expect([...(await foreign.among(others))]).toEqual([])
-  expect(lookups).toBe(before)
-})
-
 test('what matters is the first page: customers of another organization further down are let through', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(101, 500))
 
-  expect((await sync(mirror, 'acme', customers(1, 500))).report).toMatchObject({ status: 'complete', inserted: 500 })
+  const { report } = await sync(mirror, 'acme', customers(1, 500))
+
+  expect(report).toMatchObject({ status: 'complete', inserted: 500 })
+  // A few pages are asked for again, and then it is no mistake of single answers.
+  expect(report.requests).toBeLessThan(20)
 })
 
 test('customers that this organization has itself are not foreign, even if another has them too', async () => {
@@ -128,14 +114,6 @@ test('rejected records count by their ids, and a record without an id does not c
 
   expect((await sync(mirror, 'acme', customers(1, 100, bad))).report.error?.code).toBe('tenant-mixup')
   expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).report.error?.code).toBe('bad-answer')
-})
-
-test('ids in upper case are recognized too', async () => {
-  const mirror = await aMirror()
-  await sync(mirror, 'globex', customers(1, 100))
-  const loud = customers(1, 100).map((sent) => ({ ...sent, id: String(sent['id']).toUpperCase() }))
-
-  expect((await sync(mirror, 'acme', loud)).report.error?.code).toBe('tenant-mixup')
 })
 
 test('an organization that is given the address of another keeps its own customers as they are', async () => {

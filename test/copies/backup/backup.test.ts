@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { night } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
@@ -8,154 +8,151 @@ import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { aPlan, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { someOf } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
-describe('a backup', () => {
-  test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 30))
-    await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
-    const { file, ...made } = await backUp(mirror.file)
-    const tables = rowsOf(
-      mirror.file,
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
-    )
-    const contents = (path: string) =>
-      tables.filter(({ name }) => name !== 'leases').map(({ name }) => rowsOf(path, `SELECT * FROM "${String(name)}"`))
+test('a backup holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+  const { file, ...made } = await backUp(mirror.file)
+  const tables = rowsOf(mirror.file, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+  const contents = (path: string) =>
+    tables.filter(({ name }) => name !== 'leases').map(({ name }) => rowsOf(path, `SELECT * FROM "${String(name)}"`))
 
-    expect(made).toMatchObject({ customers: 30, takenAt: '2026-01-05 02:00:00.000', removed: [] })
-    expect(contents(file)).toEqual(contents(mirror.file))
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM leases')).toBe(1)
-    expect(valueOf(file, 'SELECT count(*) FROM leases')).toBe(0)
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
-  })
+  expect(made).toMatchObject({ customers: 30, takenAt: '2026-01-05 02:00:00.000', removed: [] })
+  expect(contents(file)).toEqual(contents(mirror.file))
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM leases')).toBe(1)
+  expect(valueOf(file, 'SELECT count(*) FROM leases')).toBe(0)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
+  expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
+})
 
-  test('is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    const file = aBackupFile()
-    const folder = dirname(file)
-    const mine = ['customers-20250101T000000000Z.db', 'customers-1.db', 'other-20260105T020000000Z.db']
-    for (const name of mine) writeFileSync(join(folder, name), 'not a backup')
-    for (let minute = 0; minute < 2; minute += 1)
-      await backUp(mirror.file, { file, nowMs: START_MS + minute * MINUTE_MS })
-    const replaced = backups(folder)
-    const removed: string[][] = []
-    for (let minute = 2; minute < 6; minute += 1) {
-      const made = await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + minute * MINUTE_MS })
-      removed.push(made.removed)
-    }
+test('a backup is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const file = aBackupFile()
+  const folder = dirname(file)
+  const mine = ['customers-20250101T000000000Z.db', 'customers-1.db', 'other-20260105T020000000Z.db']
+  for (const name of mine) writeFileSync(join(folder, name), 'not a backup')
+  for (let minute = 0; minute < 2; minute += 1)
+    await backUp(mirror.file, { file, nowMs: START_MS + minute * MINUTE_MS })
+  const replaced = backups(folder)
+  const removed: string[][] = []
+  for (let minute = 2; minute < 6; minute += 1) {
+    const made = await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + minute * MINUTE_MS })
+    removed.push(made.removed)
+  }
 
-    expect(replaced).toEqual(['customers.db'])
-    expect(backups(folder)).toEqual([
-      'customers-20260105T020300000Z.db',
-      'customers-20260105T020400000Z.db',
-      'customers.db',
-    ])
-    expect(removed).toEqual([
-      [],
-      [],
-      [join(folder, 'customers-20260105T020100000Z.db')],
-      [join(folder, 'customers-20260105T020200000Z.db')],
-    ])
-    expect(readdirSync(folder)).toEqual(expect.arrayContaining(mine))
+  expect(replaced).toEqual(['customers.db'])
+  expect(backups(folder)).toEqual([
+    'customers-20260105T020300000Z.db',
+    'customers-20260105T020400000Z.db',
+    'customers.db',
+  ])
+  expect(removed).toEqual([
+    [],
+    [],
+    [join(folder, 'customers-20260105T020100000Z.db')],
+    [join(folder, 'customers-20260105T020200000Z.db')],
+  ])
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(mine))
 
-    function backups(where: string): string[] {
-      return readdirSync(where)
-        .filter((name) => name.endsWith('.db') && !mine.includes(name))
-        .toSorted()
-    }
-  })
+  function backups(where: string): string[] {
+    return readdirSync(where)
+      .filter((name) => name.endsWith('.db') && !mine.includes(name))
+      .toSorted()
+  }
+})
 
-  test('with keep, those of a clock that was a year ahead push no later one out', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    const file = aBackupFile()
-    const daysAhead = [0, 365, 366, 1, 2, 3, 4]
-    for (const days of daysAhead)
-      await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + days * 1440 * MINUTE_MS })
+test('a backup with keep, those of a clock that was a year ahead push no later one out', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const file = aBackupFile()
+  const daysAhead = [0, 365, 366, 1, 2, 3, 4]
+  for (const days of daysAhead) await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + days * 1440 * MINUTE_MS })
 
-    expect(
-      readdirSync(dirname(file))
-        .filter((name) => name.endsWith('.db'))
-        .toSorted(),
-    ).toEqual(['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'])
-  })
+  expect(
+    readdirSync(dirname(file))
+      .filter((name) => name.endsWith('.db'))
+      .toSorted(),
+  ).toEqual(['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'])
+})
 
-  test('of a damaged mirror is not made, and the one from before stays', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 400))
-    await mirror.close()
-    const { file } = await backUp(mirror.file)
-    const before = readFileSync(file)
-    const bytes = readFileSync(mirror.file)
-    bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
-    writeFileSync(mirror.file, bytes)
+test('a backup of a damaged mirror is not made, and the one from before stays', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 400))
+  await mirror.close()
+  const { file } = await backUp(mirror.file)
+  const before = readFileSync(file)
+  const bytes = readFileSync(mirror.file)
+  bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
+  writeFileSync(mirror.file, bytes)
 
-    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'damaged' })
-    expect(readFileSync(file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
-  })
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'damaged' })
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
+})
 
-  test('of which an older one cannot be removed is said to be in its place', async () => {
-    const mirror = await aMirror()
-    const file = aBackupFile()
-    await backUp(mirror.file, { file, keep: 2 })
-    await backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })
-    failOnDisk('unlinkSync', (path) => /-\d{8}T\d{9}Z\.db$/.test(String(path)))
+test('a copy for readers is no mirror to make a backup of', async () => {
+  const [copy] = publishAll(aPlan((await aMirror()).file)).copies
 
-    await expect(backUp(mirror.file, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
-      code: 'full',
-      message: expect.stringMatching(/is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /),
-    })
+  await expect(backUp(copy?.file ?? '')).rejects.toMatchObject({ code: 'foreign' })
+})
+
+test('a backup of which an older one cannot be removed is said to be in its place', async () => {
+  const mirror = await aMirror()
+  const file = aBackupFile()
+  await backUp(mirror.file, { file, keep: 2 })
+  await backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })
+  failOnDisk('unlinkSync', (path) => /-\d{8}T\d{9}Z\.db$/.test(String(path)))
+
+  await expect(backUp(mirror.file, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
+    code: 'full',
+    message: expect.stringMatching(/is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /),
   })
 })
 
-describe('a target that cannot be replaced is refused, and left as it is', () => {
-  test.each(
-    someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
-      ['the mirror', (mirror) => mirror, /is the mirror itself/],
-      [
-        'a file of someone else',
-        (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
-        /is not a backup made by this/,
-      ],
-      ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
-    ]),
-  )('%s', async (_, make, says) => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    const folder = temporaryFolder()
-    const file = make(mirror.file, folder)
-    const before = readdirSync(folder)
+test.each(
+  someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
+    ['the mirror', (mirror) => mirror, /is the mirror itself/],
+    [
+      'a file of someone else',
+      (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
+      /is not a backup made by this/,
+    ],
+    ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
+  ]),
+)('a target that cannot be replaced is refused, and left as it is %s', async (_, make, says) => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const folder = temporaryFolder()
+  const file = make(mirror.file, folder)
+  const before = readdirSync(folder)
 
-    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringMatching(says),
-    })
-    expect(readdirSync(folder)).toEqual(before)
-    expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(says),
   })
+  expect(readdirSync(folder)).toEqual(before)
+  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 })
 
-describe('the command', () => {
-  test('makes a backup and says where, as text and as JSON', async () => {
-    const { config, folder } = await aMirroredWorkplace()
-    const file = join(folder, 'backups', 'customers.db')
-    const first = await runCommand(backupCommand, [file, '--config', config])
-    const second = await runCommand(backupCommand, [file, '--config', config, '--keep', '2', '--json'])
+test('the command makes a backup and says where, as text and as JSON', async () => {
+  const { config, folder } = await aMirroredWorkplace()
+  const file = join(folder, 'backups', 'customers.db')
+  const first = await runCommand(backupCommand, [file, '--config', config])
+  const second = await runCommand(backupCommand, [file, '--config', config, '--keep', '2', '--json'])
 
-    expect(first).toMatchObject({ code: 0, stdout: `Backup: ${file} (12 customers, checked)\n`, stderr: '' })
-    expect(JSON.parse(second.stdout)).toMatchObject({
-      schemaVersion: 1,
-      backup: { file, customers: 12, bytes: statSync(file).size, takenAt: expect.stringMatching(/Z$/), removed: [] },
-    })
-    expect(readdirSync(dirname(file)).filter((name) => /^customers-\d{8}T\d{9}Z\.db$/.test(name))).toHaveLength(1)
+  expect(first).toMatchObject({ code: 0, stdout: `Backup: ${file} (12 customers, checked)\n`, stderr: '' })
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    schemaVersion: 1,
+    backup: { file, customers: 12, bytes: statSync(file).size, takenAt: expect.stringMatching(/Z$/), removed: [] },
   })
+  expect(readdirSync(dirname(file)).filter((name) => /^customers-\d{8}T\d{9}Z\.db$/.test(name))).toHaveLength(1)
 })
 
 function besideWal(path: string): string {

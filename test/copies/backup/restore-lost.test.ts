@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync, rmSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { restoredText } from '../../../src/cli/backup.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { makeNight } from '../../support/alike-nights.ts'
-import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { replacedMirrors } from '../../../src/copies/older-files.ts'
@@ -121,9 +121,4 @@ async function rename(file: string): Promise<void> {
   const organizations = await organizationsOf(file)
   await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
   await organizations.close()
-}
-
-/** Deletes a mirror. */
-function lose(mirror: string): void {
-  for (const ending of ['', '-wal', '-shm']) rmSync(mirror + ending, { force: true })
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
@@ -41,22 +41,20 @@ test('killed at any moment, the mirror is the one from before or the restored on
   expect(code).toBe(0)
 })
 
-describe('a restore', () => {
-  test('never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
-    const mirror = aMirrorFile()
-    const backup = await aBackupOf(5)
-    const writer = aWriter(mirror)
-    await writer.saved(5)
-    await writer.kill()
-    const inWal = statSync(`${mirror}-wal`).size
-    const { kept = '' } = await restore(backup, mirror)
+test('a restore never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
+  const mirror = aMirrorFile()
+  const backup = await aBackupOf(5)
+  const writer = aWriter(mirror)
+  await writer.saved(5)
+  await writer.kill()
+  const inWal = statSync(`${mirror}-wal`).size
+  const { kept = '' } = await restore(backup, mirror)
 
-    expect(inWal).toBeGreaterThan(0)
-    expect(valueOf(mirror, COUNT)).toBe(5)
-    expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
-    expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
-    expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
-  })
+  expect(inWal).toBeGreaterThan(0)
+  expect(valueOf(mirror, COUNT)).toBe(5)
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+  expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
+  expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
 })
 
 test('while another process writes it at the moment, the second one is refused', async () => {
@@ -72,24 +70,22 @@ test('while another process writes it at the moment, the second one is refused',
   expect(namesBeside(mirror)).toEqual(['customers.db'])
 })
 
-describe('a restore', () => {
-  test('tells a reader of the feed who is ahead of the backup to start from a new copy', async () => {
-    const { mirror, backup } = await aBackup()
-    const read = Number(valueOf(mirror, 'SELECT max(seq) FROM changes'))
-    await restore(backup, mirror)
-    const since = (seq: number) =>
-      runCli(['export', '--format', 'csv', '--mirror', mirror, '--changes-since', String(seq)], {
-        cwd: dirname(mirror),
-      })
-    const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
-
-    expect(start).toBe(read + 1)
-    expect(await since(read)).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/undone by a restore\. Start again from a copy/),
+test('a restore tells a reader of the feed who is ahead of the backup to start from a new copy', async () => {
+  const { mirror, backup } = await aBackup()
+  const read = Number(valueOf(mirror, 'SELECT max(seq) FROM changes'))
+  await restore(backup, mirror)
+  const since = (seq: number) =>
+    runCli(['export', '--format', 'csv', '--mirror', mirror, '--changes-since', String(seq)], {
+      cwd: dirname(mirror),
     })
-    expect(await since(start)).toMatchObject({ code: 0 })
+  const start = Number(valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`))
+
+  expect(start).toBe(read + 1)
+  expect(await since(read)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/undone by a restore\. Start again from a copy/),
   })
+  expect(await since(start)).toMatchObject({ code: 0 })
 })
 
 async function aBackupOf(count: number): Promise<string> {

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
@@ -22,35 +22,36 @@ import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 
-describe('a restore', () => {
-  test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
-    const { mirror, backup } = await aBackup()
-    const kept = join(dirname(mirror), 'customers-replaced-20260105T020000000Z.db')
-    const restored = await restore(backup, mirror)
+test('a restore puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
+  const { mirror, backup } = await aBackup()
+  const kept = join(dirname(mirror), 'customers-replaced-20260105T020000000Z.db')
+  const restored = await restore(backup, mirror)
 
-    expect(restored).toMatchObject({ takenAt: '2026-01-05 02:00:00.000', customers: 10, organizations: 1, kept })
-    expect(valueOf(mirror, COUNT)).toBe(10)
-    expect(valueOf(kept, COUNT)).toBe(12)
-    expect(statSync(mirror).mode & 0o777).toBe(0o600)
-    expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
-  })
+  expect(restored).toMatchObject({ takenAt: '2026-01-05 02:00:00.000', customers: 10, organizations: 1, kept })
+  expect(valueOf(mirror, COUNT)).toBe(10)
+  expect(valueOf(kept, COUNT)).toBe(12)
+  expect(statSync(mirror).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
+})
 
-  test('is a mirror in which the next night goes on as if it were the first one after the backup', async () => {
-    const { mirror, backup } = await aBackup()
-    await restore(backup, mirror)
-    const next = await openMirror(mirror)
-    onTestFinished(() => next.close())
-    const report = await night(next, 2, customers(1, 11))
+test('a restore is a mirror in which the next night goes on as if it were the first one after the backup', async () => {
+  const { mirror, backup } = await aBackup()
+  await restore(backup, mirror)
+  const next = await openMirror(mirror)
+  onTestFinished(() => next.close())
+  const report = await night(next, 2, customers(1, 11))
 
-    expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
-    expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
-    expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
-  })
+  expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
+  expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
+  expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
+})
 
-  test.each([
-    ['with hard links', () => {}],
-    ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
-  ])('that cannot take the place of the mirror leaves it there, on a file system %s', async (_which, prepare) => {
+test.each([
+  ['with hard links', () => {}],
+  ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
+])(
+  'a restore that cannot take the place of the mirror leaves it there, on a file system %s',
+  async (_which, prepare) => {
     const { mirror, backup } = await aBackup()
     prepare()
     failOnDisk('renameSync', (from) => String(from).endsWith('.unfinished'))
@@ -63,128 +64,114 @@ describe('a restore', () => {
     })
     expect(valueOf(mirror, COUNT)).toBe(12)
     expect(namesBeside(mirror)).toEqual(['customers.db'])
+  },
+)
+
+test('a restore that the disk did not confirm says that the backup is in its place', async () => {
+  const { mirror, backup } = await aBackup()
+  failToFlushFolders()
+
+  await expect(restore(backup, mirror)).rejects.toMatchObject({
+    code: 'full',
+    message: expect.stringMatching(/customers\.db: is in its place, but the disk failed/),
   })
-
-  test('that the disk did not confirm says that the backup is in its place', async () => {
-    const { mirror, backup } = await aBackup()
-    failToFlushFolders()
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'full',
-      message: expect.stringMatching(/customers\.db: is in its place, but the disk failed/),
-    })
-    expect(valueOf(mirror, COUNT)).toBe(10)
-    expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
-  })
-
-  test('deletes the rejected record of a forgotten customer, although the backup has nothing else of that customer', async () => {
-    const mirror = await openMirror(aMirrorFile())
-    await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
-    const { file } = await backUp(mirror.file)
-    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
-    await mirror.forgetCustomer({ ...forgetting, id: customerId(3) })
-    await mirror.close()
-
-    expect(await restore(file, mirror.file)).toMatchObject({ forgotten: 1 })
-    expect(rowsOf(mirror.file, 'SELECT payload FROM rejects')).toEqual([])
-    expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
-  })
-
-  test.each([
-    ['of another version', `PRAGMA user_version = ${VERSION + 1}`],
-    ['without a table', 'DROP TABLE fingerprint_key'],
-  ])('takes the place of a mirror %s, as of one that is lost', async (_, sql) => {
-    const { mirror, backup } = await aBackup()
-    tamper(mirror, sql)
-    const restored = await restore(backup, mirror)
-
-    expect(restored).toMatchObject({ customers: 10, forgotten: undefined })
-    expect(valueOf(mirror, COUNT)).toBe(10)
-    expect(valueOf(restored.kept ?? '', COUNT)).toBe(12)
-  })
-
-  test('takes a backup that another program made, also one in WAL mode', async () => {
-    const { mirror } = await aBackup()
-    const other = await aMirror()
-    await night(other, 0, customers(1, 7))
-    const { takenAt, customers: restored } = await restore(other.file, mirror)
-
-    expect([takenAt, restored]).toEqual([undefined, 7])
-    expect(valueOf(mirror, COUNT)).toBe(7)
-  })
+  expect(valueOf(mirror, COUNT)).toBe(10)
+  expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
 })
 
-describe('nothing is changed', () => {
-  test.each([
-    ['another process has it open to write', false],
-    ['another process has it open to read', true],
-  ])('while %s', async (_, readonly) => {
-    const { mirror, backup } = await aBackup()
-    const program = `const D = require('better-sqlite3'); const db = new D(${JSON.stringify(mirror)}, { readonly: ${readonly} });
-      db.prepare('SELECT * FROM runs').all(); console.log('open'); setInterval(() => {}, 1000)`
-    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    await once(child.stdout, 'data')
+test('a restore deletes the rejected record of a forgotten customer, although the backup has nothing else of that customer', async () => {
+  const mirror = await openMirror(aMirrorFile())
+  await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
+  const { file } = await backUp(mirror.file)
+  const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
+  await mirror.forgetCustomer({ ...forgetting, id: customerId(3) })
+  await mirror.close()
 
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'busy',
-      message: expect.stringMatching(/has the mirror open.*Close the program/s),
-    })
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    expect(valueOf(mirror, COUNT)).toBe(12)
-    await restore(backup, mirror)
-    expect(valueOf(mirror, COUNT)).toBe(10)
+  expect(await restore(file, mirror.file)).toMatchObject({ forgotten: 1 })
+  expect(rowsOf(mirror.file, 'SELECT payload FROM rejects')).toEqual([])
+  expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
+})
+
+test.each([
+  ['of another version', `PRAGMA user_version = ${VERSION + 1}`],
+  ['without a table', 'DROP TABLE fingerprint_key'],
+])('a restore takes the place of a mirror %s, as of one that is lost', async (_, sql) => {
+  const { mirror, backup } = await aBackup()
+  tamper(mirror, sql)
+  const restored = await restore(backup, mirror)
+
+  expect(restored).toMatchObject({ customers: 10, forgotten: undefined })
+  expect(valueOf(mirror, COUNT)).toBe(10)
+  expect(valueOf(restored.kept ?? '', COUNT)).toBe(12)
+})
+
+test('a restore takes a backup that another program made, also one in WAL mode', async () => {
+  const { mirror } = await aBackup()
+  const other = await aMirror()
+  await night(other, 0, customers(1, 7))
+  const { takenAt, customers: restored } = await restore(other.file, mirror)
+
+  expect([takenAt, restored]).toEqual([undefined, 7])
+  expect(valueOf(mirror, COUNT)).toBe(7)
+})
+
+test.each([
+  ['another process has it open to write', false],
+  ['another process has it open to read', true],
+])('nothing is changed while %s', async (_, readonly) => {
+  const { mirror, backup } = await aBackup()
+  const program = `const D = require('better-sqlite3'); const db = new D(${JSON.stringify(mirror)}, { readonly: ${readonly} });
+    db.prepare('SELECT * FROM runs').all(); console.log('open'); setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+
+  await expect(restore(backup, mirror)).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringMatching(/has the mirror open.*Close the program/s),
   })
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(valueOf(mirror, COUNT)).toBe(12)
+  await restore(backup, mirror)
+  expect(valueOf(mirror, COUNT)).toBe(10)
+})
 
-  test('while a run elsewhere has a lease that did not expire, although no program has the file open', async () => {
-    const { mirror, backup } = await aBackup()
-    const expires = START_MS + MINUTE_MS
-    tamper(
-      mirror,
-      `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`,
-      expires,
-    )
+test('nothing is changed while a run elsewhere has a lease that did not expire, although no program has the file open', async () => {
+  const { mirror, backup } = await aBackup()
+  const expires = START_MS + MINUTE_MS
+  tamper(
+    mirror,
+    `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`,
+    expires,
+  )
 
-    await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
-    await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
-  })
+  await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
+  await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
+})
 
-  test.each<[what: string, make: (place: Place) => string | Promise<string>, expected: object]>([
-    [
-      'is not there',
-      ({ mirror }) => `${mirror}.none`,
-      { code: 'usage', message: expect.stringMatching(/no such file/) },
-    ],
-    [
-      'is the mirror',
-      ({ mirror }) => mirror,
-      { code: 'usage', message: expect.stringMatching(/is the mirror itself/) },
-    ],
-    ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
-    [
-      'is damaged',
-      ({ backup }) => damaged(backup),
-      { code: 'damaged', message: expect.stringMatching(/older backup/) },
-    ],
-    ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'missing' }],
-    ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'foreign' }],
-  ])('by a backup that %s', async (_, make, expected) => {
-    const place = await aBackup()
-    const file = await make(place)
+test.each<[what: string, make: (place: Place) => string | Promise<string>, expected: object]>([
+  ['is not there', ({ mirror }) => `${mirror}.none`, { code: 'usage', message: expect.stringMatching(/no such file/) }],
+  ['is the mirror', ({ mirror }) => mirror, { code: 'usage', message: expect.stringMatching(/is the mirror itself/) }],
+  ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
+  ['is damaged', ({ backup }) => damaged(backup), { code: 'damaged', message: expect.stringMatching(/older backup/) }],
+  ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'missing' }],
+  ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'foreign' }],
+])('nothing is changed by a backup that %s', async (_, make, expected) => {
+  const place = await aBackup()
+  const file = await make(place)
 
-    await expect(restore(file, place.mirror)).rejects.toMatchObject(expected)
-    expect(namesBeside(place.mirror)).toEqual(['customers.db'])
-    expect(valueOf(place.mirror, COUNT)).toBe(12)
-  })
+  await expect(restore(file, place.mirror)).rejects.toMatchObject(expected)
+  expect(namesBeside(place.mirror)).toEqual(['customers.db'])
+  expect(valueOf(place.mirror, COUNT)).toBe(12)
+})
 
-  test('after a stop that was asked for', async () => {
-    const { mirror, backup } = await aBackup()
-    const restoring = restore(backup, mirror, { signal: AbortSignal.abort() })
+test('nothing is changed after a stop that was asked for', async () => {
+  const { mirror, backup } = await aBackup()
+  const restoring = restore(backup, mirror, { signal: AbortSignal.abort() })
 
-    await expect(restoring).rejects.toMatchObject({ code: 'interrupted' })
-    expect(namesBeside(mirror)).toEqual(['customers.db'])
-  })
+  await expect(restoring).rejects.toMatchObject({ code: 'interrupted' })
+  expect(namesBeside(mirror)).toEqual(['customers.db'])
 })
 
 test('a mirror that is damaged beyond locking is replaced only with --force, and is kept too', async () => {

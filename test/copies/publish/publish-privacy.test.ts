@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
@@ -20,107 +20,103 @@ function bytesAround(file: string): string {
     .join('\n')
 }
 
-describe('without personal data', () => {
-  test('no byte of the copy holds a value that was planted in a personal field, a change, a reject or an extra', async () => {
-    const mirror = await aMirror()
-    const planted = (count: number) => ({
-      ...Object.fromEntries(PERSONAL.map((field) => [field, `planted-${field}-${count}`])),
-      shoe_size: `planted-extra-${count}`,
-      planted_field: count,
-    })
-    for (const [count, language] of ['en', 'fr', 'en'].entries())
-      await night(mirror, count, [
-        aCustomer(1, { ...planted(count), language }),
-        { id: 'planted-id', name: 'planted-reject', email: { planted: 'planted-object' } },
-      ])
-    const plan = aPlan(mirror.file, { withoutPersonalData: true, keep: 2 })
-    for (let copy = 0; copy < 3; copy += 1) publishAll(plan)
-
-    expect(bytesAround(mirror.file)).toContain('planted-email-0')
-    expect(bytesAround(plan.file)).not.toContain('planted')
-    expect(rowsOf(plan.file, 'SELECT fields FROM changes ORDER BY seq').map(({ fields }) => fields)).toEqual([
-      '{"language":["en","fr"]}',
-      '{"language":["fr","en"]}',
+test('without personal data no byte of the copy holds a value that was planted in a personal field, a change, a reject or an extra', async () => {
+  const mirror = await aMirror()
+  const planted = (count: number) => ({
+    ...Object.fromEntries(PERSONAL.map((field) => [field, `planted-${field}-${count}`])),
+    shoe_size: `planted-extra-${count}`,
+    planted_field: count,
+  })
+  for (const [count, language] of ['en', 'fr', 'en'].entries())
+    await night(mirror, count, [
+      aCustomer(1, { ...planted(count), language }),
+      { id: 'planted-id', name: 'planted-reject', email: { planted: 'planted-object' } },
     ])
-    expect(rowsOf(plan.file, 'SELECT * FROM customers')).toMatchObject([{ id: customerId(1), language: 'en' }])
-  })
+  const plan = aPlan(mirror.file, { withoutPersonalData: true, keep: 2 })
+  for (let copy = 0; copy < 3; copy += 1) publishAll(plan)
 
-  test('there is no column that the dictionary calls personal, and no rejects', async () => {
-    const mirror = await aMirrorOfNights()
-    const { file } = publishAll(aPlan(mirror, { withoutPersonalData: true })).copies[0] ?? { file: '' }
-
-    for (const { name, columns } of PUBLIC_TABLES) {
-      const personal = columns.filter((column) => column.personal && `${name}.${column.name}` !== 'changes.fields')
-      const shown = rowsOf(file, 'SELECT name FROM pragma_table_info(?)', name).map((row) => row['name'])
-      expect(personal.filter((column) => shown.includes(column.name))).toEqual([])
-    }
-    expect(valueOf(file, `SELECT count(*) FROM sqlite_schema WHERE name = 'rejects'`)).toBe(0)
-    expect(rowsOf(file, 'SELECT rejects FROM manifest WHERE rejects <> 0')).toEqual([])
-    expect(valueOf(file, 'SELECT open_rejects FROM freshness ORDER BY organization DESC')).toBe(1)
-    const changes = 'SELECT seq, change FROM changes ORDER BY seq'
-    expect(rowsOf(file, changes)).toEqual(rowsOf(mirror, changes))
-  })
-
-  test('what the service said about a refusal is not in the copy, since it may name a person', async () => {
-    const mirror = await aMirrorOfNights()
-    const body = { success: false, error: 'no_plan', message: 'planted "Ann" (+49 30 5550100) may not "list"' }
-    const message = `GET https://acme.test/customers answered 403${quoted(JSON.stringify(body), [])}. Ask the service.`
-    tamper(mirror, `UPDATE runs SET error = '${message}', error_code = 'forbidden' WHERE id = 1`)
-    tamper(mirror, `UPDATE runs SET error = 'The disk is full.', error_code = 'full' WHERE id = 2`)
-    const plan = aPlan(mirror, { withoutPersonalData: true })
-    publishAll(plan)
-
-    expect(message).toContain('5550100')
-    expect(bytesAround(plan.file)).not.toMatch(/planted|5550100/)
-    expect(rowsOf(plan.file, 'SELECT error, error_code FROM runs WHERE id < 3 ORDER BY id')).toEqual([
-      { error: 'GET https://acme.test/customers answered 403 (no_plan: "…', error_code: 'forbidden' },
-      { error: 'The disk is full.', error_code: 'full' },
-    ])
-  })
+  expect(bytesAround(mirror.file)).toContain('planted-email-0')
+  expect(bytesAround(plan.file)).not.toContain('planted')
+  expect(rowsOf(plan.file, 'SELECT fields FROM changes ORDER BY seq').map(({ fields }) => fields)).toEqual([
+    '{"language":["en","fr"]}',
+    '{"language":["fr","en"]}',
+  ])
+  expect(rowsOf(plan.file, 'SELECT * FROM customers')).toMatchObject([{ id: customerId(1), language: 'en' }])
 })
 
-describe('a copy for each organization', () => {
-  test('holds its own rows and nothing else, in no byte', async () => {
-    const mirror = await aMirror()
-    const organizations = ['acme', 'globex', 'a', 'a-b', 'a.b']
-    for (const [index, organization] of organizations.entries())
-      for (const count of [0, 1])
-        await night(
-          mirror,
-          count,
-          [
-            aCustomer(index * 10 + 1, { name: `of<${organization}>${count}`, shoe: `of<${organization}>` }),
-            { id: `of<${organization}>`, name: 'rejected' },
-          ],
-          { organization },
-        )
-    const plan = aSplitPlan(mirror.file, { organizations: [...organizations, 'hooli'] })
-    const { copies, leftOut } = publishAll(plan)
+test('without personal data there is no column that the dictionary calls personal, and no rejects', async () => {
+  const mirror = await aMirrorOfNights()
+  const { file } = publishAll(aPlan(mirror, { withoutPersonalData: true })).copies[0] ?? { file: '' }
 
-    expect(leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
-    expect(copies.map(({ file }) => file)).toEqual(
-      organizations.toSorted().map((organization) => join(dirname(plan.file), `readers-${organization}.db`)),
-    )
-    for (const [index, organization] of organizations.toSorted().entries()) {
-      const { file } = copies[index] ?? { file: '' }
-      const bytes = readFileSync(file).toString('latin1')
-      expect(bytes).toContain(`of<${organization}>1`)
-      for (const other of organizations.filter((each) => each !== organization))
-        expect(bytes).not.toContain(`of<${other}>`)
-      for (const table of ['manifest', 'freshness', 'runs', 'customers', 'changes', 'rejects'])
-        expect(rowsOf(file, `SELECT DISTINCT organization FROM ${table}`), table).toEqual([{ organization }])
-    }
-    expect(bytesAround(plan.file)).not.toContain('hooli')
-  })
+  for (const { name, columns } of PUBLIC_TABLES) {
+    const personal = columns.filter((column) => column.personal && `${name}.${column.name}` !== 'changes.fields')
+    const shown = rowsOf(file, 'SELECT name FROM pragma_table_info(?)', name).map((row) => row['name'])
+    expect(personal.filter((column) => shown.includes(column.name))).toEqual([])
+  }
+  expect(valueOf(file, `SELECT count(*) FROM sqlite_schema WHERE name = 'rejects'`)).toBe(0)
+  expect(rowsOf(file, 'SELECT rejects FROM manifest WHERE rejects <> 0')).toEqual([])
+  expect(valueOf(file, 'SELECT open_rejects FROM freshness ORDER BY organization DESC')).toBe(1)
+  const changes = 'SELECT seq, change FROM changes ORDER BY seq'
+  expect(rowsOf(file, changes)).toEqual(rowsOf(mirror, changes))
+})
 
-  test('is not made for a name that could lead elsewhere, which only a mirror edited by hand has', async () => {
-    const mirror = await aMirror()
-    const run = await mirror.startRun({ organization: '../../escape', trigger: 'sync', nowMs: START_MS })
-    await mirror.savePages(run, [aPage(1, [aCustomer(1)])], START_MS)
-    await mirror.finishRun(run, anEnding(), START_MS + DAY_MS)
+test('without personal data what the service said about a refusal is not in the copy, since it may name a person', async () => {
+  const mirror = await aMirrorOfNights()
+  const body = { success: false, error: 'no_plan', message: 'planted "Ann" (+49 30 5550100) may not "list"' }
+  const message = `GET https://acme.test/customers answered 403${quoted(JSON.stringify(body), [])}. Ask the service.`
+  tamper(mirror, `UPDATE runs SET error = '${message}', error_code = 'forbidden' WHERE id = 1`)
+  tamper(mirror, `UPDATE runs SET error = 'The disk is full.', error_code = 'full' WHERE id = 2`)
+  const plan = aPlan(mirror, { withoutPersonalData: true })
+  publishAll(plan)
 
-    expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
-  })
+  expect(message).toContain('5550100')
+  expect(bytesAround(plan.file)).not.toMatch(/planted|5550100/)
+  expect(rowsOf(plan.file, 'SELECT error, error_code FROM runs WHERE id < 3 ORDER BY id')).toEqual([
+    { error: 'GET https://acme.test/customers answered 403 (no_plan: "…', error_code: 'forbidden' },
+    { error: 'The disk is full.', error_code: 'full' },
+  ])
+})
+
+test('a copy for each organization holds its own rows and nothing else, in no byte', async () => {
+  const mirror = await aMirror()
+  const organizations = ['acme', 'globex', 'a', 'a-b', 'a.b']
+  for (const [index, organization] of organizations.entries())
+    for (const count of [0, 1])
+      await night(
+        mirror,
+        count,
+        [
+          aCustomer(index * 10 + 1, { name: `of<${organization}>${count}`, shoe: `of<${organization}>` }),
+          { id: `of<${organization}>`, name: 'rejected' },
+        ],
+        { organization },
+      )
+  const plan = aSplitPlan(mirror.file, { organizations: [...organizations, 'hooli'] })
+  const { copies, leftOut } = publishAll(plan)
+
+  expect(leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
+  expect(copies.map(({ file }) => file)).toEqual(
+    organizations.toSorted().map((organization) => join(dirname(plan.file), `readers-${organization}.db`)),
+  )
+  for (const [index, organization] of organizations.toSorted().entries()) {
+    const { file } = copies[index] ?? { file: '' }
+    const bytes = readFileSync(file).toString('latin1')
+    expect(bytes).toContain(`of<${organization}>1`)
+    for (const other of organizations.filter((each) => each !== organization))
+      expect(bytes).not.toContain(`of<${other}>`)
+    for (const table of ['manifest', 'freshness', 'runs', 'customers', 'changes', 'rejects'])
+      expect(rowsOf(file, `SELECT DISTINCT organization FROM ${table}`), table).toEqual([{ organization }])
+  }
+  expect(bytesAround(plan.file)).not.toContain('hooli')
+})
+
+test('a copy for each organization is not made for a name that could lead elsewhere, which only a mirror edited by hand has', async () => {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: '../../escape', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, [aCustomer(1)])], START_MS)
+  await mirror.finishRun(run, anEnding(), START_MS + DAY_MS)
+
+  expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
 })
 
 const STORED = { drop: ['address', 'extra'], hash: ['phone'], mixed: ['email'], keyCheck: 'of a key' }

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
@@ -5,6 +7,9 @@ import { night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
+import { readConfig } from '../../../src/config/read-config.ts'
+import { listCopiesLeft } from '../../../src/copies/copies-left.ts'
+import { aWorkplace } from '../../support/workplace.ts'
 
 const CLOCKS = { nowMs: START_MS + 3_600_000, monotonicMs: 0 }
 
@@ -95,3 +100,25 @@ test('copies after quick runs push no copy of a night out of those that are kept
   expect(inTheEvening).toEqual([])
   expect(olderCopies(plan.file).map((file) => valueOf(file, 'SELECT count(*) FROM customers'))).toEqual([8])
 })
+
+const ACME = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', secret: 'secret' }
+
+test('copies that can be listed no more are those that were there before, and where there is no list at first it is an error', async () => {
+  const { config, copy } = await aPublishedCopy()
+  const copiesLeft = listCopiesLeft(config, 'acme')
+  rmSync(dirname(copy), { recursive: true })
+  writeFileSync(dirname(copy), '')
+
+  expect(copiesLeft()).toEqual({ copies: [copy], replaced: [] })
+  expect(() => listCopiesLeft(config, 'acme')).toThrow(/not a directory \(\w+, ENOTDIR\)/)
+})
+
+async function aPublishedCopy() {
+  const { file: mirror } = await aMirror()
+  const plan = aPlan(mirror)
+  const copy = plan.file
+  publishAll(plan)
+  const place = aWorkplace([ACME], { publish: { file: copy, keep: 3 } })
+  const config = await readConfig({ file: place.config, cwd: '/' })
+  return { config, copy }
+}

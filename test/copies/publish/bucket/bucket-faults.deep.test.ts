@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
+  anOvertakenPublish,
   aStaleBucket,
   type Fault,
   namedIn,
@@ -9,15 +9,11 @@ import {
   ONCE,
   PREFIX,
   publishInto,
+  refusing,
   rowsThatAreWhole,
   SOON,
-  aBucketServer,
-  type BucketServer,
-  refuse,
 } from '../../../support/bucket-server.ts'
-import { customers } from '../../../support/builders.ts'
 import { tamper } from '../../../support/mirror-file.ts'
-import { type Published } from '../../../../src/copies/publish-plan.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -59,36 +55,6 @@ test('a clock that is off is corrected by that of the service, and a request tha
   expect(second - first).toBeGreaterThan(2.9 * HOUR_MS)
 })
 
-test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const limits = { ...ONCE, partBytes: 1000 }
-  const found = new Set<string>()
-  let passed = false
-  for (let failing = 1; !passed; failing += 1) {
-    let count = 0
-    bucket.fault = (_, response) => {
-      count += 1
-      if (count < failing) return false
-      response.destroy()
-      return true
-    }
-    // A change each time, so that there is something to publish.
-    await night(mirror, 1 + failing, customers(1, 8 + failing))
-    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
-      ({ warnings }) => warnings.length === 0,
-      () => false,
-    )
-    bucket.fault = undefined
-    found.add(rowsThatAreWhole(bucket).join())
-    // What this one replaces stays for readers until the next one.
-    await publishInto(bucket, aBucketPlan(mirror.file), limits)
-    await publishInto(bucket, aBucketPlan(mirror.file), limits)
-    expect([failing, bucket.uploads.size, objectsIn(bucket)]).toEqual([failing, 0, namedIn(bucket)])
-  }
-
-  expect(found.size).toBeGreaterThan(1)
-})
-
 test('an organization with a value that Parquet cannot hold keeps its object, and keeps no other one back', async () => {
   const { mirror, bucket } = await aStaleBucket()
   tamper(mirror.file, `UPDATE customers SET created_at_utc = 'soon' WHERE organization = 'acme'`)
@@ -118,29 +84,3 @@ test('of two publishers at once neither mixes objects of the other into its mani
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
-
-/** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
-async function anOvertakenPublish(
-  options: Parameters<typeof aBucketServer>[0] = {},
-): Promise<{ bucket: BucketServer; published: Published }> {
-  const { mirror, bucket } = await aStaleBucket(options)
-  let meanwhile: Promise<unknown> | undefined
-  bucket.fault = async ({ method, key }) => {
-    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
-    await meanwhile
-    return false
-  }
-  const published = await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  expect(meanwhile).toBeDefined()
-  return { bucket, published }
-}
-
-/** Refuses every request. */
-const refusing =
-  (status: number, code: string, headers = {}): Fault =>
-  (_, response) => {
-    refuse(response, status, code, headers)
-    return true
-  }

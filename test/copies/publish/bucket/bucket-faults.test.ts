@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { openS3Store, storeError } from '../../../../src/copies/objects/bucket.ts'
 import { night } from '../../../store/nights.ts'
 import {
@@ -18,17 +18,35 @@ import {
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 
-test('when the service is gone after four requests, the manifest names whole objects', async () => {
+test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
   const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = (_, response) => bucket.requests.length > 4 && response.destroy().destroyed
-  await publishInto(bucket, aBucketPlan(mirror.file), ONCE).catch(() => undefined)
-  const found = rowsThatAreWhole(bucket)
-  bucket.fault = undefined
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
+  const limits = { ...ONCE, partBytes: 1000 }
+  const found = new Set<string>()
+  let passed = false
+  // Every request in a deep run, and every sixth otherwise.
+  for (let failing = 1; !passed; failing += inject('isDeep') ? 1 : 6) {
+    let count = 0
+    bucket.fault = (_, response) => {
+      count += 1
+      if (count < failing) return false
+      response.destroy()
+      return true
+    }
+    // A change each time, so that there is something to publish.
+    await night(mirror, 1 + failing, customers(1, 8 + failing))
+    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
+      ({ warnings }) => warnings.length === 0,
+      () => false,
+    )
+    bucket.fault = undefined
+    found.add(rowsThatAreWhole(bucket).join())
+    // What this one replaces stays for readers until the next one.
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    expect([failing, bucket.uploads.size, objectsIn(bucket)]).toEqual([failing, 0, namedIn(bucket)])
+  }
 
-  expect(found).toEqual([5, 5])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(found.size).toBeGreaterThan(1)
 })
 
 test('a service that ignores conditions keeps the manifest of a later publish that ended first, and its objects', async () => {
@@ -73,26 +91,15 @@ const PLACE = 's3://copies/customers'
 const withStatus = (httpStatusCode: number, name = 'Error') => ({ name, $metadata: { httpStatusCode } })
 
 test.each<[facts: object, code: string, said: RegExp]>([
-  [
-    { code: 'CERT_HAS_EXPIRED' },
-    'usage',
-    /\(PutObject, CERT_HAS_EXPIRED\)\. .*NODE_EXTRA_CA_CERTS.* is unchanged\. Check the/,
-  ],
+  [{ code: 'CERT_HAS_EXPIRED' }, 'usage', /\(PutObject, CERT_HAS_EXPIRED\)\. .*NODE_EXTRA_CA_CERTS.* is unchanged\./],
   [{ message: 'Region is missing' }, 'usage', /Region is missing/],
-  [{ message: 'ENOENT: no such file', code: 'ENOENT', syscall: 'open' }, 'usage', /no such file/],
-  [{ message: 'Invalid character in header content', code: 'ERR_INVALID_CHAR' }, 'usage', /Invalid character/],
   [{ code: 'ENOTFOUND' }, 'gone', /no answer \(PutObject, ENOTFOUND\)\. .*Check the endpoint/],
-  [{ code: 'HPE_INVALID_CONSTANT' }, 'gone', /no answer \(PutObject, HPE_INVALID_CONSTANT\)/],
-  [withStatus(400, 'RequestTimeout'), 'gone', /the service refused a request \(PutObject, RequestTimeout, 400\)/],
-  [withStatus(200), 'gone', /\(PutObject, 200\)/],
-  [withStatus(503, 'SlowDown'), 'gone', /\(PutObject, SlowDown, 503\)/],
-  [withStatus(403, 'SignatureDoesNotMatch'), 'usage', /\(PutObject, SignatureDoesNotMatch, 403\)/],
+  [withStatus(503, 'SlowDown'), 'gone', /the service refused a request \(PutObject, SlowDown, 503\)/],
   [
     withStatus(403, 'AccessDenied'),
     'usage',
     /\(PutObject, AccessDenied, 403\).*They need s3:ListBucket .* s3:PutObject/,
   ],
-  [withStatus(413, 'EntityTooLarge'), 'full', /\(PutObject, EntityTooLarge, 413\)/],
   [withStatus(507), 'full', /\(PutObject, 507\)/],
 ])('%o is %s, and what the service said is not repeated', (facts, code, said) => {
   const error = storeError(Object.assign(new Error('made up'), facts), PLACE, 'PutObject')

@@ -10,30 +10,11 @@ import {
   PREFIX,
   publishInto,
   refuse,
-  rowsIn,
   SOON,
 } from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
-
-test('without personal data no object holds any, those from before included', async () => {
-  const mirror = await aMirrorOfNights()
-  const bucket = await aBucketServer()
-  const plan = aBucketPlan(mirror, { graceMs: 3_600_000 })
-  await publishInto(bucket, plan)
-  const before = namedIn(bucket)
-  await publishInto(bucket, { ...plan, withoutPersonalData: true, afterRuns: true })
-  const [row = {}] = await rowsIn(bucket, '*')
-
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-  expect(before.some((key) => objectsIn(bucket).includes(key))).toBe(false)
-  expect(Object.keys(row).toSorted()).toEqual(
-    ['changed_at', 'created_at', 'created_at_utc', 'first_seen_at', 'id', 'is_active', 'language', 'last_run_id']
-      .concat(['missing_since', 'organization', 'removed_at', 'timezone', 'updated_at'])
-      .toSorted(),
-  )
-})
 
 test('an object that a person or a rule of the bucket deleted is made again', async () => {
   const mirror = await aMirrorOfNights()

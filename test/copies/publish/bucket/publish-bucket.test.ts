@@ -150,3 +150,21 @@ test.each(['complete', 'failed'] as const)(
     expect(again.bucket?.organizations.map(({ isNew }) => isNew)).toEqual([false, false])
   },
 )
+
+test('without personal data no object holds any, those from before included', async () => {
+  const mirror = await aMirrorOfNights()
+  const bucket = await aBucketServer()
+  const plan = aBucketPlan(mirror, { graceMs: 3_600_000 })
+  await publishInto(bucket, plan)
+  const before = namedIn(bucket)
+  await publishInto(bucket, { ...plan, withoutPersonalData: true, afterRuns: true })
+  const [row = {}] = await rowsIn(bucket, '*')
+
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect(before.some((key) => objectsIn(bucket).includes(key))).toBe(false)
+  expect(Object.keys(row).toSorted()).toEqual(
+    ['changed_at', 'created_at', 'created_at_utc', 'first_seen_at', 'id', 'is_active', 'language', 'last_run_id']
+      .concat(['missing_since', 'organization', 'removed_at', 'timezone', 'updated_at'])
+      .toSorted(),
+  )
+})

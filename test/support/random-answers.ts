@@ -1,67 +1,56 @@
-import type { Dice } from '../support/dice.ts'
-import type { KnownList, Person } from '../support/known-list.ts'
+import type { Dice } from './dice.ts'
+import type { KnownList, Person } from './known-list.ts'
 import type { Asked, WireAnswer } from './played-wire.ts'
 
-type Row = Record<string, unknown>
-/** A page that is about to be answered: `shown` is the one whose rows it has, `told` the number it gives itself. */
-type Page = { shown: number; told: number; rows: Row[]; total: number | undefined; perPage: number }
-/** What is known of it besides: the page and the size that were asked for, another page, and rows that come after it. */
-type Facts = { number: number; asked: number; other: number; after: Row[]; total: number; dice: Dice }
-
-/** Another page than the one asked for. */
-const WRONG_PAGES = {
-  'other page': ({ other }) => ({ shown: other, told: other }),
-  'other page renumbered': ({ number, other }) => ({ shown: number > 1 && other > 1 ? other : number }),
-  'page 1': () => ({ shown: 1, told: 1 }),
-  'page 1 renumbered': () => ({ shown: 1 }),
-} satisfies Record<string, (facts: Facts) => Partial<Page>>
-
-/** A page that has other rows, or says something else of itself or of the list. */
-const WRONG_ROWS = {
-  'more rows': ({ after }, rows) => ({ rows: [...rows, ...after] }),
-  'per_page 0': () => ({ perPage: 0 }),
-  'other per_page': ({ asked, dice }) => ({ perPage: 1 + dice.below(asked) }),
-  empty: () => ({ rows: [] }),
-  'empty, total 0': () => ({ rows: [], total: 0 }),
-  short: ({ dice }, rows) => ({ rows: rows.toSpliced(dice.below(rows.length), 1) }),
-  twice: ({ dice }, rows) =>
-    rows.length > 1 ? { rows: rows.with(dice.below(rows.length), rows[dice.below(rows.length)] ?? {}) } : {},
-  'no id': ({ dice, number }, rows) =>
-    rows.length > 0 ? { rows: rows.with(dice.below(rows.length), { name: 'nobody', email: `x${number}` }) } : {},
-  'shuffled page': ({ dice }, rows) => ({ rows: rows.toSorted(() => dice.next() - 0.5) }),
-  'total high': ({ total }) => ({ total: total + 150 }),
-  'total low': ({ total }) => ({ total: Math.floor(total / 2) }),
-  'no total': () => ({ total: undefined }),
-  'random total': ({ total, dice }) => ({ total: dice.below(total * 2 + 1) }),
-} satisfies Record<string, (facts: Facts, rows: Row[]) => Partial<Page>>
-
-/** Another answer than the page. */
-const WRONG_ANSWERS = {
-  ...Object.fromEntries(
-    [400, 403, 404, 422, 401, 500, 502, 503, 302, 304].map((status) => [status, () => refused(status)]),
-  ),
-  '503 wait': () => refused(503, { 'retry-after': '2' }),
-  '429': () => refused(429, { 'retry-after': '1' }),
-  '429 long': () => refused(429, { 'retry-after': '7200' }),
-  truncated: (whole) => ({ ...whole, body: String(whole.body).slice(0, -20) }),
-  HTML: (whole) => ({ ...whole, body: '<html><body>Welcome</body></html>' }),
-  'no success': (whole) => ({ ...whole, body: String(whole.body).replace('true', 'false') }),
-  'no data': (whole) => ({ ...whole, body: JSON.stringify({ success: true, data: null, meta: {} }) }),
-  'not UTF-8': (whole) => ({ ...whole, body: Buffer.concat([Buffer.from([0xff]), Buffer.from(whole.body)]) }),
-  reset: (whole) => ({ ...whole, broken: true }),
-} satisfies Record<string, (whole: WireAnswer) => WireAnswer>
-
-/** What a service may do wrong, from some answer on or now and then: also pages of few rows, sizes it refuses, and answers of a cache. */
+/** What a service may do wrong, from some answer on or now and then. */
 const FAULTS = [
-  ...[WRONG_PAGES, WRONG_ROWS, WRONG_ANSWERS].flatMap((kinds) => Object.keys(kinds)),
-  ...['cap', 'fixed sizes', 'old'],
-]
+  '400',
+  '403',
+  '404',
+  '422',
+  '401',
+  '500',
+  '502',
+  '503',
+  '503 wait',
+  '429',
+  '429 long',
+  '302',
+  '304',
+  'other page',
+  'other page renumbered',
+  'page 1',
+  'page 1 renumbered',
+  'more rows',
+  'per_page 0',
+  'other per_page',
+  'cap',
+  'empty',
+  'empty, total 0',
+  'short',
+  'twice',
+  'total high',
+  'total low',
+  'no total',
+  'random total',
+  'truncated',
+  'HTML',
+  'no success',
+  'no data',
+  'not UTF-8',
+  'reset',
+  'no id',
+  'old',
+  'shuffled page',
+  'fixed sizes',
+] as const
+export type FaultKind = (typeof FAULTS)[number]
 
 /** From one answer of a night to another, so often, on these pages. */
-type Fault = { kind: string; from: number; to: number; chance: number; pages: (page: number) => boolean }
+export type Fault = { kind: FaultKind; from: number; to: number; chance: number; pages: (page: number) => boolean }
 
 export const SEARCHES = ['works', 'exact', 'finds none', 'finds all', '404', '422', '500', 'finds others'] as const
-type SearchKind = (typeof SEARCHES)[number]
+export type SearchKind = (typeof SEARCHES)[number]
 
 type Cached = { body: string; atMs: number; tick: number }
 
@@ -84,7 +73,7 @@ export class RandomService {
   /** How far its clock is ahead. */
   skewMs = 0
   answers = 0
-  readonly used = new Set<string>()
+  readonly used = new Set<FaultKind>()
   readonly #cache = new Map<string, Cached>()
 
   constructor(list: KnownList, dice: Dice) {
@@ -97,9 +86,9 @@ export class RandomService {
     this.answers = 0
     this.used.clear()
     this.faults = []
-    this.cacheChance = night > 1 && dice.chance(0.15) ? dice.pick([0.1, 0.5, 1]) : 0
+    this.cacheChance = night > 1 && dice.chance(0.15) ? ([0.1, 0.5, 1][dice.below(3)] ?? 0) : 0
     for (let more = dice.chance(0.5) ? 0 : 1 + dice.below(2); more > 0; more--) {
-      const kind = dice.pick(FAULTS)
+      const kind = FAULTS[dice.below(FAULTS.length)] ?? 'reset'
       // A list that is called empty at once cannot be told from one that is: the guard holds its removals.
       const from = (kind === 'empty, total 0' ? 2 : 1) + dice.below(9)
       const to = dice.chance(0.3) ? Infinity : from + 1 + dice.below(4)
@@ -170,27 +159,53 @@ export class RandomService {
     return pageOf({ rows, page: 1, size, total: found.length })
   }
 
-  #page({ page: number, size: asked }: Asked, fault = ''): WireAnswer {
+  #page({ page: number, size: asked }: Asked, fault: FaultKind | undefined): WireAnswer {
     const dice = this.#dice
+    const status = Number.parseInt(fault ?? '', 10)
+    if (fault === '503 wait') return { ...refused(503), headers: { 'retry-after': '2' } }
+    if (fault === '429 long') return { ...refused(429), headers: { 'retry-after': '7200' } }
+    if (fault === '429') return { ...refused(429), headers: { 'retry-after': '1' } }
+    if (status >= 300) return refused(status)
     if (fault === 'fixed sizes' && asked !== this.cap && asked !== 100) return refused(422)
-    const size = Math.min(asked, fault === 'cap' ? 3 + dice.below(40) : this.cap)
+    const most = fault === 'cap' ? 3 + dice.below(40) : this.cap
+    const size = Math.min(asked, most)
     const people = this.#people()
     const last = Math.max(1, Math.ceil(people.length / size))
+    let shown = number
+    let told = number
     if (number > last && this.beyondEnd === '404') return refused(404)
-    const there = number > last && this.beyondEnd === 'clamp' ? last : number
-    const rowsFrom = (from: number, to: number) => people.slice(from, to).map((person) => this.#recordOf(person))
-    const facts = { number, asked, other: 1 + dice.below(last + 1), total: people.length, dice, after: [] as Row[] }
-    const place = { shown: there, told: there, ...wrong(WRONG_PAGES, fault)?.(facts) }
-    const rows = rowsFrom(size * (place.shown - 1), size * place.shown)
-    facts.after = rowsFrom(size * place.shown, size * place.shown + 3)
-    const page = { rows, total: people.length, perPage: size, ...wrong(WRONG_ROWS, fault)?.(facts, rows) }
-    const whole = pageOf({ rows: page.rows, page: place.told, size: page.perPage, total: page.total })
-    return wrong(WRONG_ANSWERS, fault)?.(whole) ?? whole
+    if (number > last && this.beyondEnd === 'clamp') [shown, told] = [last, last]
+    const other = 1 + dice.below(last + 1)
+    if (fault === 'other page') [shown, told] = [other, other]
+    if (fault === 'other page renumbered' && number > 1 && other > 1) shown = other
+    if (fault === 'page 1') [shown, told] = [1, 1]
+    if (fault === 'page 1 renumbered') shown = 1
+    let rows = people.slice(size * (shown - 1), size * shown).map((person) => this.#recordOf(person))
+    let total: number | undefined = people.length
+    let perPage = size
+    if (fault === 'more rows')
+      rows = [...rows, ...people.slice(size * shown, size * shown + 3).map((person) => this.#recordOf(person))]
+    if (fault === 'per_page 0') perPage = 0
+    if (fault === 'other per_page') perPage = 1 + dice.below(asked)
+    if (fault === 'empty' || fault === 'empty, total 0') rows = []
+    if (fault === 'empty, total 0' || fault === 'total low')
+      total = fault === 'total low' ? Math.floor(people.length / 2) : 0
+    if (fault === 'total high') total = people.length + 150
+    if (fault === 'no total') total = undefined
+    if (fault === 'random total') total = dice.below(people.length * 2 + 1)
+    if (fault === 'short') rows.splice(dice.below(rows.length), 1)
+    if (fault === 'twice' && rows.length > 1) rows[dice.below(rows.length)] = rows[dice.below(rows.length)] ?? {}
+    if (fault === 'no id' && rows.length > 0) rows[dice.below(rows.length)] = { name: 'nobody', email: `x${number}` }
+    if (fault === 'shuffled page') rows = rows.toSorted(() => dice.next() - 0.5)
+    const whole = pageOf({ rows, page: told, size: perPage, total })
+    if (fault === 'truncated') return { ...whole, body: String(whole.body).slice(0, -20) }
+    if (fault === 'HTML') return { ...whole, body: '<html><body>Welcome</body></html>' }
+    if (fault === 'no success') return { ...whole, body: String(whole.body).replace('true', 'false') }
+    if (fault === 'no data') return { ...whole, body: JSON.stringify({ success: true, data: null, meta: {} }) }
+    if (fault === 'not UTF-8') return { ...whole, body: Buffer.concat([Buffer.from([0xff]), Buffer.from(whole.body)]) }
+    if (fault === 'reset') return { ...whole, broken: true }
+    return whole
   }
-}
-
-function wrong<Change>(kinds: Record<string, Change>, fault: string): Change | undefined {
-  return Object.hasOwn(kinds, fault) ? kinds[fault] : undefined
 }
 
 function pageOf(told: { rows: readonly unknown[]; page: number; size: number; total: number | undefined }): WireAnswer {
@@ -200,6 +215,6 @@ function pageOf(told: { rows: readonly unknown[]; page: number; size: number; to
   return { status: 200, headers: {}, body: JSON.stringify({ success: true, data: rows, meta }) }
 }
 
-function refused(status: number, headers: Record<string, string> = {}): WireAnswer {
-  return { status, headers, body: JSON.stringify({ success: false, error: 'refused', message: 'No.' }) }
+function refused(status: number): WireAnswer {
+  return { status, headers: {}, body: JSON.stringify({ success: false, error: 'refused', message: 'No.' }) }
 }

@@ -1,8 +1,8 @@
 import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import { endOf, startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
-import { dice, type Dice } from '../support/dice.ts'
-import { drive, type Ride, type Service } from '../support/drive-scan.ts'
+import { dice, type Dice } from './dice.ts'
+import { drive, type Ride, type Service } from './drive-scan.ts'
 import { type ListOrder, SimulatedList } from './simulated-list.ts'
 
 /** What a service answers to a request. */
@@ -76,7 +76,7 @@ export function notFound(window: Window): WindowAnswer {
   return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
 
-export function covers(window: Window, position: number): boolean {
+function covers(window: Window, position: number): boolean {
   return startOf(window) <= position && position < endOf(window)
 }
 
@@ -91,7 +91,7 @@ function replaced(list: SimulatedList, window: Window, page: number): WindowAnsw
 }
 
 /** No answer has a total: an empty page, or a 404, is the only sign of the end. */
-export function countless(list: SimulatedList, window: Window): WindowAnswer {
+function countless(list: SimulatedList, window: Window): WindowAnswer {
   return withoutTotal(list.answer(window))
 }
 
@@ -119,7 +119,7 @@ export const upTo =
   }
 
 /** The second of two databases lacks the last rows. */
-export const lagging =
+const lagging =
   (lacking: number): Serve =>
   (list, window, answered) => {
     const answer = list.answer(window)

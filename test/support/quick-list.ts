@@ -2,8 +2,8 @@ import type { ExpectedOrder } from '../../src/quick/comparison.ts'
 import { QuickScan, RequestBudget, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
 import type { Row } from '../../src/model/customer.ts'
 import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
-import { type Dice, dice } from '../support/dice.ts'
-import { drive, type Service } from '../support/drive-scan.ts'
+import { type Dice, dice } from './dice.ts'
+import { drive, type Service } from './drive-scan.ts'
 
 /** A list of row numbers. Rows with greater numbers were created later, and ids are in no order. */
 export class QuickList {

@@ -1,6 +1,6 @@
 import type { Row } from '../../src/model/customer.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
-import type { Dice } from '../support/dice.ts'
+import type { Dice } from './dice.ts'
 
 /** A window whose rows all have their fields. */
 type ReadInFull = Omit<WindowAnswer, 'rows'> & { rows: readonly Row[] }
@@ -16,6 +16,7 @@ const ORDERS = {
   'created desc, id desc': (a, b) => b.createdSecond - a.createdSecond || compareText(b.id, a.id),
   name: (a, b) => a.name - b.name || compareText(a.id, b.id),
   serial: (a, b) => a.serial - b.serial,
+  'serial desc': (a, b) => b.serial - a.serial,
   'last change asc': (a, b) => a.changed - b.changed,
   'last change desc': (a, b) => b.changed - a.changed,
 } satisfies Record<string, (a: Customer, b: Customer) => number>
@@ -81,6 +82,11 @@ export class SimulatedList {
   /** Those of them that never changed places with another. */
   stayed(): string[] {
     return this.survivors().filter((id) => !this.#moved.has(id))
+  }
+
+  /** The customers listed now, in order; in a list of ties or without an order, in no order that an answer has. */
+  listed(): string[] {
+    return this.#customers.map(({ id }) => id)
   }
 
   insert(): void {

@@ -8,58 +8,48 @@ import {
   wasListedEver,
   wasListedThroughout,
   wasOddBetween,
-} from '../support/known-list.ts'
-import type { Reader } from '../support/mirror-reader.ts'
+} from './known-list.ts'
+import type { Reader } from './mirror-reader.ts'
 
 /** A run, with the known facts about the list it read. Ticks are those of the list. */
-type Run = {
+export type Watched = {
   outcome: Outcome
   list: KnownList
   /** Start of its scan, which may be the start of the run it continued. */
   startTick: number
   endTick: number
-  /** Whether the service told the truth: of a night, that it hid no customer and its list was current; of a quick run, that it made no mistake. */
+  /** Whether the service hid no customer from the list, and its list was current. */
   isHonest: boolean
+  /** Whether customers were hidden from the list, and searches might not find them. */
+  isHidden: boolean
   /** The list did not change while it was read. */
   isStatic: boolean
+  /** If the service stopped, the customers created after that: only these may not be removed. */
+  newerThan: readonly Person[] | undefined
   before: Stored
   after: Stored
 }
 
-type Night = Run & {
-  /** Whether customers were hidden from the list, and searches might not find them. */
-  isHidden: boolean
-  /** If the service stopped, the customers created after that: only these may not be removed. */
-  newerThan: readonly Person[] | undefined
-}
-
 /** Every wrong statement of a run, in its report and in the mirror. */
-export function untruthsOf(night: Night): string[] {
-  const { report } = night.outcome
+export function untruthsOf(watched: Watched): string[] {
+  const { report } = watched.outcome
   return [
-    ...untrueNumbers(night),
-    ...wrongRemovals(night),
+    ...untrueNumbers(watched),
+    ...wrongRemovals(watched),
     // An answer that wrongly reports an empty list cannot be recognized: removals are held.
-    ...(report.proof !== 'unproven' && night.isHonest && report.received > 0 ? untrueProof(night) : []),
-    ...untrueDates(night),
-    ...(report.status === 'complete' ? unreadBehindNothing(night) : untrueFailure(night)),
+    ...(report.proof !== 'unproven' && watched.isHonest && report.received > 0 ? untrueProof(watched) : []),
+    ...untrueDates(watched),
+    ...(report.status === 'complete' ? unreadBehindNothing(watched) : untrueFailure(watched)),
   ]
 }
 
-/** The pairs that are not equal, by what they are. */
-function unequal(pairs: readonly (readonly [what: string, one: unknown, other: unknown])[]): string[] {
-  return pairs
-    .filter(([, one, other]) => one !== other)
-    .map(([what, one, other]) => `${what}: ${String(one)} and ${String(other)}`)
-}
-
-function untrueNumbers({ outcome: { report }, before, after }: Run): string[] {
+function untrueNumbers({ outcome: { report }, before, after }: Watched): string[] {
   const stored = after.runs.find(({ id }) => id === report.runId)
-  const counted = (change: string) =>
-    after.changes.filter((row) => row.run_id === report.runId && row.change === change).length
-  return unequal([
+  const mine = after.changes.filter(({ run_id }) => run_id === report.runId)
+  const counted = (change: string) => mine.filter((row) => row.change === change).length
+  const pairs: [string, unknown, unknown][] = [
     ['the identity', addsUp(report), true],
-    ...STORED.map((name) => [name, stored?.[name], report[name]] as const),
+    ...STORED.map((name): [string, unknown, unknown] => [name, stored?.[name], report[name]]),
     ['customers inserted', after.customers.size - before.customers.size, report.inserted],
     ['changes removed', counted('removed'), report.removed],
     ['changes returned', counted('returned'), report.returned],
@@ -67,7 +57,10 @@ function untrueNumbers({ outcome: { report }, before, after }: Run): string[] {
     ['changes added', counted('added'), before.freshness?.read_as_of == null ? 0 : report.inserted],
     ['a duration of at least 0', report.durationMs >= 0 && report.waitedMs >= 0, true],
     ['held', after.freshness?.held, after.waiting],
-  ])
+  ]
+  return pairs
+    .filter(([, one, other]) => one !== other)
+    .map(([name, one, other]) => `${name}: ${String(one)} and ${String(other)}`)
 }
 
 const STORED = [
@@ -75,8 +68,8 @@ const STORED = [
   ...(['duplicates', 'rejected', 'returned', 'missing', 'removed', 'held'] as const),
 ] satisfies (keyof Report)[]
 
-function wrongRemovals(night: Night): string[] {
-  const { outcome, list, startTick, endTick, newerThan, before, after } = night
+function wrongRemovals(watched: Watched): string[] {
+  const { outcome, list, startTick, endTick, newerThan, before, after } = watched
   const { report } = outcome
   const stored = after.runs.find(({ id }) => id === report.runId)
   const { isWhole }: { isWhole?: boolean } = JSON.parse(stored?.certificate ?? '{}')
@@ -90,10 +83,10 @@ function wrongRemovals(night: Night): string[] {
     if (person === undefined || !wasListedThroughout(person, startTick, endTick)) return false
     return newerThan === undefined || newerThan.every(({ createdAt }) => (createdAt ?? '') < (person.createdAt ?? ''))
   })
-  return [...marked, ...(night.isHidden ? [] : listed).map(({ id }) => `${id} was removed and is listed`)]
+  return [...marked, ...(watched.isHidden ? [] : listed).map(({ id }) => `${id} was removed and is listed`)]
 }
 
-function untrueProof({ outcome: { report }, list, startTick, endTick, after }: Run): string[] {
+function untrueProof({ outcome: { report }, list, startTick, endTick, after }: Watched): string[] {
   // A discard also speaks of those who became absent since, until there are half as many more: all stay as they are.
   const isDiscarded = report.held > 0 && after.waiting === 0
   return list.people.flatMap((person) => {
@@ -117,24 +110,28 @@ function mayHaveMoved({ versions }: Person, { order }: KnownList, { startTick, e
   return versions.some(({ from }) => from >= startTick && from <= endTick)
 }
 
-type Ticks = Pick<Run, 'startTick' | 'endTick'>
+type Ticks = Pick<Watched, 'startTick' | 'endTick'>
 
-function untrueDates({ outcome: { report }, before, after }: Run): string[] {
+function untrueDates({ outcome: { report }, before, after }: Watched): string[] {
   const asOf = after.runs.find(({ id }) => id === report.runId)?.read_as_of ?? null
   const isPart = report.reasons.some((reason) => PARTS.has(reason))
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
-  const proven = report.proof === 'unproven' ? (before.freshness?.proven_as_of ?? null) : asOf
-  return unequal([
-    [`read_as_of after ${report.status} ${report.reasons.join()}`, after.freshness?.read_as_of, read],
-    [`proven_as_of after ${report.status} ${report.reasons.join()}`, after.freshness?.proven_as_of, proven],
-  ])
+  const proven =
+    report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)
+  const dates = [
+    ...(after.freshness?.read_as_of === read ? [] : ['read_as_of']),
+    ...(after.freshness?.proven_as_of === proven ? [] : ['proven_as_of']),
+  ]
+  return dates.map(
+    (name) => `${name} after ${report.status} ${report.reasons.join()}: ${JSON.stringify(after.freshness)}`,
+  )
 }
 
 /** Reasons of a run that is complete and has not read the list to its end. */
 const PARTS: ReadonlySet<string> = new Set(['cached-answer'])
 
 /** A wrong page may cost the proof; if a fifth of a list at rest is unread, the run must report why. */
-function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Run): string[] {
+function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
   if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
   if (list.order === 'shuffled' || list.order === 'restless ties') return []
   const unread = list.listed.filter(
@@ -145,11 +142,20 @@ function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, af
 }
 
 const EXPLAINED: ReadonlySet<string> = new Set([
-  ...['cached-answer', 'short-page', 'total-mismatch', 'page-mismatch', 'repeated-page', 'page-cap', 'hole'],
-  ...['too-large', 'duplicate-id'],
+  ...PARTS,
+  ...[
+    'short-page',
+    'total-mismatch',
+    'page-mismatch',
+    'repeated-page',
+    'page-cap',
+    'hole',
+    'too-large',
+    'duplicate-id',
+  ],
 ])
 
-function untrueFailure({ outcome }: Run): string[] {
+function untrueFailure({ outcome }: Watched): string[] {
   const { report, error } = outcome
   if (error === undefined || report.error === undefined) return [`${report.status} without an error`]
   const blocks = failureBlocks([outcome], {})
@@ -195,11 +201,23 @@ export function readStored(db: Reader, organization: string) {
   }
 }
 
-type QuickRun = Run & {
+/** A quick run, with the known facts about the list it looked at. */
+type WatchedQuickRun = {
+  outcome: Outcome
+  list: KnownList
+  startTick: number
+  endTick: number
+  /** The service made no mistake. */
+  isHonest: boolean
+  /** The list did not change meanwhile. */
+  isStatic: boolean
   isKilled: boolean
   maxRequests: number
   /** Requests that the service received. */
   sent: number
+  pageSize: number
+  before: Stored
+  after: Stored
   kept: Kept
   keptNow: Kept
 }
@@ -208,56 +226,65 @@ type QuickRun = Run & {
 type Kept = ReturnType<typeof readKept>
 
 export function readKept(db: Reader, organization: string) {
-  const texts = [
-    'SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists WHERE organization = ?',
-    'SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?',
-    `SELECT id, status, proof, reasons FROM runs
-     WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
-  ].map((sql) => JSON.stringify(db.all(sql, organization)))
+  const all = (sql: string) => JSON.stringify(db.all(sql, organization))
+  const kept = {
+    lists: all('SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists WHERE organization = ?'),
+    windows: all('SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?'),
+    nights: all(
+      `SELECT id, status, proof, reasons FROM runs
+       WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
+    ),
+  }
   const absences = db.all<{ row_id: number; proven: number; scans: number }>(
     'SELECT row_id, proven, scans FROM absences WHERE organization = ?',
     organization,
   )
-  return { texts: texts.join('\n'), absences: new Map(absences.map((row) => [row.row_id, row])) }
+  return { kept, absences: new Map(absences.map((row) => [row.row_id, row])) }
 }
 
 /** Every wrong statement of a quick run, in its report and in the mirror. */
-export function untruthsOfQuickRun(quick: QuickRun): string[] {
-  const { outcome, isKilled, before, after } = quick
-  const { report, error } = outcome
-  return [
-    ...(isKilled ? unequal([['the identity', addsUp(report), true]]) : untrueNumbers(quick)),
-    ...unequal([
-      ['proof', report.proof, 'unproven'],
-      ['removed', report.removed, 0],
-      ['complete', report.status === 'complete', false],
-      ['at most so many requests', Math.max(report.requests, quick.sent, quick.maxRequests), quick.maxRequests],
-    ]),
-    ...(isKilled
-      ? []
-      : unequal([
-          ['a defect', report.error?.code === 'unexpected', false],
-          ['partial, and without an error', report.status === 'partial', error === undefined],
-          ['missing', newlyMissing(before, after).length, report.missing],
-          ['pages trusted', Number.isInteger(report.trustedPages) && Number(report.trustedPages) >= 0, true],
-        ])),
-    ...brokenPromises(quick),
-    ...(quick.isHonest ? untrueCustomers(quick) : []),
-  ]
+export function untruthsOfQuickRun(watched: WatchedQuickRun): string[] {
+  return [...untrueCounts(watched), ...brokenPromises(watched), ...untrueCustomers(watched)]
 }
 
-function brokenPromises({ before, after, kept, keptNow }: QuickRun): string[] {
-  const untruths = unequal([
-    ['what it must keep', keptNow.texts, kept.texts],
-    ['read_as_of', after.freshness?.read_as_of, before.freshness?.read_as_of],
-    ['proven_as_of', after.freshness?.proven_as_of, before.freshness?.proven_as_of],
-  ])
+function untrueCounts({ outcome: { report, error }, isKilled, before, after, ...watched }: WatchedQuickRun): string[] {
+  const untruths: string[] = []
+  const stored = after.runs.find(({ id }) => id === report.runId)
+  const inserted = after.customers.size - before.customers.size
+  if (!addsUp(report)) untruths.push('the identity does not hold')
+  if (report.proof !== 'unproven') untruths.push(`proof ${report.proof}`)
+  if (report.removed !== 0) untruths.push('removed')
+  if (!isKilled && report.error?.code === 'unexpected') untruths.push(`a defect: ${report.error.message}`)
+  if (!isKilled && (report.status === 'partial') !== (error === undefined))
+    untruths.push(`${report.status}, ${String(error)}`)
+  if (report.status === 'complete') untruths.push('complete')
+  if (report.requests > watched.maxRequests || watched.sent > watched.maxRequests)
+    untruths.push(`${report.requests} requests, ${watched.sent} received, of ${watched.maxRequests}`)
+  if (isKilled) return untruths
+  if (inserted !== report.inserted) untruths.push(`${inserted} inserted, reported ${report.inserted}`)
+  for (const name of ['status', 'requests', 'pages', 'received', 'inserted', 'updated', 'missing', 'held'] as const)
+    if (stored?.[name] !== report[name]) untruths.push(`${name}: stored ${String(stored?.[name])}, ${report[name]}`)
+  const marked = newlyMissing(before, after).length
+  if (marked !== report.missing) untruths.push(`${marked} missing, reported ${report.missing}`)
+  const trusted = report.trustedPages ?? -1
+  if (trusted < 0 || !Number.isInteger(trusted)) untruths.push(`${trusted} pages trusted`)
+  return untruths
+}
+
+function brokenPromises({ before, after, kept, keptNow }: WatchedQuickRun): string[] {
+  const untruths: string[] = []
+  for (const [name, value] of Object.entries(kept.kept))
+    if (Object.entries(keptNow.kept).find(([other]) => other === name)?.[1] !== value) untruths.push(`${name} changed`)
+  const dates = ['read_as_of', 'proven_as_of'] as const
+  for (const date of dates)
+    if (before.freshness?.[date] !== after.freshness?.[date])
+      untruths.push(`${date} was ${before.freshness?.[date]}, is ${after.freshness?.[date]}`)
   for (const row of after.customers.values()) {
     const was = before.customers.get(row.id)
     if (row.removed_at !== null && was?.removed_at !== row.removed_at) untruths.push(`${row.id} was removed`)
-    if (row.missing_since === null || row.removed_at !== null) continue
     const absences = keptNow.absences.get(row.row_id)
     const earlier = was?.missing_since == null ? undefined : kept.absences.get(row.row_id)
+    if (row.missing_since === null || row.removed_at !== null) continue
     if (absences?.proven !== (earlier?.proven ?? 0) || absences.scans !== (earlier?.scans ?? 0))
       untruths.push(`absences of ${row.id}: ${JSON.stringify({ earlier, absences })}`)
   }
@@ -267,13 +294,16 @@ function brokenPromises({ before, after, kept, keptNow }: QuickRun): string[] {
   return untruths
 }
 
-function untrueCustomers({ list, before, after, isStatic, startTick, endTick }: QuickRun): string[] {
-  const marked = isStatic ? newlyMissing(before, after).map(({ id }) => list.find(id)) : []
-  const untruths = marked.flatMap((person) =>
-    person !== undefined && wasListedThroughout(person, startTick, endTick)
-      ? [`${person.n} is marked missing and is listed`]
-      : [],
-  )
+function untrueCustomers({ list, before, after, isHonest, isStatic, startTick, endTick }: WatchedQuickRun): string[] {
+  const untruths: string[] = []
+  if (!isHonest) return untruths
+  if (isStatic) {
+    for (const { id } of newlyMissing(before, after)) {
+      const person = list.find(id)
+      if (person !== undefined && wasListedThroughout(person, startTick, endTick))
+        untruths.push(`${person.n} is marked missing and is listed`)
+    }
+  }
   for (const row of after.customers.values()) {
     const was = before.customers.get(row.id)
     const person = list.find(row.id)
@@ -294,10 +324,14 @@ function newlyMissing(before: Stored, after: Stored) {
 }
 
 /** What a night says wrongly of customers that a quick run wrote after its scan began: `since` is the run that began it. */
-export function untrueAfterQuickRuns(
-  { list, before, after, startTick, endTick }: Omit<Run, 'outcome' | 'isHonest' | 'isStatic'>,
-  since: number | undefined,
-): string[] {
+export function untrueAfterQuickRuns({
+  list,
+  before,
+  after,
+  startTick,
+  endTick,
+  since,
+}: Pick<Watched, 'list' | 'before' | 'after' | 'startTick' | 'endTick'> & { since: number | undefined }): string[] {
   if (since === undefined) return []
   const quick = new Set(
     after.runs.filter(({ id, trusted_pages }) => id > since && trusted_pages !== null).map(({ id }) => id),

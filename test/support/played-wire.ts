@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Connections } from '../../src/source/connection.ts'
 import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
-import type { Dice } from '../support/dice.ts'
+import type { Dice } from './dice.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
