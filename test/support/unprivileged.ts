@@ -55,17 +55,6 @@ function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
 }
 
-/** Root may read everything, so during `work` the process runs as another user. */
-async function withoutPrivileges<Result>(work: () => Promise<Result> | Result): Promise<Result> {
-  const isRoot = process.geteuid?.() === 0
-  if (isRoot) process.seteuid?.(65_534)
-  try {
-    return await work()
-  } finally {
-    if (isRoot) process.seteuid?.(0)
-  }
-}
-
 /** Counts the active customers. */
 export const COUNT = 'SELECT COUNT(*) AS number FROM active_customers'
 
