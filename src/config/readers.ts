@@ -35,6 +35,7 @@ export async function readReaders({ file, serve: readers = [], organizations }: 
   }
   const found: Reader[] = []
   for (const reader of readers) {
+    if (found.some(({ name }) => name === reader.name)) throw refuse('serve.readers', `names ${reader.name} twice`)
     const read = reader.organizations.map((id) => organizations.find((organization) => organization.id === id))
     const [first] = read
     if (first === undefined || read.includes(undefined))

@@ -53,6 +53,7 @@ const PARAMETERS = [
 
 const FAILURES = {
   401: 'The key is not known, or the signature, its time or its nonce is not right',
+  403: 'The host name begins with an organization that this key does not open',
   404: 'The host name says of none of the organizations of this key that it is asked for',
   422: 'A parameter is invalid',
   429: 'Too many requests',
