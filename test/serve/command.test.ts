@@ -1,6 +1,7 @@
 import { Agent, get } from 'node:http'
 import { dirname, join } from 'node:path'
 import { writeFileSync } from 'node:fs'
+import { execPath } from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { serveCommand } from '../../src/cli/serve.ts'
@@ -11,8 +12,10 @@ import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aSqliteMirror, publishedFrom } from '../support/full-mirror.ts'
 import { startCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { runCommand } from '../support/run-command.ts'
-import { send } from './a-served-mirror.ts'
+import { CLIENT_EXAMPLE } from '../support/documents.ts'
+import { aServe, send, SHOP } from './a-served-mirror.ts'
 
 const acme = {
   id: 'acme',
@@ -132,4 +135,19 @@ test('a request under way is answered before the server ends, and one that takes
   const cut = send(`${second.origin}/never`, 'GET', {}).catch((error: unknown) => error)
   await second.close()
   expect(await cut).toBeInstanceOf(Error)
+})
+
+test('the client of the page reads every customer', async () => {
+  const mirror = await aSqliteMirror()
+  await night(mirror, 0, customers(1, 230))
+  const { baseUrl } = await aServe(mirror.file)
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'client.mjs'), CLIENT_EXAMPLE)
+  const env = { CUSTOMERS: baseUrl, SHOP_API_KEY: SHOP.apiKey, SHOP_SECRET: SHOP.secret }
+  const { code, stdout } = await startCli(['client.mjs'], { cwd: folder, env, program: execPath }).ended
+
+  expect(code).toBe(0)
+  expect(stdout.trimEnd().split('\n')).toEqual(
+    customers(1, 230).map(({ name, email }) => `${String(name)} ${String(email)}`),
+  )
 })
