@@ -46,7 +46,7 @@ export const errorAnswer = z.strictObject({
 
 const PARAMETERS = [
   ['per_page', z.int().min(1).max(100).default(15), 'Customers on a page'],
-  ['page', z.int().min(1).default(1), 'The page'],
+  ['page', z.union([z.int().min(1), z.string()]).default(1), 'The page; the first for a text that is none'],
   ['search', z.string(), 'A part of name, username or e-mail address, in any case, with or without accents'],
   ['language', z.string(), 'The language code'],
 ] as const
