@@ -25,8 +25,10 @@ export function serveCommand({ signal, stderr }: Io) {
       const readers = await readReaders(config)
       const log = createLog({ level: 'info', stream: stderr })
       const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named), monotonicMs)
-      const app = createServe({ readers, mirror, log, nowMs: Date.now, monotonicMs })
-      const { origin, close } = await listen(app, { host, port: at }, errorEnvelope(400, UNREADABLE))
+      const organizations = config.organizations.map(({ id }) => id)
+      const app = createServe({ readers, organizations, mirror, log, nowMs: Date.now, monotonicMs })
+      const place = { host, port: at, graceMs: LAST_ANSWERS_MS }
+      const { origin, close } = await listen(app, place, errorEnvelope(400, UNREADABLE))
       log.info({ origin, readers: readers.map(({ name }) => name) }, 'serving')
       try {
         if (!signal.aborted) await once(signal, 'abort')
@@ -36,3 +38,6 @@ export function serveCommand({ signal, stderr }: Io) {
       }
     })
 }
+
+/** For requests that are under way when the server is stopped. */
+const LAST_ANSWERS_MS = 5000

@@ -6,24 +6,32 @@ import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
 import type { SecretReference } from './values.ts'
 
+type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
+
 /**
- * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or
- * cannot be a key or secret. Never repeats the value.
+ * Looks up the key and secret of an organization, or of something else that has a title. Throws one ConfigError that names every variable or
+ * file that is missing or cannot be a key or secret. Never repeats the value.
  */
 export async function readCredentials(
-  organization: Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>,
+  { id, title = `organization ${id}`, signing, ...kept }: Signing & { title?: string },
   environment: Environment = processEnvironment(),
 ): Promise<Credentials> {
-  const { id, signing } = organization
   const [apiKey = '', secret = ''] = textsOf([
-    await lookUp(organization.apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem }),
-    await lookUp(organization.secret, {
-      what: `the secret of organization ${id}`,
+    await lookUp(kept.apiKey, { what: `the API key of ${title}`, environment, check: keyProblem }),
+    await lookUp(kept.secret, {
+      what: `the secret of ${title}`,
       environment,
       check: (text) => secretProblem(text, signing.secretEncoding),
     }),
   ])
   return { apiKey, secret }
+}
+
+/** The API key of an organization where this process can read it. */
+export async function apiKeyAtHand({ id, apiKey }: Pick<Organization, 'id' | 'apiKey'>): Promise<string | undefined> {
+  const environment = processEnvironment()
+  const found = await lookUp(apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem })
+  return typeof found === 'string' ? found : undefined
 }
 
 /** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */

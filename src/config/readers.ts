@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors/errors.ts'
 import type { Recipe } from '../signing/signing.ts'
-import { readCredentials } from './credentials.ts'
+import { apiKeyAtHand, readCredentials } from './credentials.ts'
 import type { Organization } from './organization.ts'
 import type { serveSettings } from './serve.ts'
 
@@ -30,11 +30,12 @@ export async function readReaders({ file, serve: readers = [], organizations }: 
     throw refuse('serve.readers', 'names no reader: each has a name, organizations, apiKey and secret')
   const taken = new Map<string, string>()
   for (const organization of organizations) {
-    const known = await readCredentials(organization).catch(() => undefined)
-    if (known !== undefined) taken.set(known.apiKey, `organization ${organization.id}`)
+    const known = await apiKeyAtHand(organization)
+    if (known !== undefined) taken.set(known, `organization ${organization.id}`)
   }
   const found: Reader[] = []
   for (const reader of readers) {
+    if (found.some(({ name }) => name === reader.name)) throw refuse('serve.readers', `names ${reader.name} twice`)
     const read = reader.organizations.map((id) => organizations.find((organization) => organization.id === id))
     const [first] = read
     if (first === undefined || read.includes(undefined))
@@ -45,7 +46,7 @@ export async function readReaders({ file, serve: readers = [], organizations }: 
         `serve.readers (${reader.name})`,
         'names organizations whose requests are signed differently: make it two readers',
       )
-    const credentials = await readCredentials({ ...reader, id: `${reader.name} of serve`, signing })
+    const credentials = await readCredentials({ ...reader, id: reader.name, title: `reader ${reader.name}`, signing })
     const other = taken.get(credentials.apiKey)
     if (other !== undefined)
       throw refuse(`serve.readers (${reader.name})`, `has the API key of ${other}: each key opens one thing`)

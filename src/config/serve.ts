@@ -15,7 +15,7 @@ export const serve = z.strictObject({
           .min(1, 'must name at least one organization')
           .meta({
             description:
-              'The organizations that it may read. With several, the first part of the host name in a request says which.',
+              'The organizations that it may read. With several, the host name of a request begins with one.',
             examples: [['acme']],
           }),
         apiKey: secretReferenceForm(NOT_IN_THIS_FILE).meta({ description: 'Where its API key is kept.' }),

@@ -25,8 +25,8 @@ type Limits = {
   silentMs: number
 }
 
-/** Where to listen. Without `limits`, clients may have as many connections as they like. */
-type Place = { host: string; port: number; limits?: Limits }
+/** Where to listen. Without `limits`, clients may have as many connections as they like. At its end, requests under way have `graceMs`. */
+type Place = { host: string; port: number; limits?: Limits; graceMs?: number }
 
 /**
  * Serves `app` at an address of this machine; port 0 takes any free one. A request whose address cannot be read never reaches
@@ -34,7 +34,7 @@ type Place = { host: string; port: number; limits?: Limits }
  */
 export async function listen(
   app: Answerer,
-  { host, port, limits }: Place,
+  { host, port, limits, graceMs = 0 }: Place,
   unreadable: object = { error: UNREADABLE },
 ): Promise<Listening> {
   const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
@@ -49,7 +49,7 @@ export async function listen(
     throw new UsageError(`Cannot listen at ${host} port ${port}: ${explain(error)}`, { cause: error })
   }
   let closed: Promise<void> | undefined
-  return { origin: originOf(server, host), close: () => (closed ??= stop(server)) }
+  return { origin: originOf(server, host), close: () => (closed ??= stop(server, graceMs)) }
 }
 
 /** The name in the address of a request that names none, as by HTTP/1.0. */
@@ -88,11 +88,14 @@ function originOf(server: Server, host: string): string {
 
 export const UNREADABLE = 'The address of the request cannot be read.'
 
-async function stop(server: Server): Promise<void> {
+async function stop(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  server.closeAllConnections()
+  const answered = setInterval(() => server.closeIdleConnections(), 10)
+  const late = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
+  clearInterval(answered)
+  clearTimeout(late)
 }
 
 function explain(error: unknown): string {

@@ -46,13 +46,14 @@ export const errorAnswer = z.strictObject({
 
 const PARAMETERS = [
   ['per_page', z.int().min(1).max(100).default(15), 'Customers on a page'],
-  ['page', z.int().min(1).default(1), 'The page'],
+  ['page', z.union([z.int().min(1), z.string()]).default(1), 'The page; the first for a text that is none'],
   ['search', z.string(), 'A part of name, username or e-mail address, in any case, with or without accents'],
   ['language', z.string(), 'The language code'],
 ] as const
 
 const FAILURES = {
   401: 'The key is not known, or the signature, its time or its nonce is not right',
+  403: 'The host name begins with an organization that this key does not open',
   404: 'The host name says of none of the organizations of this key that it is asked for',
   422: 'A parameter is invalid',
   429: 'Too many requests',

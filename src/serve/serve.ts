@@ -1,10 +1,11 @@
+import { isIP } from 'node:net'
 import type { Hono, MiddlewareHandler } from 'hono'
 import { Counter, Registry } from 'prom-client'
 import type { Reader } from '../config/readers.ts'
 import { describeError } from '../errors/errors.ts'
 import { onlyReads } from '../http/server.ts'
 import type { Logger } from '../machine/log.ts'
-import { createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
+import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
 import type { Answer, AnswerList } from '../service/answer.ts'
 import { envelopeOf } from '../service/listing.ts'
 import { DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
@@ -14,6 +15,8 @@ import { NotMirrored, type ServedMirror } from './served-mirror.ts'
 
 type Serving = {
   readers: readonly Reader[]
+  /** All that are configured: a host name that begins with one of them asks for no other. */
+  organizations: readonly string[]
   mirror: Pick<ServedMirror, 'page' | 'state'>
   log: Pick<Logger, 'info' | 'warn'>
   nowMs: () => number
@@ -24,7 +27,7 @@ type Serving = {
  * The specification as an HTTP application over a mirror, for readers with keys of their own. Beside the list it has /healthz, /readyz, which asks
  * for each organization, /metrics, and /openapi.json. No log line and no metric holds what was searched for.
  */
-export function createServe({ readers, mirror, log, nowMs, monotonicMs }: Serving): Hono<ServiceEnv> {
+export function createServe({ readers, organizations, mirror, log, nowMs, monotonicMs }: Serving): Hono<ServiceEnv> {
   const registry = new Registry()
   const requests = new Counter({
     name: 'customer_mirror_serve_requests_total',
@@ -35,21 +38,21 @@ export function createServe({ readers, mirror, log, nowMs, monotonicMs }: Servin
   const observe: MiddlewareHandler<ServiceEnv> = async (c, next) => {
     const startedMs = monotonicMs()
     await next()
-    if (!c.req.path.endsWith('/customers')) return
+    if (c.req.path !== `${BASE_PATH}/customers`) return
     const reader = c.var.organization?.id ?? 'unknown'
     const { status } = c.res
     requests.inc({ reader, status })
     const { page, per_page: perPage, search, language } = c.req.query()
-    const asked = { page: Number(page ?? 1), perPage: Number(perPage ?? 15), isFiltered: Boolean(search ?? language) }
+    const asked = { page: Number(page ?? 1), perPage: Number(perPage ?? 15), isFiltered: Boolean(search || language) }
     log.info({ reader, status, ...asked, ms: Math.round(monotonicMs() - startedMs) }, 'request')
   }
   const app = createService({
-    organizations: readers.map((reader) => readerOf(reader, mirror, log)),
+    organizations: readers.map((reader) => readerOf(reader, { organizations, mirror, log })),
     recipe: recipeOf(DEFAULT_PRESET),
     now: nowMs,
     around: [observe],
     examine: async () => {
-      const served = [...new Set(readers.flatMap(({ organizations }) => organizations))]
+      const served = [...new Set(readers.flatMap((reader) => reader.organizations))]
       const found = await Promise.all(
         served.map((id) =>
           mirror.state(id).then(
@@ -68,14 +71,14 @@ export function createServe({ readers, mirror, log, nowMs, monotonicMs }: Servin
 }
 
 function readerOf(
-  { name, organizations, requestsPerMinute, ...signing }: Reader,
-  mirror: Serving['mirror'],
-  log: Serving['log'],
+  { name, organizations: opened, requestsPerMinute, ...signing }: Reader,
+  { organizations: known, mirror, log }: Pick<Serving, 'organizations' | 'mirror' | 'log'>,
 ): ServiceOrganization {
   const rateLimit = requestsPerMinute === undefined ? undefined : { requests: requestsPerMinute, windowMs: 60_000 }
   const answer: AnswerList = async (query, _serve, address) => {
-    const [subdomain = ''] = address.hostname.split('.')
-    const organization = organizations.length === 1 ? organizations[0] : organizations.find((id) => id === subdomain)
+    const named = organizationIn(address.hostname, known)
+    if (named !== undefined && !opened.includes(named)) return { kind: 'error', status: 403, message: CLOSED }
+    const organization = named ?? (opened.length === 1 ? opened[0] : undefined)
     if (organization === undefined) return { kind: 'error', status: 404, message: UNNAMED }
     try {
       const { rows, total, readAsOfMs, proof } = await mirror.page({ organization, ...query })
@@ -93,11 +96,21 @@ function readerOf(
   return { id: name, ...signing, rateLimit, answer }
 }
 
+/** The organization that a host name begins with; the longest, since an id may have a dot. */
+function organizationIn(hostname: string, known: readonly string[]): string | undefined {
+  if (isIP(hostname) !== 0) return undefined
+  const named = known.filter((id) => hostname === id || hostname.startsWith(`${id}.`))
+  return named.toSorted((a, b) => b.length - a.length)[0]
+}
+
+const CLOSED = 'This key does not open the organization that the host name begins with.'
 const UNNAMED = 'Several organizations may be read with this key. The first part of the host name says which one.'
 
 /** What went wrong, without the place of the mirror, which is in the log. */
 function reasonOf(error: unknown): string {
-  return error instanceof NotMirrored ? error.message : `The mirror cannot be read now (${describeError(error).code}).`
+  if (error instanceof NotMirrored) return error.message
+  const { code } = describeError(error)
+  return code === 'missing' ? 'There is no mirror yet.' : `The mirror cannot be read now (${code}).`
 }
 
 function unavailable(error: unknown): Answer {

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { isPostgres } from '../address/mirror-address.ts'
 import { folded } from '../copies/read-rows.ts'
-import { MirrorUnusable } from '../errors/errors.ts'
 import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
 import { sqliteStore } from '../store/port/sqlite-store.ts'
@@ -16,7 +15,7 @@ export type ServedPage = { rows: ServedCustomer[]; total: number; readAsOfMs: nu
 
 export type Asked = { organization: string; page: number; perPage: number; search: string; language: string }
 
-/** The organization is not in the mirror, or was not read to its end yet. */
+/** The mirror has no customers of the organization to serve: it was not read to its end yet, or was retired, or they are left out. */
 export class NotMirrored extends Error {
   override name = 'NotMirrored' as const
 }
@@ -24,8 +23,8 @@ export class NotMirrored extends Error {
 /** How long requests share one state of the mirror: a longer one would hold up its WAL. */
 const SNAPSHOT_MS = 1000
 
-/** Orders that are kept, the latest: one for each organization, and one for each filter that is asked for. */
-const MOST_ORDERS = 200
+/** Orders that are kept, the latest: one for each organization, and one for each filter that is asked for; and the rows in all of them. */
+const [MOST_ORDERS, MOST_ROWS] = [200, 5_000_000]
 
 /** A state of the mirror that some requests read. */
 type Snapshot = {
@@ -96,11 +95,23 @@ export class ServedMirror {
     // The one that was asked for last comes last.
     this.#orders.delete(key)
     this.#orders.set(key, order)
-    for (const oldest of this.#orders.keys()) if (this.#orders.size > MOST_ORDERS) this.#orders.delete(oldest)
+    if (order !== kept) this.#letGoOfOrders(key)
     return order
   }
 
+  /** Lets go of the oldest orders that are too many, but not of this one. */
+  #letGoOfOrders(latest: string): void {
+    let rows = [...this.#orders.values()].reduce((sum, { rowIds }) => sum + rowIds.length, 0)
+    for (const [oldest, { rowIds }] of this.#orders) {
+      if (oldest === latest || (this.#orders.size <= MOST_ORDERS && rows <= MOST_ROWS)) return
+      this.#orders.delete(oldest)
+      rows -= rowIds.length
+    }
+  }
+
   async #rowIdsOf(filter: Filter, stamp: string, session: Session): Promise<readonly number[]> {
+    // No stored text has one, and PostgreSQL takes none.
+    if (`${filter.search}${filter.language}`.includes('\0')) return []
     if (filter.search === '') return orderIn(session, filter)
     const { rowIds } = await this.#orderOf({ ...filter, search: '' }, stamp, session)
     const before = this.#texts.get(filter.organization)
@@ -118,7 +129,9 @@ export class ServedMirror {
 
   async #inSnapshot<Result>(work: (snapshot: Snapshot) => Promise<Result>): Promise<Result> {
     const current = this.#snapshot
-    const isOver = ((await current?.catch(() => undefined))?.endsAtMs ?? 0) <= this.#monotonicMs()
+    const last = await current?.catch(() => undefined)
+    const isOver = (last?.endsAtMs ?? 0) <= this.#monotonicMs()
+    if (isOver) last?.end()
     // Another request may have begun one meanwhile.
     if (isOver && this.#snapshot === current) this.#snapshot = this.#begin()
     const snapshot = await (this.#snapshot ??= this.#begin())
@@ -180,20 +193,19 @@ async function openStore(place: string): Promise<Store> {
   const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
   if (columns.includes('email')) return sqliteStore(db, place)
   db.close()
-  throw new MirrorUnusable(`${place}: is a copy without personal data, which has nothing to serve. Name another one.`, {
-    code: 'foreign',
-  })
+  throw new NotMirrored('The mirror is a copy without personal data, which has nothing to serve. Name another one.')
 }
 
 /** The number of a row; a copy has it under the name that every table has. */
 const ROW_ID = either('rowid', 'row_id')
 
 async function stateIn(session: Session, organization: string): Promise<State> {
-  const [found] = await records<{ readAsOfMs?: number; proof?: string }>(
+  const [found] = await records<{ readAsOfMs?: number; proof?: string; retiredAtMs?: number }>(
     session,
-    sql`SELECT read_as_of, proof FROM freshness WHERE organization = ${organization}`,
+    sql`SELECT read_as_of, proof, retired_at FROM freshness WHERE organization = ${organization}`,
   )
-  const { readAsOfMs, proof = 'unproven' } = found ?? {}
+  const { readAsOfMs, proof = 'unproven', retiredAtMs } = found ?? {}
+  if (retiredAtMs !== undefined) throw new NotMirrored(`The organization ${organization} was retired.`)
   if (readAsOfMs === undefined) throw new NotMirrored(`The organization ${organization} was not read to its end yet.`)
   const count = (removed: Sql) =>
     sql`(SELECT count(*) FROM customers WHERE organization = ${organization} AND ${removed})`
@@ -231,7 +243,7 @@ async function textsIn(session: Session, organization: string, stamp: string, be
   const changed = await session.all<Searched>(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email FROM customers WHERE organization = ${organization} AND ${isChanged}`)
   for (const { row_id: rowId, name, username, email } of changed)
-    ofRow.set(rowId, folded([name, username, email].map((value) => value ?? '').join('\n')))
+    ofRow.set(rowId, folded([name, username, email].map((value) => value ?? '').join('\0')))
   const all = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
   if (before !== undefined && ofRow.size !== all) return textsIn(session, organization, stamp)
   return { stamp, updatedAt: await lastUpdateIn(session), ofRow }

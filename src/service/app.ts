@@ -60,7 +60,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   service.get(`${BASE_PATH}/customers`, async (c) => {
     const { plan, customers = NOBODY, answer = answerHonestly } = c.get('organization')
     if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
-    const url = new URL(c.req.url)
+    const url = urlOf(c)
     const read = readListQuery(url.searchParams)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
     const serve: Serve = (query) => listPage(customers.list(query), query, url.origin + url.pathname)
@@ -145,9 +145,16 @@ function nonceMemory(): (nonce: string, nowMs: number) => boolean {
 /** Nothing more, as real services do. */
 const UNAUTHENTICATED = 'The request is not authenticated.'
 
+/** The address that the client asked, which a proxy that ends TLS says. */
+function urlOf(c: Context<ServiceEnv>): URL {
+  const url = new URL(c.req.url)
+  if (c.req.header('X-Forwarded-Proto') === 'https') url.protocol = 'https:'
+  return url
+}
+
 /** The address exactly as sent: parsing rewrites `'` and `..`, and signatures over them would not match. */
 function urlAsSent(c: Context<ServiceEnv>): URL {
-  const url = new URL(c.req.url)
+  const url = urlOf(c)
   const target = c.env.incoming?.url
   if (target === undefined || !target.startsWith('/')) return url
   const [, pathname, search] = /^([^?]*)(.*)$/s.exec(target) ?? []

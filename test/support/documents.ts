@@ -38,8 +38,18 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
     .filter(({ language }) => languages.length === 0 || languages.includes(language))
 }
 
-/** The program that the page of the library shows, as a reader saves it. */
-export const LIBRARY_EXAMPLE = PAGES.flatMap((page) => blocksIn(page, 'js').map(({ text }) => text)).join()
+/** The program that a page shows, as a reader saves it. */
+const exampleOf = (name: string) =>
+  PAGES.flatMap((page) =>
+    blocksIn(page, 'js')
+      .filter((block) => block.page === name)
+      .map(({ text }) => text),
+  ).join()
+
+export const LIBRARY_EXAMPLE = exampleOf('docs/read/library.md')
+
+/** A client of `serve`. */
+export const CLIENT_EXAMPLE = exampleOf('docs/read/serve.md')
 
 /** What a page says, in the comment of a command, to readers of a command that no test runs. */
 const UNRUN = /# (?:.*[;:,] )?not run by our tests: \S+/

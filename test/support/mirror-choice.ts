@@ -31,7 +31,7 @@ const OF_THE_STORE = [
     'letting-go/*',
     'sync/random-*',
   ],
-  ...['sync/list-as-read', 'sync/unread-list'],
+  ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
 ]
 
 const OF_RUNS = [

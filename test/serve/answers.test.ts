@@ -1,0 +1,265 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { openApi } from '../../src/serve/open-api.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { PRESETS, recipeOf } from '../../src/signing/signing.ts'
+import { night } from '../store/nights.ts'
+import { aCustomer, customerId, START_MS } from '../support/builders.ts'
+import { aPlayedMirror, tamper } from '../support/mirror-file.ts'
+import { aReader, aServe, SHOP, WITH_NONCE } from './a-served-mirror.ts'
+
+/** 230 customers of acme in two languages, the newest first, of which the last is removed; one of globex. */
+async function twoOrganizations(mirror: Mirror): Promise<void> {
+  const acme = Array.from({ length: 231 }, (_, n) =>
+    aCustomer(n + 1, {
+      language: n % 3 === 0 ? 'fr' : 'en',
+      created_at: new Date(START_MS - n * 60_000).toISOString(),
+      ...(n === 6 && { name: 'Åsa Éxample', email: 'ASA@example.se', vip: { level: 1 }, tags: ['a', null] }),
+      ...(n === 7 && { name: 'two\nlines', username: 'other' }),
+    }),
+  )
+  await night(mirror, 0, acme)
+  await night(mirror, 0, [aCustomer(901)], { organization: 'globex' })
+  tamper(
+    mirror.file,
+    `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ? AND organization = 'acme'`,
+    customerId(231),
+  )
+}
+
+const serve = async (options: Parameters<typeof aServe>[1] = {}) =>
+  aServe((await aPlayedMirror(twoOrganizations)).file, options)
+
+/** The active customers in the order of the list. */
+const LISTED = Array.from({ length: 230 }, (_, index) => customerId(230 - index))
+
+test('a signed request is answered with the documented envelope: six of meta, four links, and how current it is', async () => {
+  const { ask, baseUrl } = await serve()
+  const { ids, meta, links, headers, data } = await ask('/customers?page=2&per_page=90')
+
+  expect(ids).toEqual(LISTED.slice(90, 180))
+  expect(meta).toEqual({ current_page: 2, from: 91, last_page: 3, per_page: 90, to: 180, total: 230 })
+  const link = (page: number) => `${baseUrl}/customers?page=${page}`
+  expect(links).toEqual({ first: link(1), last: link(3), prev: link(1), next: link(3) })
+  expect(headers.get('Content-Type')).toBe('application/json')
+  expect(headers.get('Cache-Control')).toBe('no-store')
+  expect([headers.get('X-Data-As-Of'), headers.get('X-Proof')]).toEqual([new Date(START_MS).toISOString(), 'proven'])
+  expect(Object.keys(data[0] ?? {}).toSorted()).toEqual(['id', ...TEXT_FIELDS].toSorted())
+})
+
+test.each([
+  ['', { per_page: 15, current_page: 1, to: 15, last_page: 16 }],
+  ['?per_page=1', { per_page: 1, last_page: 230 }],
+  ['?per_page=100', { per_page: 100, to: 100, last_page: 3 }],
+  ['?per_page=100&page=3', { current_page: 3, from: 201, to: 230 }],
+  ['?per_page=100&page=4', { current_page: 4, from: null, to: null, total: 230, last_page: 3 }],
+  ['?page=9007199254740991', { from: null, to: null, total: 230 }],
+  ['?language=fr', { total: 77 }],
+  ['?language=FR', { total: 0 }],
+  ['?language=%00', { total: 0 }],
+  ['?search=%00', { total: 0 }],
+  ['?search=asa', { total: 1 }],
+  ['?search=EXAMPLE.SE', { total: 1 }],
+  ['?search=CUSTOMER-23&language=en', { total: 2 }],
+  ['?search=lines%0Aother', { total: 0 }],
+  ['?search=Exampleton', { total: 0 }],
+  ['?search=%25', { total: 0 }],
+  [`?search=${customerId(231)}`, { total: 0 }],
+  ['?search=customer-231', { total: 0 }],
+  ['?search=customer-901', { total: 0 }],
+])('/customers%s is answered with %o: active customers of this organization alone', async (query, meta) => {
+  const answer = await (await serve()).ask(`/customers${query}`)
+
+  expect(answer.status).toBe(200)
+  expect(answer.meta).toMatchObject(meta)
+  if (answer.meta.from === null) expect(answer.ids).toEqual([])
+})
+
+test.each([7, 99, 100])('pages of %i follow each other in the order of creation, without a gap', async (size) => {
+  const { allIds } = await serve()
+
+  expect(await allIds(size)).toEqual(LISTED)
+  expect(await allIds(size, '&search=customer')).toEqual(LISTED)
+})
+
+test('a field that the specification does not know is passed on, and no other is added', async () => {
+  const { ask } = await serve()
+  const [customer] = (await ask('/customers?search=asa')).data
+
+  expect(customer).toEqual({
+    ...aCustomer(7, { language: 'fr', name: 'Åsa Éxample', email: 'ASA@example.se', vip: { level: 1 } }),
+    ...{ tags: ['a', null], created_at: new Date(START_MS - 6 * 60_000).toISOString() },
+  })
+})
+
+test.each(['0', '101', 'ten', '-1', '1.5', '1e1', '99999999999999999999'])(
+  'per_page=%s is answered 422 with details',
+  async (size) => {
+    const { status, error, details } = await (await serve()).ask(`/customers?per_page=${size}`)
+
+    expect([status, error, Object.keys(details)]).toEqual([422, 'validation_error', ['per_page']])
+  },
+)
+
+type Headers = Record<string, string>
+test.each([
+  ['without a key', (headers: Headers) => delete headers['X-API-Key']],
+  ['without a signature', (headers: Headers) => delete headers['X-Signature']],
+  ['with the key of another reader', (headers: Headers) => (headers['X-API-Key'] = 'key-other')],
+  ['with a signature that is cut', (headers: Headers) => (headers['X-Signature'] = '0a')],
+  ['with a wrong signature', (headers: Headers) => (headers['X-Signature'] = 'f'.repeat(64))],
+  ['with another time than was signed', (headers: Headers) => (headers['X-Timestamp'] = '1')],
+])('a request %s is answered 401, and says no more', async (_, change) => {
+  const { ask } = await serve({ readers: [SHOP, aReader('other')] })
+
+  expect(await ask('/customers', { change })).toMatchObject({
+    ...{ status: 401, error: 'unauthorized', message: 'The request is not authenticated.', details: {} },
+  })
+})
+
+test.each([
+  [-301_000, 401],
+  [-300_000, 200],
+  [300_000, 200],
+  [301_000, 401],
+])('a request signed %i ms away from the time of the server is answered %i', async (ms, status) => {
+  const { ask } = await serve({ now: () => START_MS })
+
+  expect((await ask('/customers', { atMs: START_MS + ms })).status).toBe(status)
+})
+
+test.each(Object.keys(PRESETS).filter((name): name is keyof typeof PRESETS => name in PRESETS))(
+  'a request signed by %s is accepted, and not one of another page with the same signature where that is signed',
+  async (preset) => {
+    const reader = aReader('shop', { recipe: recipeOf(preset) })
+    const { ask } = await serve({ readers: [reader], now: () => START_MS })
+    let signature = ''
+    await ask('/customers?page=2', { change: (headers) => (signature = headers['X-Signature'] ?? '') })
+
+    expect((await ask('/customers?page=2&per_page=50')).meta.per_page).toBe(50)
+    const { status } = await ask('/customers?page=3', { change: (headers) => (headers['X-Signature'] = signature) })
+    expect(status).toBe(PRESETS[preset].includes('{target}') ? 401 : 200)
+  },
+)
+
+test('a nonce is accepted once, from each reader, for as long as its time is', async () => {
+  let nowMs = START_MS
+  const readers = ['shop', 'other'].map((name) => aReader(name, { recipe: WITH_NONCE }))
+  const { ask } = await serve({ readers, now: () => nowMs })
+  const atMs = START_MS + 300_000
+  const statusOf = async (nonce: string, reader = readers[0] ?? SHOP) =>
+    (await ask('/customers', { reader, nonce, atMs })).status
+
+  expect([await statusOf('a'), await statusOf('a'), await statusOf('b')]).toEqual([200, 401, 200])
+  expect(await statusOf('a', readers[1])).toBe(200)
+  nowMs += 600_000
+  expect([await statusOf('a'), await statusOf('c'), await statusOf('b')]).toEqual([401, 200, 401])
+  const change = (headers: Headers) => delete headers['X-Nonce']
+  expect((await ask('/customers', { atMs, change })).status).toBe(401)
+})
+
+test.each([
+  ['acme.shop.test', 200, 230],
+  ['globex.shop.test:4020', 200, 1],
+  ['GLOBEX', 200, 1],
+  ['initech.shop.test', 403, 0],
+  ['shop.test', 404, 0],
+  ['127.0.0.1', 404, 0],
+])('a reader of two organizations names one by the host %s: %i', async (host, status, total) => {
+  const both = aReader('both', { organizations: ['acme', 'globex'] })
+  const answer = await (await serve({ readers: [both] })).ask('/customers', { host })
+
+  expect([answer.status, answer.meta.total]).toEqual([status, total])
+})
+
+test.each([
+  ['127.0.0.1', 200],
+  ['customers.internal', 200],
+  ['acme.shop.test', 200],
+  ['globex.shop.test', 403],
+  ['acme.eu.shop.test', 403],
+  ['acme.europe.shop.test', 200],
+])(
+  'a reader of one organization is never answered with it at the host of another one: %s, %i',
+  async (host, status) => {
+    const organizations = ['acme', 'globex', 'acme.eu', '127']
+    const answer = await (await serve({ organizations })).ask('/customers', { host })
+
+    expect([answer.status, answer.error]).toEqual([status, status === 403 ? 'forbidden' : ''])
+  },
+)
+
+test('behind a proxy that ends TLS, links and the signed address are those that the client asked', async () => {
+  const reader = aReader('shop', { recipe: WITH_NONCE })
+  const { ask } = await serve({ readers: [reader] })
+  const forwarded = { host: 'acme.shop.test', change: (headers: Headers) => (headers['X-Forwarded-Proto'] = 'https') }
+  const unsigned = aReader('shop')
+
+  expect((await ask('/customers', forwarded)).status).toBe(401)
+  const { links } = await (await serve({ readers: [unsigned] })).ask('/customers', forwarded)
+  expect(links.next).toBe('https://acme.shop.test/api/v1/customers?page=2')
+})
+
+test('each reader has a limit of its own, and is told when to ask again', async () => {
+  const readers = [aReader('shop', { requestsPerMinute: 2 }), aReader('other')]
+  const { ask } = await serve({ readers, now: () => START_MS })
+  const statuses = []
+  for (let n = 0; n < 3; n += 1) statuses.push((await ask('/customers')).status)
+  const refused = await ask('/customers')
+
+  expect(statuses).toEqual([200, 200, 429])
+  expect([refused.error, refused.headers.get('Retry-After')]).toEqual(['rate_limited', '60'])
+  expect((await ask('/customers', { reader: readers[1] ?? SHOP })).status).toBe(200)
+})
+
+test('HEAD has the headers alone; other methods and paths do not exist, and change nothing', async () => {
+  const { ask, get } = await serve()
+  const head = await ask('/customers', { method: 'HEAD' })
+
+  expect([head.status, head.text, head.headers.get('X-Proof')]).toEqual([200, '', 'proven'])
+  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+    expect((await ask('/customers', { method })).status).toBe(404)
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json'])
+      expect((await get(path, method)).status).toBe(405)
+  }
+  expect((await ask(`/customers/${customerId(1)}`)).status).toBe(404)
+  expect((await ask('/customers', { change: (headers) => (headers['Host'] = 'a b') })).status).toBe(400)
+})
+
+test('metrics count requests by reader and status; no line and no metric has a key or what was searched for', async () => {
+  const { ask, get, lines } = await serve()
+  await ask('/customers?search=Private+Person&language=xq&page=7&per_page=50')
+  await ask('/customers?language=xq&page=Private')
+  await ask('/customers?per_page=0')
+  await ask('/customers', { change: (headers) => (headers['X-API-Key'] = 'unknown-key') })
+  const { text, headers } = await get('/metrics')
+
+  expect(headers.get('Content-Type')).toMatch(/^text\/plain/)
+  expect(text.split('\n').filter((line) => line.startsWith('customer_mirror_serve_requests_total'))).toEqual([
+    'customer_mirror_serve_requests_total{reader="shop",status="200"} 2',
+    'customer_mirror_serve_requests_total{reader="shop",status="422"} 1',
+    'customer_mirror_serve_requests_total{reader="unknown",status="401"} 1',
+  ])
+  expect(lines[0]).toMatchObject({ reader: 'shop', status: 200, page: 7, perPage: 50, isFiltered: true })
+  expect(lines[1]).toMatchObject({ isFiltered: true })
+  expect(`${JSON.stringify(lines)}${text}`).not.toMatch(/private|xq|key-|unknown-key|secret of/i)
+})
+
+test('/openapi.json is a document of OpenAPI 3.1 whose schemas hold what is answered, and no other answer', async () => {
+  const { get, ask } = await serve()
+  const document = openApi()
+  const { List, Error: Refusal } = document.components.schemas
+  const list = await ask('/customers')
+  const refused = await ask('/customers?per_page=0')
+
+  expect(JSON.parse((await get('/openapi.json')).text)).toEqual(JSON.parse(JSON.stringify(document)))
+  expect(document.openapi).toBe('3.1.0')
+  const schemaOf = (json: unknown) => z.fromJSONSchema(JSON.parse(JSON.stringify(json)))
+  expect(schemaOf(List).safeParse(JSON.parse(list.text)).error).toBeUndefined()
+  expect(schemaOf(Refusal).safeParse(JSON.parse(refused.text)).error).toBeUndefined()
+  expect(schemaOf(List).safeParse(JSON.parse(refused.text)).success).toBe(false)
+  const { responses, parameters } = document.paths['/customers'].get
+  expect(Object.keys(responses)).toEqual(['200', '401', '403', '404', '422', '429', '503'])
+  expect(parameters.map(({ name }) => name)).toEqual(['per_page', 'page', 'search', 'language'])
+})

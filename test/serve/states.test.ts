@@ -1,0 +1,216 @@
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openOrganizations } from '../../src/store/mirror.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { DAY_MS, night } from '../store/nights.ts'
+import { aCustomer, aPage, anEnding, customerId, customers, START_MS } from '../support/builders.ts'
+import { monotonicMs } from '../../src/machine/timers.ts'
+import { eventually } from '../support/eventually.ts'
+import { aSqliteMirror, publishedFrom } from '../support/full-mirror.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, aMirrorFile, mirrorPages } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aServe } from './a-served-mirror.ts'
+
+type Served = Awaited<ReturnType<typeof aServe>>
+
+/** Asks until an answer is as wanted: requests share a state of the mirror for a while. */
+async function until(served: Served, target: string, pleases: (answer: Awaited<ReturnType<Served['ask']>>) => boolean) {
+  return eventually(() => served.ask(target), pleases)
+}
+
+const ready = async ({ get }: Served) => {
+  const { status, text } = await get('/readyz')
+  return [status, JSON.parse(text)]
+}
+
+test('a mirror that does not exist yet answers 503 with the reason, and is served once there is one', async () => {
+  const file = aMirrorFile()
+  const served = await aServe(file)
+  const before = await served.ask('/customers')
+  const unready = await ready(served)
+
+  expect([before.status, before.error, before.headers.get('Retry-After')]).toEqual([503, 'unavailable', '10'])
+  expect(before.message).toBe('There is no mirror yet. Ask again later.')
+  expect(unready).toEqual([503, { ready: false, problems: ['There is no mirror yet.'] }])
+  expect(before.text).not.toContain('/')
+
+  const mirror = await aMirror(file)
+  const unread = await until(served, '/customers', ({ message }) => !message.includes('no mirror'))
+  expect([unread.status, unread.message]).toEqual([
+    503,
+    'The organization acme was not read to its end yet. Ask again later.',
+  ])
+  await night(mirror, 0, customers(1, 3))
+  expect((await until(served, '/customers', ({ status }) => status === 200)).ids).toHaveLength(3)
+  expect(await ready(served)).toEqual([200, { ready: true, problems: [] }])
+})
+
+test('an organization whose list was never read to its end, or that was retired, is answered 503 and not as an empty list', async () => {
+  const mirror = await aMirror()
+  const served = await aServe(mirror.file)
+  await mirrorPages(mirror, [customers(1, 3)], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
+  const unread = await served.ask('/customers')
+
+  expect([unread.status, unread.message]).toEqual([503, expect.stringContaining('was not read to its end yet')])
+  await night(mirror, 1, customers(1, 3))
+  expect((await until(served, '/customers', ({ status }) => status === 200)).meta.total).toBe(3)
+  const organizations = await openOrganizations(mirror.file)
+  try {
+    await organizations.retire('acme', { nowMs: Date.now(), monotonicMs: monotonicMs() })
+  } finally {
+    await organizations.close()
+  }
+  const retired = await until(served, '/customers', ({ status }) => status !== 200)
+  expect([retired.status, retired.message]).toEqual([503, 'The organization acme was retired. Ask again later.'])
+})
+
+test('after each run pages and searches have who came, changed, left and returned, and how current they are', async () => {
+  const mirror = await aMirror()
+  const served = await aServe(mirror.file)
+  const rule = { rule: { after: 1, maxShare: 1 } }
+  const renamed = aCustomer(2, { name: 'Other Person', language: 'fr' })
+  const nights = [
+    [customers(1, 4), [1, 2, 3, 4], []],
+    [[aCustomer(1), renamed, aCustomer(5)], [1, 2, 5], [2]],
+    [[aCustomer(1), aCustomer(3), renamed], [1, 2, 3], [2]],
+    [customers(1, 3), [1, 2, 3], []],
+  ] as const
+  for (const [n, [list, listed, found]] of nights.entries()) {
+    await night(mirror, n, list, { ...rule, proof: n === 3 ? 'settled' : 'proven' })
+    const asOf = new Date(START_MS + n * DAY_MS).toISOString()
+    const page = await until(served, '/customers', ({ headers }) => headers.get('X-Data-As-Of') === asOf)
+    expect(page.ids).toEqual(listed.map((id) => customerId(id)))
+    expect(page.headers.get('X-Proof')).toBe(n === 3 ? 'settled' : 'proven')
+    expect((await served.ask('/customers?search=OTHER')).ids).toEqual(found.map((id) => customerId(id)))
+    expect((await served.ask('/customers?language=fr')).ids).toEqual(found.map((id) => customerId(id)))
+  }
+})
+
+test('a forgotten customer is on no page and found by no search any more', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [...customers(1, 3), aCustomer(4, { name: 'Private Person' })])
+  const served = await aServe(mirror.file)
+  expect((await served.ask('/customers?search=private')).ids).toEqual([customerId(4)])
+  await mirror.forgetCustomer({
+    organization: 'acme',
+    id: customerId(4),
+    nowMs: Date.now(),
+    monotonicMs: monotonicMs(),
+  })
+  await until(served, '/customers', ({ meta }) => meta.total === 3)
+
+  for (const search of ['private', 'customer-4', customerId(4)])
+    expect((await served.ask(`/customers?search=${search}`)).ids).toEqual([])
+  // The number of the row may be given to another customer.
+  await night(mirror, 2, [...customers(1, 3), aCustomer(5, { name: 'Next Person' })])
+  await until(served, '/customers', ({ meta }) => meta.total === 4)
+  expect((await served.ask('/customers?search=private')).ids).toEqual([])
+  expect((await served.ask('/customers?search=person')).ids).toEqual([customerId(5)])
+})
+
+test('customers are in the order of creation and then of ids, those without a time first, fractions of a second told apart', async () => {
+  const mirror = await aMirror()
+  const at = (created: unknown) => ({ created_at: created })
+  const inOrder = [
+    ...[aCustomer(7, at(null)), aCustomer(8, at('long ago')), aCustomer(9, at(undefined))],
+    ...[aCustomer(6, at('2023-12-31T23:59:59Z')), aCustomer(3, at('2024-01-02T03:04:05.000000Z'))],
+    ...[aCustomer(5, at('2024-01-02T03:04:05.000000Z')), aCustomer(2, at('2024-01-02T03:04:05.000001Z'))],
+    ...[aCustomer(4, at('2024-01-02T03:04:05.500000Z')), aCustomer(1, at('2024-01-02T03:04:06.000000Z'))],
+  ]
+  await night(mirror, 0, inOrder.toReversed())
+  const { allIds } = await aServe(mirror.file)
+
+  for (const size of [1, 2, 100]) expect(await allIds(size)).toEqual(inOrder.map(({ id }) => id))
+})
+
+test('many requests at once, while runs write: each page is from one state, and none fails', async () => {
+  const mirror = await aMirror()
+  const list = (n: number) => customers(1, 300).map((sent) => ({ ...sent, company_name: `State ${n}` }))
+  await night(mirror, 0, list(0))
+  const served = await aServe(mirror.file)
+  const written = new AbortController()
+  const seen = new Set<unknown>()
+  const asking = Array.from({ length: 8 }, async (_, client) => {
+    while (!written.signal.aborted) {
+      const search = client % 2 === 0 ? '' : '&search=customer'
+      const { status, data, meta, headers } = await served.ask(
+        `/customers?per_page=100&page=${1 + (client % 3)}${search}`,
+      )
+      const states = new Set(data.map(({ company_name: company }) => company))
+      expect([status, meta.total, data.length, states.size]).toEqual([200, 300, 100, 1])
+      expect(headers.get('X-Data-As-Of')).toMatch(/^2026-/)
+      for (const state of states) seen.add(state)
+    }
+  })
+  for (let n = 1; n < 6; n += 1) await inOneTransaction(mirror, n, list(n))
+  await until(served, '/customers', ({ data }) => data[0]?.['company_name'] === 'State 5')
+  written.abort()
+  await Promise.all(asking)
+
+  expect([...seen]).toContain('State 5')
+})
+
+/** A run that saves all its pages at once, so that each state of the mirror has one state of the list. */
+async function inOneTransaction(mirror: Mirror, n: number, list: readonly unknown[]): Promise<void> {
+  const atMs = START_MS + n * DAY_MS
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
+  await mirror.savePages(run, [aPage(1, list)], atMs)
+  await mirror.finishRun(run, anEnding({}), atMs)
+}
+
+test.skipIf(sqliteAlone.readersOfTheFile)(
+  'a published copy is served, and opened anew once it was replaced',
+  async () => {
+    const mirror = await aSqliteMirror()
+    await night(mirror, 0, customers(1, 3))
+    const copy = publishedFrom(mirror)
+    const served = await aServe(copy)
+    expect((await served.ask('/customers?search=customer-2')).ids).toEqual([customerId(2)])
+    expect(Object.keys((await served.ask('/customers')).data[0] ?? {}).toSorted()).toEqual(
+      Object.keys(aCustomer(1)).toSorted(),
+    )
+
+    await night(mirror, 1, [...customers(1, 3), aCustomer(22)])
+    publishedFrom(mirror, copy)
+    expect((await until(served, '/customers', ({ meta }) => meta.total === 4)).headers.get('X-Data-As-Of')).toBe(
+      new Date(START_MS + DAY_MS).toISOString(),
+    )
+    expect((await served.ask('/customers?search=customer-2')).ids).toEqual([customerId(2), customerId(22)])
+  },
+)
+
+test.skipIf(sqliteAlone.readersOfTheFile)(
+  'a mirror that another one was moved over, or that is gone, is not served any more',
+  async () => {
+    const [mirror, other] = [await aSqliteMirror(), await aSqliteMirror()]
+    await night(mirror, 0, customers(1, 3))
+    await night(other, 0, customers(11, 15))
+    const [file, next] = [publishedFrom(mirror), publishedFrom(other)]
+    const served = await aServe(file)
+    expect((await served.ask('/customers')).meta.total).toBe(3)
+    renameSync(next, file)
+    expect((await until(served, '/customers', ({ meta }) => meta.total !== 3)).ids[0]).toBe(customerId(11))
+    rmSync(file)
+    expect((await until(served, '/customers', ({ status }) => status !== 200)).message).toMatch(
+      /^There is no mirror yet/,
+    )
+  },
+)
+
+test.skipIf(sqliteAlone.readersOfTheFile)('a copy without personal data is refused with a sentence', async () => {
+  const mirror = await aSqliteMirror()
+  await night(mirror, 0, customers(1, 3))
+  const file = join(temporaryFolder(), 'copies', 'customers.db')
+  publishAll(aPlan(mirror.file, { file, withoutPersonalData: true }))
+  const served = await aServe(file)
+
+  expect(await served.ask('/customers')).toMatchObject({
+    status: 503,
+    message:
+      'The mirror is a copy without personal data, which has nothing to serve. Name another one. Ask again later.',
+  })
+  expect((await ready(served))[0]).toBe(503)
+})
