@@ -122,8 +122,8 @@ describe('the program and the table', () => {
       [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
     )
 
-    // The wishes of a queue, a timer, a transaction, an older mirror and an output that is closed: they become an error of the table or none.
-    expect(new Set(others)).toEqual(new Set(['RunFailed', 'TimedOut', 'UnreadableValue']))
+    // The wishes of a queue, a timer, a transaction and a mirror without customers to serve: they become an error of the table, an answer or none.
+    expect(new Set(others)).toEqual(new Set(['NotMirrored', 'RunFailed', 'TimedOut', 'UnreadableValue']))
   })
 })
 
