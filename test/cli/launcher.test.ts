@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -24,6 +25,8 @@ const NOTE_LOADED = `data:text/javascript,${encodeURIComponent(`
   })
 `)}`
 
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
 /** Packages that take long to load, and talk to servers that are not configured here. */
 const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
 
@@ -49,7 +52,9 @@ async function loadedBy(command: string): Promise<string[]> {
   expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
   const file = join(folder, 'loaded.txt')
   const env = { NODE_OPTIONS: `--import=${NOTE_LOADED}`, CUSTOMER_MIRROR_TEST_LOADED: file }
-  expect(await startCli(command.split(' '), { cwd: folder, env }).ended).toMatchObject({ code: 0 })
+  // The program as it is written: what is bundled with it has no name of its own any more.
+  const run = { cwd: folder, env, program: process.execPath }
+  expect(await startCli([MAIN, ...command.split(' ')], run).ended).toMatchObject({ code: 0 })
   const lines = readFileSync(file, 'utf8').split('\n')
   const packages = lines.flatMap((line) => /.*\/node_modules\/([^/]+)\//.exec(line)?.[1] ?? [])
   return [...new Set(packages)]
