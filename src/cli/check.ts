@@ -19,7 +19,7 @@ import { openConfiguredSource } from '../sync/run-organization.ts'
 import { closing, command, namedConfig } from './command.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import type { Io } from './io.ts'
-import { count, duration, say, shellWord } from './output/say.ts'
+import { clockWords, count, say, shellWord } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
@@ -294,9 +294,3 @@ const FEW = 15
 
 const CLOCK_FIX =
   'Set the clock of this machine (timedatectl set-ntp true). If it is right, report it to the owner of the service.'
-
-function clockWords(offsetMs: number | undefined): string {
-  if (offsetMs === undefined) return 'clock unknown'
-  if (Math.abs(offsetMs) < 2000) return 'clocks agree'
-  return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
-}

@@ -3,7 +3,7 @@ import { screenOf } from '../io.ts'
 import { plainJson, plainLines } from '../../text/plain-text.ts'
 import { grouped } from '../../text/wording.ts'
 
-export { count, duration, grouped, moment, second } from '../../text/wording.ts'
+export { clockWords, count, duration, grouped, moment, second } from '../../text/wording.ts'
 
 /** Writes what is said to people. On a terminal its lines are broken between words; files and pipes get them as they are. */
 export function say(stream: NodeJS.WritableStream, text: string): void {
