@@ -313,6 +313,6 @@ async function helpOf(path: readonly string[]): Promise<string> {
 }
 
 function namesIn(help: string): string[] {
-  const [, commands = ''] = /\n(?:Commands|Start):\n(.*?)\n\n/s.exec(help) ?? []
+  const [, commands = ''] = /\n(?:Commands|Start):\n(.*?)\n(?:\n|Each)/s.exec(help) ?? []
   return [...commands.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
 }

@@ -1,8 +1,8 @@
 import { chooseOrganizations } from '../config/organization.ts'
-import { type Finding, judge } from '../conformance/judgements.ts'
+import { judge } from '../conformance/judgements.ts'
 import { askService } from '../conformance/questions.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { openConfiguredSource } from '../sync/run-organization.ts'
+import type { SourceEvent } from '../source/customers.ts'
 import { command, JSON_OPTION, namedConfig, show } from './command.ts'
 import { type Io, screenOf } from './io.ts'
 import { count, duration, say } from './output/say.ts'
@@ -14,24 +14,21 @@ export function conformanceCommand(io: Io) {
     .argument('<organization>', 'id of an organization of the configuration')
     .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
-      for (const organization of chooseOrganizations(await namedConfig(file), [id])) {
-        const { pageSize, maxWaitMs: longestWaitMs } = organization
-        const settings = { rateLimits: new Map(), longestWaitMs, now: Date.now, monotonicMs, random: Math.random }
-        const open: Parameters<typeof askService>[0] = (onAnswer) =>
-          openConfiguredSource(organization, {
-            ...{ ...settings, onAnswer },
-            onEvent: (event) => {
-              if (event.kind === 'waiting' && event.waitMs >= 1000)
-                say(io.stderr, `Waiting for the service, ${duration(event.waitMs)}.\n`)
-            },
-          })
-        const answers = await askService(open, { pageSize, random: Math.random, signal: io.signal })
-        const assumptions = judge(answers)
-        const { requests } = answers.source.counters
-        const table = `${tableOf(assumptions, io)}\n${count(requests, 'request')}; nothing was written.\n`
-        show(io, json, { document: { organization: id, requests, assumptions }, table })
-        if (assumptions.some(({ state }) => state === 'fails')) io.exitWith(3)
+      const [organization] = chooseOrganizations(await namedConfig(file), [id])
+      if (organization === undefined) return
+      const onEvent = (event: SourceEvent) => {
+        if (event.kind === 'waiting' && event.waitMs > 500)
+          say(io.stderr, `Waiting for the service, ${duration(event.waitMs)}.\n`)
       }
+      const clocks = { now: Date.now, monotonicMs, random: Math.random }
+      const patience = { rateLimits: new Map(), longestWaitMs: organization.maxWaitMs, signal: io.signal }
+      const answers = await askService(organization, { ...clocks, ...patience, onEvent })
+      const assumptions = judge(answers)
+      const { requests } = answers.source.counters
+      const rows = assumptions.map((a) => [a.assumption, a.asked, MARKS[a.state], a.found, a.follows ?? ''])
+      const table = `${renderTable(HEAD, rows, screenOf(io.stdout))}\n${count(requests, 'request')}; nothing was written.\n`
+      show(io, json, { document: { organization: id, requests, assumptions }, table })
+      if (assumptions.some(({ state }) => state === 'fails')) io.exitWith(3)
     })
 }
 
@@ -45,14 +42,5 @@ Examples:
       the same as JSON
 `
 
-function tableOf(assumptions: readonly Finding[], { stdout }: Pick<Io, 'stdout'>): string {
-  return renderTable(
-    ['assumption', 'asked', '', 'found', 'what follows'],
-    assumptions.map(({ assumption, asked, state, found, follows }) => [
-      ...[assumption, asked, MARKS[state], found, follows ?? ''],
-    ]),
-    screenOf(stdout),
-  )
-}
-
+const HEAD = ['assumption', 'asked', '', 'found', 'what follows']
 const MARKS = { holds: '✔', copes: '!', fails: '✖', unknown: '?' }

@@ -60,7 +60,7 @@ function mainHelp(): string {
     const lines = Object.entries(group).map(([name, description]) => `  ${name.padEnd(14)}${description}`)
     return [`${heading}:`, ...lines].join('\n')
   })
-  return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n${MORE}\n`
+  return `Usage: customer-mirror [options] [command]\n${groups.join('\n')}\n${MORE}\n`
 }
 
 const MORE = 'Each has --help with its options and examples; sync --help has the exit codes.'

@@ -1,11 +1,11 @@
 import { isRoundCap } from '../scan/findings.ts'
-import { seamBetween } from '../scan/seam.ts'
-import { isDoubtful } from '../scan/window.ts'
+import { type Seam, seamBetween } from '../scan/seam.ts'
+import { isDoubtful, startOf } from '../scan/window.ts'
 import { clockWords, count, grouped } from '../text/wording.ts'
 import type { Answers, Reading } from './questions.ts'
 
 /** Whether an assumption holds. `copes`: it does not, and a run copes with that; `fails`: a run proves or removes less. */
-export type State = 'holds' | 'copes' | 'fails' | 'unknown'
+type State = 'holds' | 'copes' | 'fails' | 'unknown'
 
 /** What was found of an assumption, and what follows for the configuration and for what a run can prove. */
 export type Finding = { assumption: string; asked: string; state: State; found: string; follows: string | null }
@@ -25,9 +25,7 @@ const ASSUMPTIONS: readonly [assumption: string, asked: string, judgementOf: (an
   ['other sizes', 'windows between two pages', otherSizes],
   ['order', 'ids and times on all pages', order],
   ['stable order', 'rows read twice, in two sizes', stableOrder],
-  ['ties', 'rows of one creation time', ties],
   ['total', 'the last page, a wide search', total],
-  ['end', 'the page behind the last', end],
   ['records', 'the ids of all rows', records],
   ['answers', 'every page', pagesAnswered],
   ['search', 'a listed and a made-up text', search],
@@ -36,7 +34,7 @@ const ASSUMPTIONS: readonly [assumption: string, asked: string, judgementOf: (an
   ['clock', 'every Date', clock],
 ]
 
-function pageSize({ pageSize: asked, size, pages: [first] }: Answers): Judgement {
+function pageSize({ findings: { size: asked }, size, pages: [first] }: Answers): Judgement {
   if (size === asked) return ['holds', `${size} is served`]
   const found = first?.asked.size === asked ? `served as ${size}` : 'refused'
   return ['copes', `${asked} is ${found}`, `set pageSize: ${size}`]
@@ -46,53 +44,39 @@ function otherSizes({ between }: Answers): Judgement {
   const served = between.filter(({ window: { asked, read } }) => read?.window.size === asked.size)
   const found = `${served.length} of ${between.length} were served`
   if (between.length === 0) return ['unknown', 'there is one page']
-  if (served.length === between.length) return ['holds', found]
-  if (served.length > 1) return ['copes', found, 'a run asks for others']
+  if (served.length > 1 || served.length === between.length) return ['holds', found]
   return ['fails', found, 'pages cannot overlap: no run is proven; scan: plain reads the list']
 }
 
-function order(answers: Answers): Judgement {
-  const by = orderIn(answers)
-  if (isOnePage(answers)) return ['holds', 'there is one page', 'that page proves a run']
+function order({ findings: { witnesses }, size, pages: [first] }: Answers): Judgement {
+  const by = witnesses.believed(size)
+  if (first?.read?.total === first?.rows.length) return ['holds', 'there is one page', 'that page proves a run']
   if (by !== undefined) return ['holds', `by ${by}`, 'runs can be proven']
   return ['fails', 'neither by id nor by created_at', 'runs are settled at best: searches have to confirm removals']
 }
 
-function orderIn({ findings, size }: Answers): string | undefined {
-  return findings.witnesses.believed(size)
-}
-
-function isOnePage({ pages: [first] }: Answers): boolean {
-  return first?.read?.total === first?.rows.length
-}
-
-function stableOrder(answers: Answers): Judgement {
-  const seams = seamsIn(answers)
-  const firm = seams.filter((seam) => seam.firm).length
-  const found = `${firm} of ${seams.length} windows show the same order`
+function stableOrder({ findings: { witnesses }, size, pages, between }: Answers): Judgement {
+  const seams = seamsIn(between)
+  const found = `as before in ${seams.filter(({ firm }) => firm).length} of ${seams.length} windows`
   if (seams.length === 0) return ['unknown', 'no row was read twice']
-  // A row that moves while the service is asked spoils one or two.
-  if (firm * 2 >= seams.length || orderIn(answers) !== undefined) return ['holds', found]
-  return ['fails', found, 'runs are unproven: ask the service for a total order']
+  if (witnesses.believed(size) === undefined)
+    return isSteady(seams) ? ['holds', found] : ['fails', found, 'runs are unproven: ask the service for a total order']
+  // In order of creation, only rows of one time can change places.
+  if (!seams.some(({ reordered }) => reordered)) return ['holds', found]
+  const largest = Math.max(...pages.map(({ rows }) => largestTie(rows)))
+  const ties = `${found}: ${largest} rows of a page have one created_at, and no order`
+  const follows = 'ask the service to sort by id too: runs need more requests'
+  return largest * 2 < size ? ['copes', ties, follows] : ['fails', ties, `${follows}, and may be unproven`]
 }
 
 /** How the rows of two answers compare where they overlap. */
-function seamsIn({ pages: [first], between, again }: Answers) {
-  const pairs = [...between.map(({ page, window }) => [page.read, window.read]), [first?.read, again?.read]]
-  return pairs.flatMap(([one, other]) => (one && other ? seamBetween(one, other) : []))
+function seamsIn(between: Answers['between']): Seam[] {
+  return between.flatMap(({ page, window }) => (page.read && window.read ? seamBetween(page.read, window.read) : []))
 }
 
-function ties(answers: Answers): Judgement {
-  const largest = Math.max(0, ...answers.pages.map(({ rows }) => largestTie(rows)))
-  if (largest < 2) return ['holds', 'there are none']
-  const found = `up to ${largest} on a page`
-  // In a list in order of creation, only rows of one time can change places.
-  const isMixed = orderIn(answers) !== undefined && seamsIn(answers).some(({ reordered }) => reordered)
-  if (!isMixed) return ['holds', found]
-  const follows = 'ask the service to sort by id too: runs need more requests'
-  return largest * 2 < answers.size
-    ? ['copes', `${found}, in changing order`, follows]
-    : ['fails', `${found}, in changing order`, `${follows}, and may be unproven`]
+/** A row that moves while the service is asked spoils one or two. */
+function isSteady(seams: readonly Seam[]): boolean {
+  return seams.filter(({ firm }) => firm).length * 2 >= seams.length
 }
 
 function largestTie(rows: Reading['rows']): number {
@@ -106,40 +90,34 @@ function largestTie(rows: Reading['rows']): number {
 
 const CUT = 'runs are unproven, and remove no customer: ask the service for the whole list'
 
-function total({ findings, behind, matching, pages }: Answers): Judgement {
+function total({ findings, matching, pages }: Answers): Judgement {
   const { total: stated, furthest, greatestTotal, areTotalsAtOdds } = findings
   if (stated === undefined) return ['fails', 'none is stated', 'runs are unproven: ask the service for meta.total']
   const found = grouped(stated)
   if (areTotalsAtOdds) return ['fails', 'it leaps up and down', 'runs are unproven: one of its databases lags behind']
   if (matching !== undefined && matching > greatestTotal)
     return ['fails', `${found}, but a search finds ${grouped(matching)}`, CUT]
-  if (behind?.read && behind.rows.length > 0 && stated <= behind.read.start)
+  if (furthest > greatestTotal)
     return ['fails', `${found}, and more rows behind`, 'runs are unproven: ask the service for the right total']
   if (pages.at(-1)?.rows.length === 0 && furthest < stated)
     return ['fails', `${found}, but pages end at position ${grouped(furthest)}`, CUT]
   return isRoundCap(stated) ? ['fails', `${found}, where services stop counting`, CUT] : ['holds', found]
 }
 
-function end({ behind }: Answers): Judgement {
-  if (behind?.problem === 'page-mismatch') return ['copes', 'another page', 'runs do without it']
-  if (behind?.read === undefined) return ['unknown', behind?.problem ?? 'not asked']
-  if (behind.rows.length > 0) return ['unknown', 'more rows: the list grew, or its total is wrong']
-  return ['holds', behind.read.total === undefined ? '404' : 'no rows']
-}
-
-function records({ findings: { rejected }, pages }: Answers): Judgement {
+function records({ pages, between, findings: { rejected } }: Answers): Judgement {
   if (rejected > 0) return ['fails', `${rejected} cannot be read`, 'runs are unproven, and `rejects` shows the records']
   const keys = pages.flatMap(({ read, problem }) => (problem === undefined ? (read?.keys ?? []) : []))
   const twice = keys.length - new Set(keys).size
-  // A list that changes meanwhile shows few rows on two pages.
-  if (twice > pages.length) return ['fails', `${twice} came twice`, 'runs are unproven']
+  // A list that changes meanwhile shows few rows on two pages, and one without an order shows many.
+  if (twice > pages.length && isSteady(seamsIn(between))) return ['fails', `${twice} came twice`, 'runs are unproven']
   return ['holds', `${grouped(keys.length)} can be read`]
 }
 
-function pagesAnswered({ pages, between, findings, source: { counters }, failures }: Answers): Judgement {
-  const wrong = [...pages, ...between.map(({ window }) => window)].flatMap(({ read, problem }) => {
+function pagesAnswered({ readings, findings, source: { counters }, failures }: Answers): Judgement {
+  const wrong = readings.flatMap(({ asked, read, problem }) => {
     const isShort = read !== undefined && isDoubtful(read) && read.reach < findings.furthest
-    return problem ?? (isShort ? 'short-page' : [])
+    // What comes behind the end is of no use to a run.
+    return startOf(asked) >= findings.greatestTotal ? [] : (problem ?? (isShort ? 'short-page' : []))
   })
   const counted = wrong.filter((problem) => problem !== 'unprocessable' && problem !== 'cached-answer')
   const found = `${count(counted.length, 'page')} of no use: ${[...new Set(counted)].join(', ')}`
@@ -149,15 +127,13 @@ function pagesAnswered({ pages, between, findings, source: { counters }, failure
   return ['holds', 'all as asked for']
 }
 
-function search({ search: kinds }: Answers): Judgement {
-  const by = (...states: string[]) =>
-    Object.entries(kinds).flatMap(([field, kind]) => (states.includes(kind) ? field : []))
-  const [works, others] = [by('works').join(', '), by('fails', 'refused').join(', ')]
-  if (works + others === '') return ['unknown', 'not asked']
-  const refused = by('refused').length > 0 ? ' (refused)' : ''
-  if (others === '') return ['holds', `by ${works}`, 'removals are confirmed by searches']
-  if (works === '') return ['fails', `none works${refused}`, 'removals wait for two proven absences']
-  return ['copes', `by ${works}; not by ${others}${refused}`, `removals are confirmed by ${works} alone`]
+function search({ search: { works, fails } }: Answers): Judgement {
+  const [by, not] = [`by ${works.join(', ')}`, `not by ${fails.join(', ')}`]
+  if (works.length === 0)
+    return fails.length === 0 ? ['unknown', 'not asked'] : ['fails', not, 'removals wait for two proven absences']
+  return fails.length === 0
+    ? ['holds', by, 'searches confirm removals']
+    : ['copes', `${by}; ${not}`, `${by} they confirm removals`]
 }
 
 function rateLimit({ limit, source: { counters } }: Answers): Judgement {
@@ -167,9 +143,8 @@ function rateLimit({ limit, source: { counters } }: Answers): Judgement {
   return limit === undefined ? ['holds', `${stated}, no 429`] : ['holds', stated, follows]
 }
 
-function caches({ pages, between, again, behind, ageSeconds }: Answers): Judgement {
-  const readings = [...pages, ...between.map(({ window }) => window), again, behind]
-  const old = readings.filter((reading) => reading?.problem === 'cached-answer').length
+function caches({ readings, ageSeconds }: Answers): Judgement {
+  const old = readings.filter(({ problem }) => problem === 'cached-answer').length
   const age = `up to ${grouped(ageSeconds)} s old`
   const follows = 'have the cache pass these requests on'
   if (old > 0) return ['fails', `${count(old, 'answer')} from before, ${age}`, `${follows}: old pages are not used`]

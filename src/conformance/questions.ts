@@ -1,51 +1,44 @@
 import { randomUUID } from 'node:crypto'
-import { describeError, factsOf, isOurs } from '../errors/errors.ts'
-import { namedId, type Row } from '../model/customer.ts'
-import type { Listed, Named } from '../model/run.ts'
+import type { Organization } from '../config/organization.ts'
+import { describeError, factsOf, windowFailureOf } from '../errors/errors.ts'
+import { namedId, plainCustomer, type Row } from '../model/customer.ts'
+import type { Listed } from '../model/run.ts'
 import { Findings } from '../scan/findings.ts'
 import { repeats } from '../scan/seam.ts'
 import { type ReadWindow, readOf, sizeAfterRefusal, type Window, windowFrom } from '../scan/window.ts'
-import { type AnswerHeaders, headerOf } from '../source/connection.ts'
+import { headerOf } from '../source/connection.ts'
 import type { Asking, Source } from '../source/customers.ts'
 import { confirmAbsences } from '../sync/confirm-absences.ts'
+import { openConfiguredSource } from '../sync/run-organization.ts'
 
 /** Retries, searches and questions for the time included. */
 const MOST_REQUESTS = 40
 /** Whole pages, spread over the list, and windows of other sizes that each overlap the end of one. */
 const MOST_PAGES = 11
 const MOST_WINDOWS = 7
-/** Kept for what follows: the searches, the page behind the last and the first one again. */
-const KEPT = 12
-/** A search with its two controls and a retry. */
-const REQUESTS_OF_A_SEARCH = 4
-/** A service that fails so often in a row is down. */
-const MOST_FAILURES = 3
+/** Kept for the searches, the page behind the last and the first one again; and for a search, with two controls and a retry. */
+const [KEPT, KEPT_FOR_A_SEARCH] = [12, 4]
 
 /** A page that was asked for, as it was read; `problem` is the code of an error that makes it useless. */
 export type Reading = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
 
 /** What a service answered; no text of a customer is kept. */
-export type Answers = Pick<
-  Inquiry,
-  'source' | 'pageSize' | 'size' | 'findings' | 'pages' | 'between' | 'again' | 'behind' | 'matching' | 'search'
-> & { failures: number; ageSeconds: number; limit: number | undefined }
+export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number | undefined }
 
-type Settings = { pageSize: number; random: () => number; signal: AbortSignal }
+type Settings = Parameters<typeof openConfiguredSource>[1] & { signal: AbortSignal }
 
 /**
  * Asks a service what its list is like, in at most 40 requests that only read. Throws where it refuses the first page, asks for a longer pause
- * than the source waits, or fails three times in a row.
+ * than the source waits, or fails and does not answer the same request again.
  */
-export async function askService(
-  open: (onAnswer: (answer: { headers: AnswerHeaders }) => void) => Promise<Source>,
-  settings: Settings,
-): Promise<Answers> {
+export async function askService(organization: Organization, settings: Settings): Promise<Answers> {
   let [ageSeconds, limit]: [number, number | undefined] = [0, undefined]
-  const source = await open(({ headers }) => {
-    ageSeconds = Math.max(ageSeconds, numberIn(headers, 'age') ?? 0)
-    limit = numberIn(headers, 'x-ratelimit-limit') ?? limit
-  })
-  const inquiry = new Inquiry(source, settings)
+  const onAnswer: Settings['onAnswer'] = ({ headers }) => {
+    ageSeconds = Math.max(ageSeconds, Number(headerOf(headers, 'age')) || 0)
+    limit = Number(headerOf(headers, 'x-ratelimit-limit')) || limit
+  }
+  const source = await openConfiguredSource(organization, { ...settings, onAnswer })
+  const inquiry = new Inquiry(source, organization.pageSize, settings)
   try {
     await inquiry.ask()
     return Object.assign(inquiry, { ageSeconds, limit })
@@ -56,51 +49,49 @@ export async function askService(
 
 class Inquiry {
   readonly source: Source
-  readonly pageSize: number
+  /** Its size is the configured one. */
   readonly findings: Findings
-  /** In the order of the list; the windows each with the page whose end they overlap. */
+  readonly readings: Reading[] = []
+  /** Among these, pages in the order of the list, and windows, each with the page whose end it overlaps. */
   readonly pages: Reading[] = []
   readonly between: { page: Reading; window: Reading }[] = []
-  /** The first page once more, and the page behind the last one. */
-  again: Reading | undefined
-  behind: Reading | undefined
   /** How many customers a search finds for the sign that every address has. */
   matching: number | undefined
-  /** Whether a search by this field confirms that a customer is absent; undefined where that could not be told. */
-  readonly search: { [Field in keyof Named]?: 'works' | 'fails' | 'refused' } = {}
+  /** The fields by which searches confirm that a customer is absent, and by which they do not. */
+  readonly search: { works: string[]; fails: string[] } = { works: [], fails: [] }
   /** Answers that failed; the requests were made again where some were left. */
   failures = 0
   readonly #settings: Settings
-  #failedInARow = 0
   /** Customers known to be listed: of the first page, and of the one read last. */
   readonly #controls: Listed[] = []
 
-  constructor(source: Source, settings: Settings) {
+  constructor(source: Source, pageSize: number, settings: Settings) {
     this.source = source
-    this.pageSize = settings.pageSize
-    this.findings = new Findings(settings.pageSize, false)
+    this.findings = new Findings(pageSize, false)
     this.#settings = settings
   }
 
   /** The size of the pages: a service may serve smaller ones than asked for. */
   get size(): number {
-    return this.pages[0]?.read?.window.size ?? this.pageSize
+    return this.pages[0]?.read?.window.size ?? this.findings.size
   }
 
   async ask(): Promise<void> {
     await this.#askPage(1).catch((error: unknown) => {
-      const size = factsOf(error).window === 'size-refused' ? sizeAfterRefusal(this.pageSize) : undefined
+      const size = factsOf(error).window === 'size-refused' ? sizeAfterRefusal(this.findings.size) : undefined
       if (size === undefined) throw error
       return this.#askPage(1, size)
     })
     const { size } = this
     const last = Math.ceil((this.findings.total ?? MOST_PAGES * size) / size)
-    for (const page of spread(last)) await this.#askPage(page)
+    for (let step = 1; step < MOST_PAGES; step += 1) {
+      const page = Math.round(1 + ((last - 1) * step) / (MOST_PAGES - 1))
+      if (page > (this.pages.at(-1)?.asked.page ?? 0)) await this.#askPage(page)
+    }
     for (const page of this.pages) if (page.read?.reach === page.asked.page * size) await this.#askBetween(page)
     await this.#findEnd()
     if (this.#controls.length > 0) await this.#searchAll()
-    if (last > 0) this.behind = await this.#read({ page: last + 1, size })
-    this.again = await this.#read({ page: 1, size })
+    for (const page of [last + 1, 1]) await this.#read({ page, size })
   }
 
   get #left(): number {
@@ -120,10 +111,10 @@ class Inquiry {
 
   async #askPage(page: number, size = this.size): Promise<void> {
     const reading = await this.#read({ page, size })
-    const { read } = reading ?? {}
     if (reading === undefined) return
-    const isRepeated = read && this.pages.some((known) => known.read && repeats(known.read, read))
-    this.pages.push(isRepeated === true ? { ...reading, problem: 'repeated-page' } : reading)
+    const { read } = reading
+    if (read && this.pages.some((known) => known.read && repeats(known.read, read))) reading.problem = 'repeated-page'
+    this.pages.push(reading)
     this.pages.sort((one, other) => one.asked.page - other.asked.page)
   }
 
@@ -151,23 +142,25 @@ class Inquiry {
     const { size, source } = this
     const { random, signal } = this.#settings
     const search = (text: string) => source.search(text, { size, ...this.#asking })
-    const first = search('@').then(({ total }) => total)
-    this.matching = await first.catch((error: unknown) => this.#refuse(error))
+    // What ends every request ends the next one too.
+    this.matching = (await search('@').catch(() => undefined))?.total
     for (const field of ['email', 'username', 'name'] as const) {
-      if (this.#left <= REQUESTS_OF_A_SEARCH) return
-      const nothing = { name: null, username: null, email: null, earlier: [] }
-      const absent = { ...nothing, id: randomUUID(), [field]: randomUUID() }
-      const { confirmed, refused, isPostponed } = await confirmAbsences([absent], this.#controls, {
+      if (this.#left <= KEPT_FOR_A_SEARCH) return
+      const absent = { ...NOTHING, id: randomUUID(), [field]: randomUUID() }
+      const { confirmed, refused, isPostponed, isSample } = await confirmAbsences([absent], this.#controls, {
         ...{ search, random, signal, askForPage: () => this.#read({ page: 1, size }) },
         ...{ requestsMade: () => source.counters.requests, most: this.#left },
       })
-      if (isPostponed !== true) this.search[field] = confirmed.size > 0 ? 'works' : refused ? 'refused' : 'fails'
+      if (isPostponed || isSample) return
+      if (confirmed.size > 0) this.search.works.push(field)
+      else this.search.fails.push(refused ? `${field} (refused)` : field)
     }
   }
 
   /** Undefined where no request is left. */
   async #read(window: Window): Promise<Reading | undefined> {
     if (this.#left <= 0) return undefined
+    const reading: Reading = { asked: window, rows: [] }
     try {
       const page = await this.source.readPage(window, this.#asking)
       const records = page.records()
@@ -177,44 +170,22 @@ class Inquiry {
       const answer = { window, rows, perPage: page.size, total: page.total, beyondEnd: page.beyondEnd }
       const read = readOf(answer, reads)
       this.findings.observe(read, answer, reads)
-      this.#controls.splice(1, 1, ...records.slice(-1).flatMap(controlOf))
-      this.#failedInARow = 0
-      return { asked: window, read, rows }
+      this.#controls.splice(1, 1, ...records.slice(-1).flatMap((record) => plainCustomer(record) ?? []))
+      Object.assign(reading, { read, rows })
     } catch (error) {
-      this.#refuse(error)
-      return { asked: window, rows: [], problem: describeError(error).code }
+      const { code } = describeError(error)
+      const isAboutPage = windowFailureOf(error) !== undefined || code === 'bad-answer'
+      if (this.pages.length === 0 || !isAboutPage) throw error
+      reading.problem = code
     }
-  }
-
-  /** Throws an error that concerns every request, and not this one alone. */
-  #refuse(error: unknown): undefined {
-    const { from, askAgain } = factsOf(error)
-    const { code } = describeError(error)
-    this.#failedInARow = from === 'outage' ? this.#failedInARow + 1 : 0
-    const isFinal = askAgain === 'wait' || code === 'unauthorized' || code === 'forbidden'
-    if (this.pages.length === 0 || isFinal || this.#failedInARow === MOST_FAILURES || !isOurs(error)) throw error
+    this.readings.push(reading)
+    return reading
   }
 }
 
-/** Pages from the second to the last one, at even distances. */
-function spread(last: number): number[] {
-  const pages = Array.from({ length: MOST_PAGES }, (_, step) => Math.round(1 + ((last - 1) * step) / (MOST_PAGES - 1)))
-  return [...new Set(pages)].filter((page) => page > 1)
-}
+const NOTHING = { name: null, username: null, email: null, earlier: [] }
 
 function rowOf(record: unknown): Row {
   const { created_at }: Partial<Record<string, unknown>> = Object(record)
   return { id: namedId(record), createdAt: typeof created_at === 'string' ? created_at : undefined }
-}
-
-function controlOf(record: unknown): Listed[] {
-  const id = namedId(record)
-  const { name, username, email }: Partial<Record<string, unknown>> = Object(record)
-  const text = (value: unknown) => (typeof value === 'string' ? value : null)
-  return id === undefined ? [] : [{ id, name: text(name), username: text(username), email: text(email) }]
-}
-
-function numberIn(headers: AnswerHeaders, name: string): number | undefined {
-  const text = headerOf(headers, name) ?? ''
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
