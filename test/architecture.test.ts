@@ -78,7 +78,20 @@ describe('which files may import which', () => {
   /** Each room may import those before it. Commands load jobs when they need them, and a run loads the reading of a quick one. */
   const ROOMS = [
     ...['text', 'time', 'errors', 'machine', 'address', 'model', 'privacy', 'http', 'signing', 'config', 'source'],
-    ...['scan', 'store', 'sync', 'quick', 'copies', 'status', 'report', 'service', 'serve', 'cli', 'library.ts'],
+    ...[
+      'scan',
+      'store',
+      'sync',
+      'conformance',
+      'quick',
+      'copies',
+      'status',
+      'report',
+      'service',
+      'serve',
+      'cli',
+      'library.ts',
+    ],
   ]
   const HOOKS = /^src\/(sync\/mirror-organization\.ts → src\/quick\/|model\/\w+\.ts → src\/privacy\/)/
 

@@ -1,4 +1,4 @@
-import { count, duration, say, shellWord } from './output/print.ts'
+import { clockWords, count, say, shellWord } from './output/print.ts'
 import { command, type Io } from './command.ts'
 import { closing, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
@@ -281,9 +281,3 @@ const FEW = 15
 
 const CLOCK_FIX =
   'Set the clock of this machine (timedatectl set-ntp true). If it is right, report it to the owner of the service.'
-
-function clockWords(offsetMs: number | undefined): string {
-  if (offsetMs === undefined) return 'clock unknown'
-  if (Math.abs(offsetMs) < 2000) return 'clocks agree'
-  return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
-}

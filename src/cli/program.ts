@@ -79,6 +79,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Start: {
     init: 'write a commented configuration to start from; never overwrites',
     check: 'check what a sync needs, and ask each organization for a page',
+    conformance: 'ask a service which of our assumptions hold, in 40 requests',
     sync: 'mirror organizations now, those named or all',
     demo: 'mirror three made-up organizations from a sandbox, twice',
     sandbox: 'start a service like the real one here, with made-up customers',
@@ -125,6 +126,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = Object.assign({}, ...Obje
 const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>> = {
   init: async (io) => (await import('./init.ts')).initCommand(io),
   check: async (io) => (await import('./check.ts')).checkCommand(io),
+  conformance: async (io) => (await import('./conformance.ts')).conformanceCommand(io),
   sync: async (io) => (await import('./sync.ts')).syncCommand(io),
   demo: async (io) => (await import('./sandbox.ts')).demoCommand(io),
   sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),

@@ -24,7 +24,7 @@ export type SourceOptions = Pick<RetryOptions, 'monotonicMs' | 'random' | 'sleep
   now: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
   /** Called for every answer, whatever it is. */
-  onAnswer?: ((answer: { status: number }) => void) | undefined
+  onAnswer?: ((answer: Pick<Answer, 'status' | 'headers'>) => void) | undefined
 }
 
 /** Without a shared rate limit, `concurrency` and `requestsPerMinute` are those of this source alone. */
@@ -119,7 +119,7 @@ export class SignedRequests {
     this.#requests += 1
     const request = { address: url, headers, place: placeOf(url, question) }
     const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
-    onAnswer?.({ status: answer.status })
+    onAnswer?.(answer)
     return { answer, url, headers }
   }
 

@@ -1,9 +1,11 @@
 import { namedId } from '../model/customer.ts'
-import type { Candidate, Listed, Named, Searched } from '../model/run.ts'
+import type { Candidate as Absent, Listed, Named, Searched } from '../model/run.ts'
 import { factsOf, windowFailureOf } from '../errors/errors.ts'
 import type { CustomersPage } from '../source/customers.ts'
 
 type Field = keyof Named
+
+type Candidate = Listed & Pick<Absent, 'earlier'>
 const FIELDS: readonly Field[] = ['email', 'username', 'name']
 
 type Text = { field: Field; text: string }

@@ -3,7 +3,7 @@ import type { Organization } from '../config/organization.ts'
 import { factsOf } from '../errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './await-mirror.ts'
-import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
+import { openSource, type Source, type SourceEvent, type SourceOptions } from '../source/customers.ts'
 import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
 import type { Mirror } from '../model/mirror.ts'
@@ -26,7 +26,7 @@ export type RunSettings = Pick<
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
   /** Called for every answer of the service. */
-  onAnswer?: ((answer: { status: number }) => void) | undefined
+  onAnswer?: SourceOptions['onAnswer']
 }
 
 /** The callbacks through which a run reports its progress. */

@@ -40,3 +40,10 @@ export function listedNames(names: readonly string[]): string {
 }
 
 const MOST = 20
+
+/** How the clock of a service differs from that of this machine, by so much ahead of it. */
+export function clockWords(offsetMs: number | undefined): string {
+  if (offsetMs === undefined) return 'clock unknown'
+  if (Math.abs(offsetMs) < 2000) return 'clocks agree'
+  return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
+}

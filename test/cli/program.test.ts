@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const COMMANDS = [
-  ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects', 'report', 'forget'],
+  ...['init', 'check', 'conformance', 'sync', 'status', 'runs', 'runs show', 'rejects', 'report', 'forget'],
   ...['removals', 'removals list', 'removals show', 'removals approve', 'removals discard', 'accept'],
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { plainJson, plainLines, plainText } from '../../text/plain-text.ts'
 import { grouped } from '../../text/wording.ts'
 
-export { count, duration, grouped, moment, second } from '../../text/wording.ts'
+export { clockWords, count, duration, grouped, moment, second } from '../../text/wording.ts'
 
 /** A terminal that a person may be looking at. Its size changes while the program runs. */
 export type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }

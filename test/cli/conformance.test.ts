@@ -1,0 +1,263 @@
+import { readdirSync } from 'node:fs'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { conformanceCommand } from '../../src/cli/conformance.ts'
+import type { SandboxOptions } from '../../src/service/sandbox.ts'
+import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
+import { html, list, refusal, type Reply } from '../support/fault-server.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
+import {
+  aFaultServer,
+  aSandbox,
+  aWorkplace,
+  organizationAt,
+  organizationsOf,
+  type Workplace,
+} from '../support/workplace.ts'
+
+type Found = { assumption: string; state: string; found: string; follows: string | null }
+
+/** What `conformance --json` prints of acme, and the assumptions that do not hold, each with what was found and what follows. */
+async function askedAt({ config }: Pick<Workplace, 'config'>) {
+  const { code, stdout, stderr } = await runCommand(conformanceCommand, ['acme', '--json', '--config', config])
+  if (stdout === '') return { code, stdout, stderr, requests: 0, found: {}, all: [] }
+  const { requests, assumptions }: { requests: number; assumptions: Found[] } = JSON.parse(stdout)
+  const wrong = assumptions.filter(({ state }) => state !== 'holds')
+  const found = Object.fromEntries(
+    wrong.map(({ assumption, state, found: what, follows }) => [assumption, `${state}: ${what} → ${follows ?? ''}`]),
+  )
+  return { code, stdout, stderr, requests, found, all: assumptions }
+}
+
+async function asked(options: SandboxOptions, settings: object = {}) {
+  const sandbox = await aSandbox({ customers: [1050], dripMs: 10, ...options })
+  const place = aWorkplace(organizationsOf(sandbox, settings))
+  return { ...(await askedAt(place)), place, sandbox, acme: sandbox.organization('acme') }
+}
+
+const NO_ORDER = { order: /^fails: neither by id nor by created_at → runs are settled at best/ }
+const ONE_BAD_PAGE = { answers: /^copes: 1 page of no use: [\w-]+ → a run asks again, in another size/ }
+const SOME_FAILED = { answers: /^copes: 1\d of \d\d failed → a run asks again/ }
+
+/** What does not hold in each scenario of the sandbox; in those that are not here, all holds. */
+const NOT_HOLDING: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
+  'by-name-churn': NO_ORDER,
+  move: NO_ORDER,
+  'move-back': NO_ORDER,
+  heal: NO_ORDER,
+  'hidden-order': NO_ORDER,
+  'by-name-slow': NO_ORDER,
+  'last-change': NO_ORDER,
+  'swapped-accounts': NO_ORDER,
+  'listed-twice': { ...NO_ORDER, records: /^fails: \d+ came twice → runs are unproven/ },
+  ties: { 'stable order': /^copes: .*40 rows of a page have one created_at.* → ask the service to sort by id too/ },
+  'import-of-one-second': { 'stable order': /^fails: .*66 rows .*, and may be unproven/ },
+  unstable: { ...NO_ORDER, 'stable order': /^fails: as before in \d of 7 windows → runs are unproven/ },
+  shuffle: { ...NO_ORDER, 'stable order': /^fails: as before in 0 of 7 windows → runs are unproven/ },
+  'caps-50': { 'page size': /^copes: 100 is served as 50 → set pageSize: 50$/ },
+  'fixed-sizes': { 'other sizes': /^fails: 1 of 3 were served → pages cannot overlap: no run is proven/ },
+  'empty-page': ONE_BAD_PAGE,
+  'short-page': ONE_BAD_PAGE,
+  'wrong-page': ONE_BAD_PAGE,
+  'repeat-page': ONE_BAD_PAGE,
+  'html-200': ONE_BAD_PAGE,
+  'page-1-always': {
+    'other sizes': /^fails: 0 of 1/,
+    'stable order': /^unknown: no row was read twice/,
+    total: /^fails: 1,050, but pages end at position 100 /,
+    answers: /^fails: \d+ pages of no use: page-mismatch → runs may fail/,
+  },
+  'page-1-renumbered': { answers: /^fails: 10 pages of no use: repeated-page/ },
+  'total-high': {
+    total: /^fails: 1,300, but pages end at position 1,050 → runs are unproven, and remove no customer/,
+    search: /^fails: not by email, username, name → removals wait for two proven absences/,
+  },
+  'total-low': { total: /^fails: 630, and more rows behind / },
+  'capped-total': { total: /^fails: 1,000, but a search finds 1,050 → runs are unproven, and remove no customer/ },
+  'unequal-replicas': { total: /^fails: it leaps up and down → .*lags behind/ },
+  poison: { answers: /^fails: 2 pages of no use: server-error/ },
+  'flaky-500': SOME_FAILED,
+  truncate: SOME_FAILED,
+  'mixed-types': { ...NO_ORDER, records: /^fails: \d+ cannot be read → .*`rejects`/ },
+  'clock-skew': { clock: /^copes: its clock is 10 min ahead of ours → learnt by itself/ },
+  'stale-cache': { caches: /^fails: 1 answer from before, up to 259,200 s old → have the cache pass/ },
+}
+
+const THROTTLED = ['throttle', 'shared-throttle']
+
+test.each(SCENARIOS.filter(({ name }) => !THROTTLED.includes(name)).map(({ name }) => name))(
+  'scenario %s: what does not hold is found in at most 40 requests, and nothing is written or shown of a customer',
+  async (scenario) => {
+    noWaits()
+    const { found, place, sandbox, acme, requests, code, stdout, all } = await asked({ scenario })
+    const expected = NOT_HOLDING[scenario] ?? {}
+
+    expect(found).toEqual(
+      Object.fromEntries(Object.entries(expected).map(([what, text]) => [what, expect.stringMatching(text)])),
+    )
+    expect(code).toBe(Object.values(expected).some((text) => text.source.startsWith('^fails')) ? 3 : 0)
+    expect(acme.requests.length).toBeLessThanOrEqual(40)
+    expect(requests).toBe(acme.requests.length)
+    expect(all).toHaveLength(11)
+    expect(new Set(readdirSync(place.folder, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['customer-mirror.yaml', 'data']),
+    )
+    const secrets = sandbox.organizations.flatMap(({ apiKey, secret }) => [apiKey, secret])
+    const personal = acme.customers.flatMap(({ id, name, username, email, phone }) => [
+      id,
+      name,
+      username,
+      email,
+      phone,
+    ])
+    expect([...secrets, ...personal].filter((text) => stdout.includes(text))).toEqual([])
+  },
+)
+
+test.each(THROTTLED)('scenario %s: it waits as it is asked to, and the limit is found', async (scenario) => {
+  const { code, found, acme, stderr } = await asked({ scenario, customers: [30] })
+
+  expect(found['rate limit']).toMatch(
+    /^copes: X-RateLimit-Limit: 5; \d × 429 → set rateLimit.requestsPerMinute: 5, if that is a minute's/,
+  )
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^Waiting for the service, (1\.0 s|9\d\d ms)\.$/m)
+  expect(acme.requests.length).toBeLessThan(20)
+})
+
+test('every scenario that is named here exists', () => {
+  expect(Object.keys(NOT_HOLDING).filter((name) => !SCENARIOS.some((known) => known.name === name))).toEqual([])
+})
+
+/** A sandbox that refuses requests of acme with this number, by what is asked for. */
+const refusing = (isRefused: (query: Readonly<Record<string, string>>) => boolean, status: 422 | 500 = 422) => ({
+  intercept: (async (c, next) => {
+    if (!isRefused(c.req.query())) return next()
+    return c.json({ success: false, error: 'refused', message: 'Not that.' }, status)
+  }) satisfies SandboxOptions['intercept'],
+})
+
+test.each<[what: string, options: SandboxOptions, assumption: string, found: RegExp]>([
+  [
+    'refuses pages over 50',
+    refusing((query) => Number(query['per_page']) > 50),
+    'page size',
+    /^copes: 100 is refused → set pageSize: 50$/,
+  ],
+  [
+    'refuses searches',
+    refusing((query) => query['search'] !== undefined),
+    'search',
+    /^fails: not by email \(refused\), username \(refused\), name \(refused\) → removals wait for two proven absences/,
+  ],
+  [
+    'fails at searches',
+    refusing((query) => query['search'] !== undefined, 500),
+    'search',
+    /^fails: not by email \(refused\)/,
+  ],
+  [
+    'refuses searches for addresses',
+    refusing((query) => query['search']?.includes('@') === true),
+    'search',
+    /^copes: by username, name; not by email \(refused\) → by username, name they confirm removals/,
+  ],
+  [
+    'shows 10,000 of more customers',
+    { ...refusing((query) => Number(query['page']) * Number(query['per_page']) > 10_000), customers: [12_345] },
+    'total',
+    /^fails: 12,345, but pages end at position 10,000 /,
+  ],
+  ['has exactly 1,000', { customers: [1000] }, 'total', /^fails: 1,000, where services stop counting/],
+])('a service that %s is told apart, in at most 40 requests', async (_, options, assumption, expected) => {
+  noWaits()
+  const { found, acme, requests } = await asked(options)
+
+  expect(found[assumption]).toMatch(expected)
+  expect(requests).toBeLessThanOrEqual(40)
+  // The sandbox does not note what was answered in its place.
+  expect(acme.requests.length).toBeLessThanOrEqual(requests)
+})
+
+test.each([0, 1])('a list of %i customers is on one page, which proves a run', async (customers) => {
+  const { code, all, found } = await asked({ customers: [customers] })
+
+  expect(code).toBe(0)
+  expect(all.find(({ assumption }) => assumption === 'order')).toMatchObject({
+    state: 'holds',
+    found: 'there is one page',
+  })
+  expect(Object.values(found).every((text) => text.startsWith('unknown: '))).toBe(true)
+})
+
+test.each<[what: string, code: number, reply: Reply]>([
+  ['refuses the key', 4, refusal(401, 'unauthorized', 'No.')],
+  ['forbids it by its plan', 4, refusal(403, 'forbidden', 'Upgrade.')],
+  ['has no list there', 4, refusal(404, 'not_found', 'Nothing here.')],
+  ['asks for a pause of an hour', 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })],
+  ['fails', 5, html(500)],
+  ['answers with HTML', 3, html(200)],
+])('a service that %s ends it with %i, and few requests', async (_, code, reply) => {
+  noWaits()
+  const server = await aFaultServer(reply)
+  const done = await askedAt(aWorkplace([organizationAt(server)]))
+
+  expect(done).toMatchObject({ code, stdout: '' })
+  expect(done.stderr).toContain(`GET ${server.origin}/api/v1/customers (page 1, per_page 100)`)
+  expect(server.requests.length).toBeLessThanOrEqual(2)
+})
+
+test('a service that is down ends it with 5', async () => {
+  noWaits()
+  const server = await aFaultServer(list(1))
+  await server.close()
+
+  expect(await askedAt(aWorkplace([organizationAt(server)]))).toMatchObject({ code: 5, stdout: '' })
+})
+
+test('a service that goes down meanwhile ends it with 5', async () => {
+  noWaits()
+  const server = await aFaultServer(list(1), html(503))
+
+  expect(await askedAt(aWorkplace([organizationAt(server)]))).toMatchObject({ code: 5, stdout: '' })
+})
+
+test.each([
+  [
+    'an unknown organization',
+    ['acne'],
+    /^unknown organization "acne" \(did you mean "?acme"?\?\)|^unknown organization "acne"/,
+  ],
+  ['no organization', [], /^error: missing required argument 'organization'/],
+])('%s is a mistake: 2', async (_, ids, said) => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+
+  expect(await runCli(['conformance', ...ids], { cwd: folder })).toMatchObject({
+    ...{ code: 2, stdout: '' },
+    stderr: expect.stringMatching(said),
+  })
+})
+
+test('the configured rate limit is kept', async () => {
+  const startMs = performance.now()
+  const { requests } = await asked({ customers: [1] }, { rateLimit: { requestsPerMinute: 1200 } })
+
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual((requests - 1) * 50)
+})
+
+test('for people it is a table, with what follows beside what was found', async () => {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [320], scenario: 'caps-50' })))
+  const { code, stdout } = await runCommand(conformanceCommand, ['acme', '--config', config])
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^assumption +asked +found +what follows$/m)
+  expect(stdout).toMatch(/^page size +the first page, as configured +! +100 is served as 50 +set pageSize: 50$/m)
+  expect(stdout).toMatch(/^order .* ✔ +by created_at asc +runs can be proven$/m)
+  expect(stdout).toMatch(/\n\n\d\d requests; nothing was written\.\n$/)
+})
+
+/** Retries wait for a random time, of which there is none. */
+function noWaits(): void {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => random.mockRestore())
+}
