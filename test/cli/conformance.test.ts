@@ -99,7 +99,9 @@ test.each(SCENARIOS.filter(({ name }) => !THROTTLED.includes(name)).map(({ name 
     expect(acme.requests.length).toBeLessThanOrEqual(40)
     expect(requests).toBe(acme.requests.length)
     expect(all).toHaveLength(11)
-    expect(new Set(readdirSync(place.folder, { recursive: true }))).toEqual(new Set(['customer-mirror.yaml', 'data']))
+    expect(new Set(readdirSync(place.folder, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['customer-mirror.yaml', 'data']),
+    )
     const secrets = sandbox.organizations.flatMap(({ apiKey, secret }) => [apiKey, secret])
     const personal = acme.customers.flatMap(({ id, name, username, email, phone }) => [
       id,
