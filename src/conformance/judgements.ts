@@ -35,9 +35,8 @@ const ASSUMPTIONS: readonly [assumption: string, asked: string, judgementOf: (an
 ]
 
 function pageSize({ findings: { size: asked }, size, pages: [first] }: Answers): Judgement {
-  if (size === asked) return ['holds', `${size} is served`]
-  const found = first?.asked.size === asked ? `served as ${size}` : 'refused'
-  return ['copes', `${asked} is ${found}`, `set pageSize: ${size}`]
+  const found = `${asked} is ${first?.asked.size === asked ? `served as ${size}` : 'refused'}`
+  return size === asked ? ['holds', `${size} is served`] : ['copes', found, `set pageSize: ${size}`]
 }
 
 function otherSizes({ between }: Answers): Judgement {
@@ -113,16 +112,17 @@ function records({ pages, between, findings: { rejected } }: Answers): Judgement
   return ['holds', `${grouped(keys.length)} can be read`]
 }
 
+const OTHERS = new Set<string | undefined>(['unprocessable', 'cached-answer'])
+
 function pagesAnswered({ readings, findings, source: { counters }, failures }: Answers): Judgement {
+  // What comes behind the end is of no use to a run, and other judgements are of sizes and caches.
   const wrong = readings.flatMap(({ asked, read, problem }) => {
-    const isShort = read !== undefined && isDoubtful(read) && read.reach < findings.furthest
-    // What comes behind the end is of no use to a run.
-    return startOf(asked) >= findings.greatestTotal ? [] : (problem ?? (isShort ? 'short-page' : []))
+    if (startOf(asked) >= findings.greatestTotal || OTHERS.has(problem)) return []
+    return problem ?? (read !== undefined && isDoubtful(read) && read.reach < findings.furthest ? 'short-page' : [])
   })
-  const counted = wrong.filter((problem) => problem !== 'unprocessable' && problem !== 'cached-answer')
-  const found = `${count(counted.length, 'page')} of no use: ${[...new Set(counted)].join(', ')}`
-  if (counted.length > 1) return ['fails', found, 'runs may fail or be unproven: look for a proxy in between']
-  if (counted.length > 0) return ['copes', found, 'a run asks again, in another size']
+  const found = `${count(wrong.length, 'page')} of no use: ${[...new Set(wrong)].join(', ')}`
+  if (wrong.length > 1) return ['fails', found, 'runs may fail or be unproven: look for a proxy in between']
+  if (wrong.length > 0) return ['copes', found, 'a run asks again, in another size']
   if (failures > 0) return ['copes', `${failures} of ${counters.requests} failed`, 'a run asks again']
   return ['holds', 'all as asked for']
 }
@@ -136,11 +136,11 @@ function search({ search: { works, fails } }: Answers): Judgement {
     : ['copes', `${by}; ${not}`, `${by} they confirm removals`]
 }
 
-function rateLimit({ limit, source: { counters } }: Answers): Judgement {
-  const stated = limit === undefined ? 'no header states it' : `X-RateLimit-Limit: ${limit}`
-  const follows = `set rateLimit.requestsPerMinute${limit === undefined ? '' : `: ${limit}, if that is a minute's`}`
+function rateLimit({ limit, perMinute = Infinity, source: { counters } }: Answers): Judgement {
+  const stated = limit === 0 ? 'no header states it' : `X-RateLimit-Limit: ${limit}`
+  const follows = `set rateLimit.requestsPerMinute${limit === 0 ? ' lower' : `: ${limit}, if that is a minute's`}`
   if (counters.throttled > 0) return ['copes', `${stated}; ${counters.throttled} × 429`, follows]
-  return limit === undefined ? ['holds', `${stated}, no 429`] : ['holds', stated, follows]
+  return limit === 0 || perMinute <= limit ? ['holds', `${stated}, no 429`] : ['holds', stated, follows]
 }
 
 function caches({ readings, ageSeconds }: Answers): Judgement {

@@ -14,8 +14,7 @@ import { openConfiguredSource } from '../sync/run-organization.ts'
 /** Retries, searches and questions for the time included. */
 const MOST_REQUESTS = 40
 /** Whole pages, spread over the list, and windows of other sizes that each overlap the end of one. */
-const MOST_PAGES = 11
-const MOST_WINDOWS = 7
+const [MOST_PAGES, MOST_WINDOWS] = [11, 7]
 /** Kept for the searches, the page behind the last and the first one again; and for a search, with two controls and a retry. */
 const [KEPT, KEPT_FOR_A_SEARCH] = [12, 4]
 
@@ -23,7 +22,7 @@ const [KEPT, KEPT_FOR_A_SEARCH] = [12, 4]
 export type Reading = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
 
 /** What a service answered; no text of a customer is kept. */
-export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number | undefined }
+export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number; perMinute: number | undefined }
 
 type Settings = Parameters<typeof openConfiguredSource>[1] & { signal: AbortSignal }
 
@@ -32,7 +31,7 @@ type Settings = Parameters<typeof openConfiguredSource>[1] & { signal: AbortSign
  * than the source waits, or fails and does not answer the same request again.
  */
 export async function askService(organization: Organization, settings: Settings): Promise<Answers> {
-  let [ageSeconds, limit]: [number, number | undefined] = [0, undefined]
+  let [ageSeconds, limit] = [0, 0]
   const onAnswer: Settings['onAnswer'] = ({ headers }) => {
     ageSeconds = Math.max(ageSeconds, Number(headerOf(headers, 'age')) || 0)
     limit = Number(headerOf(headers, 'x-ratelimit-limit')) || limit
@@ -41,7 +40,7 @@ export async function askService(organization: Organization, settings: Settings)
   const inquiry = new Inquiry(source, organization.pageSize, settings)
   try {
     await inquiry.ask()
-    return Object.assign(inquiry, { ageSeconds, limit })
+    return Object.assign(inquiry, { ageSeconds, limit, perMinute: organization.rateLimit.requestsPerMinute })
   } finally {
     source.close()
   }
@@ -49,8 +48,9 @@ export async function askService(organization: Organization, settings: Settings)
 
 class Inquiry {
   readonly source: Source
-  /** Its size is the configured one. */
+  /** The page size is the configured one here, and `size` the one that is served in its place. */
   readonly findings: Findings
+  size: number
   readonly readings: Reading[] = []
   /** Among these, pages in the order of the list, and windows, each with the page whose end it overlaps. */
   readonly pages: Reading[] = []
@@ -68,21 +68,17 @@ class Inquiry {
   constructor(source: Source, pageSize: number, settings: Settings) {
     this.source = source
     this.findings = new Findings(pageSize, false)
+    this.size = pageSize
     this.#settings = settings
-  }
-
-  /** The size of the pages: a service may serve smaller ones than asked for. */
-  get size(): number {
-    return this.pages[0]?.read?.window.size ?? this.findings.size
   }
 
   async ask(): Promise<void> {
     await this.#askPage(1).catch((error: unknown) => {
-      const size = factsOf(error).window === 'size-refused' ? sizeAfterRefusal(this.findings.size) : undefined
+      const size = factsOf(error).window === 'size-refused' ? sizeAfterRefusal(this.size) : undefined
       if (size === undefined) throw error
       return this.#askPage(1, size)
     })
-    const { size } = this
+    const size = (this.size = this.pages[0]?.read?.window.size ?? this.size)
     const last = Math.ceil((this.findings.total ?? MOST_PAGES * size) / size)
     for (let step = 1; step < MOST_PAGES; step += 1) {
       const page = Math.round(1 + ((last - 1) * step) / (MOST_PAGES - 1))
@@ -112,8 +108,8 @@ class Inquiry {
   async #askPage(page: number, size = this.size): Promise<void> {
     const reading = await this.#read({ page, size })
     if (reading === undefined) return
-    const { read } = reading
-    if (read && this.pages.some((known) => known.read && repeats(known.read, read))) reading.problem = 'repeated-page'
+    const { read: own } = reading
+    if (own && this.pages.some(({ read }) => read && repeats(read, own))) reading.problem = 'repeated-page'
     this.pages.push(reading)
     this.pages.sort((one, other) => one.asked.page - other.asked.page)
   }
@@ -140,15 +136,14 @@ class Inquiry {
   /** Searches by each field as a run does before it removes a customer: for a made-up text, and for customers who are listed. */
   async #searchAll(): Promise<void> {
     const { size, source } = this
-    const { random, signal } = this.#settings
     const search = (text: string) => source.search(text, { size, ...this.#asking })
     // What ends every request ends the next one too.
     this.matching = (await search('@').catch(() => undefined))?.total
     for (const field of ['email', 'username', 'name'] as const) {
       if (this.#left <= KEPT_FOR_A_SEARCH) return
-      const absent = { ...NOTHING, id: randomUUID(), [field]: randomUUID() }
+      const absent = { name: null, username: null, email: null, earlier: [], id: randomUUID(), [field]: randomUUID() }
       const { confirmed, refused, isPostponed, isSample } = await confirmAbsences([absent], this.#controls, {
-        ...{ search, random, signal, askForPage: () => this.#read({ page: 1, size }) },
+        ...{ ...this.#settings, search, askForPage: () => this.#read({ page: 1, size }) },
         ...{ requestsMade: () => source.counters.requests, most: this.#left },
       })
       if (isPostponed || isSample) return
@@ -175,6 +170,7 @@ class Inquiry {
     } catch (error) {
       const { code } = describeError(error)
       const isAboutPage = windowFailureOf(error) !== undefined || code === 'bad-answer'
+      if (this.pages.length > 0 && this.#left <= 0) return undefined
       if (this.pages.length === 0 || !isAboutPage) throw error
       reading.problem = code
     }
@@ -182,8 +178,6 @@ class Inquiry {
     return reading
   }
 }
-
-const NOTHING = { name: null, username: null, email: null, earlier: [] }
 
 function rowOf(record: unknown): Row {
   const { created_at }: Partial<Record<string, unknown>> = Object(record)
