@@ -8,7 +8,7 @@ import { countOf, records, type Session, type Store } from '../store/port/store.
 import { openToRead } from '../store/sqlite/open-to-read.ts'
 
 /** A customer as it is served: the documented fields as the service sent them, and those that the specification does not know. */
-export type ServedCustomer = { id: string } & Record<TextField, string | null> & Record<string, unknown>
+type ServedCustomer = { id: string } & Record<TextField, string | null> & Record<string, unknown>
 
 /** What a page is made of: its customers and how many there are in all, from one state, and how current that is. */
 export type ServedPage = { rows: ServedCustomer[]; total: number; readAsOfMs: number; proof: string }
