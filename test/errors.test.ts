@@ -123,7 +123,7 @@ describe('the program and the table', () => {
     )
 
     // The wishes of a queue, a timer, a transaction, an older mirror and an output that is closed: they become an error of the table or none.
-    expect(new Set(others)).toEqual(new Set(['RunFailed', 'TimedOut', 'UnreadableValue']))
+    expect(new Set(others)).toEqual(new Set(['NotMirrored', 'RunFailed', 'TimedOut', 'UnreadableValue']))
   })
 })
 

@@ -56,7 +56,7 @@ test('schema prints a JSON Schema that knows every setting, and nothing else', a
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(schema).toMatchObject({ $schema: expect.stringContaining('json-schema.org'), type: 'object' })
   expect(Object.keys(schema.properties)).toEqual([
-    ...['mirror', 'queue', 'schedule', 'jobs', 'publish', 'notify', 'heartbeat', 'defaults', 'organizations'],
+    ...['mirror', 'queue', 'schedule', 'jobs', 'publish', 'notify', 'serve', 'heartbeat', 'defaults', 'organizations'],
   ])
   expect(stdout).toContain('requestsPerMinute')
 })
