@@ -6,6 +6,7 @@ import { briefly, FULL, groupsOf, QUICK, toolsGroup } from './groups.ts'
 import { describeMachine } from './measure.ts'
 import { writeCurves } from './performance-page.ts'
 import { measureQuick } from './quick.ts'
+import { measureServing } from './serving.ts'
 import { aligned, groupTable, type Output, verdictTable } from './report.ts'
 import { equipped, findRequirements } from './requirements.ts'
 import type { GroupResult } from './results.ts'
@@ -53,6 +54,7 @@ export async function runBench(args: readonly string[], output: Output): Promise
     const isWanted = ({ name }: { name: string }) => only.length === 0 || only.includes(name)
     const groups = [...groupsOf(sizes).filter(isWanted), ...(values.tools ? [toolsGroup(sizes.customers)] : [])]
     if (isWanted({ name: QUICK_RUNS })) finish(measureQuick(sizes))
+    if (isWanted({ name: SERVE })) finish(await measureServing(sizes, { runs, folder }))
     for (const group of isBrief ? briefly(groups) : groups) {
       const rounds = (isBrief ? group.runsInBrief : undefined) ?? runs
       finish(await runRounds(equipped(group, found), stage, rounds, say))
@@ -91,9 +93,9 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const
 
-const QUICK_RUNS = 'quick-runs'
+const [QUICK_RUNS, SERVE] = ['quick-runs', 'serve']
 /** `tools` goes with the option of that name, for a run of nothing else. */
-const GROUP_NAMES = [QUICK_RUNS, ...groupsOf(FULL).map(({ name }) => name), 'tools']
+const GROUP_NAMES = [QUICK_RUNS, SERVE, ...groupsOf(FULL).map(({ name }) => name), 'tools']
 
 const HELP = `npm run bench -- [options]
 

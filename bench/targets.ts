@@ -14,6 +14,7 @@ import {
   wholeName,
 } from './groups.ts'
 import { QUICK_SCANS } from './quick.ts'
+import { SERVED } from './serving.ts'
 import { type GroupResult, ratiosOf, samplesOf, sharesOf, spreadOf } from './results.ts'
 
 /** What the program is to achieve. */
@@ -107,6 +108,9 @@ const TARGETS: readonly Target[] = [
   ]),
   mostRequests('requests of a quick run, by creation', 40, QUICK_SCANS.creation),
   mostRequests('requests of a quick run, by name', 100, QUICK_SCANS.name),
+  ...Object.entries(SERVED).map(([kind, { served, byHand }]) =>
+    ratio(`${kind} served, over a handler by hand`, 1, wall(served, byHand)),
+  ),
   ...NIGHTS.map((night) => besidePython(night, night === 'initial sync' ? 1.2 : 0.9)),
   ...ON_BOTH.map(({ title, limit, postgres, sqlite }) => ({
     ...ratio(title, limit, wall(postgres, sqlite)),

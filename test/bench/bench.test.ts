@@ -6,6 +6,7 @@ import type { Measurement } from '../../bench/messages.ts'
 import { QUICK_SCANS } from '../../bench/quick.ts'
 import type { GroupResult } from '../../bench/results.ts'
 import { runBench } from '../../bench/run-bench.ts'
+import { SERVED } from '../../bench/serving.ts'
 import { startService } from '../../bench/service.ts'
 import { listedDigest, storedRows } from '../../bench/stage.ts'
 import { holdingFor, type Target, verdicts } from '../../bench/targets.ts'
@@ -56,8 +57,10 @@ function madeUp(measurement: Partial<Measurement> = {}): Measurement {
 }
 
 /** Results in which every member took the same. */
+const SERVED_ROWS = Object.values(SERVED).flatMap(({ served, byHand }) => [served, byHand])
+
 function madeUpResults(members: readonly Member[]): GroupResult[] {
-  const names = [...members.map(({ name }) => name), ...Object.values(QUICK_SCANS)]
+  const names = [...members.map(({ name }) => name), ...Object.values(QUICK_SCANS), ...SERVED_ROWS]
   const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
   return [{ name: 'made up', about: 'nothing', rows }]
 }
