@@ -47,7 +47,7 @@ if (!isEmbedded) {
     gate.open()
     await worker.said(({ report }) => report?.['trigger'] === 'manual' && report['status'] === 'complete')
 
-    expect(twice.stdout).toBe('acme: has a quick run at this moment\n')
+    expect(twice.stdout).toBe('acme: has a run at this moment\n')
     expect(full.stdout).toBe('acme: queued\n')
     expect(third.stdout).toBe('acme: its whole list is being read, or is about to be; no quick run was added\n')
     expect(rowsOf(place.mirror, 'SELECT "trigger", status FROM runs ORDER BY id')).toEqual([
