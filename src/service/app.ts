@@ -55,7 +55,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   service.use(addHeaders)
   addHealth(service, options.examine)
   service.use(tellTime(options.now), delay(options.latencyMs ?? 0), ...(options.around ?? []))
-  service.use(`${BASE_PATH}/*`, identify(options), limitRate(options), authenticate(options))
+  service.use(`${BASE_PATH}/*`, identify(options), authenticate(options), limitRate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
     const { plan, customers = NOBODY, answer = answerHonestly } = c.get('organization')
@@ -105,7 +105,7 @@ function identify({ organizations, recipe }: ServiceOptions): MiddlewareHandler<
   }
 }
 
-/** Counts the request against its organization's limit, and describes the limit on every answer. */
+/** Counts a signed request against its organization's limit, and describes the limit on every answer. */
 function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const shared = sharedRateLimit && rateLimiter(sharedRateLimit)
   const limiters = new Map(organizations.map(({ id, rateLimit }) => [id, rateLimit ? rateLimiter(rateLimit) : shared]))

@@ -6,7 +6,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
-import { type Answer, played } from './a-sandbox.ts'
+import { type Answer, ask, played } from './a-sandbox.ts'
 
 /** Runs the command to its end and gives what it printed. */
 async function output(...options: string[]): Promise<string> {
@@ -181,8 +181,7 @@ test('shared-throttle: all organizations have one budget, unless they have one o
   const refused = await get(1)
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '1'])
   const [, other] = sandbox.organizations
-  const headers = { 'X-API-Key': other?.apiKey ?? '' }
-  expect((await fetch(`${other?.baseUrl}/customers`, { headers })).status).toBe(429)
+  expect(other && (await ask(other, '/customers', { atMs: 0 })).status).toBe(429)
   const { get: ofItsOwn } = await played('shared-throttle', { rateLimits: [{ requests: 77, windowMs: 1000 }] })
   expect((await ofItsOwn(1)).headers.get('X-RateLimit-Limit')).toBe('77')
 })
