@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { aServe, SHOP } from '../serve/a-served-mirror.ts'
+import { aServe, SHOP } from './a-served-mirror.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
