@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aServe, SHOP } from './a-served-mirror.ts'
 import { night } from '../store/nights.ts'
@@ -7,6 +8,7 @@ import { aCustomer, customers } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { withPython } from '../support/reader-machine.ts'
 import { startCli } from '../support/run-cli.ts'
+import { seeds } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** A server of 231 customers, one of them with odd values, and a Python to run something against it. */
@@ -22,6 +24,21 @@ async function served(python: string) {
   const run = async (...args: string[]) => startCli(args, { cwd: temporaryFolder(), env, program: python }).ended
   return { document: `${origin}/openapi.json`, run }
 }
+
+test('whatever is asked for, the answer is a page or an error as /openapi.json describes them', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 230))
+  const { ask } = await aServe(mirror.file)
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.integer().map(String))
+  const query = fc.record({ per_page: text, page: text, search: text, language: text }, { requiredKeys: [] })
+  await fc.assert(
+    fc.asyncProperty(query, async (parameters) => {
+      const { status } = await ask(`/customers?${new URLSearchParams(parameters).toString()}`)
+      expect([200, 422]).toContain(status)
+    }),
+    { numRuns: seeds(500, { least: 50 }) },
+  )
+})
 
 /** The hook makes every key and signature right; and the service answers other methods with 404, since the specification names no 405. */
 const NOT_CHECKED = 'ignored_auth,unsupported_method'
