@@ -62,8 +62,11 @@ async function planOf(options: Options, io: Io): Promise<ExportPlan> {
   }
 }
 
-/** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Exported, { selection, settings, to }: ExportPlan): string {
+/** How much it was, what is not in it, whether a sheet holds all of it, and where the next export of changes continues. */
+export function summaryOf(
+  done: Exported,
+  { selection, settings, to }: Pick<ExportPlan, 'selection' | 'settings' | 'to'>,
+): string {
   const left = done.leftOut.map(
     (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
   )

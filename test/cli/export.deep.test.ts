@@ -120,11 +120,3 @@ test.each(['csv', 'parquet'])('rows take no more memory the more there are: %s',
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: `Exported 63,000 customers to ${folder}/x\nLast seq: 0\n` })
 })
-
-test('with --excel, it is said where a sheet cannot hold all rows', async () => {
-  addCustomers(1_048_576)
-
-  expect(await startCli(started('--excel', '-o', file), { cwd: folder }).ended).toMatchObject({
-    ...{ code: 0, stderr: expect.stringContaining('! A sheet of a spreadsheet holds 1,048,575 of them') },
-  })
-})

@@ -1,7 +1,7 @@
 import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { exportCommand } from '../../src/cli/export.ts'
+import { exportCommand, summaryOf } from '../../src/cli/export.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
@@ -184,4 +184,15 @@ test('the configuration that was read is refused, by any of its names', async ()
       stderr: `${join(place, name)}: is the configuration; name another file.\n`,
     })
   expect(readFileSync(config, 'utf8')).toBe(before)
+})
+
+test.each([
+  [1_048_575, true, false],
+  [1_048_576, true, true],
+  [1_048_576, false, false],
+])('of %i rows, with --excel %s, it is said that a sheet cannot hold all: %s', (rows, excel, isSaid) => {
+  const settings = { excel, ids: 'text' } as const
+  const text = summaryOf({ rows, leftOut: [], lastSeq: 0 }, { to: 'x.csv', selection: { organizations: [] }, settings })
+
+  expect(text.includes('! A sheet of a spreadsheet holds 1,048,575 of them')).toBe(isSaid)
 })
