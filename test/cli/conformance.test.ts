@@ -4,6 +4,7 @@ import { conformanceCommand } from '../../src/cli/conformance.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { html, list, refusal, type Reply } from '../support/fault-server.ts'
+import { someOf } from '../support/seeds.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import {
@@ -85,7 +86,7 @@ const NOT_HOLDING: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = 
 
 const THROTTLED = ['throttle', 'shared-throttle']
 
-test.each(SCENARIOS.filter(({ name }) => !THROTTLED.includes(name)).map(({ name }) => name))(
+test.each(someOf(SCENARIOS.filter(({ name }) => !THROTTLED.includes(name)).map(({ name }) => name)))(
   'scenario %s: what does not hold is found in at most 40 requests, and nothing is written or shown of a customer',
   async (scenario) => {
     noWaits()
