@@ -38,14 +38,20 @@ type Snapshot = {
   end(): void
 }
 
-/** How current an organization is, and a text that is another one once its customers are others, or were changed. */
-type State = { readAsOfMs: number; proof: string; stamp: string }
+/**
+ * How current an organization is; when a customer was changed last, of whichever organization; and a text that is another one once customers of
+ * this one are others, or were changed.
+ */
+type State = { readAsOfMs: number; proof: string; updatedAt: string; stamp: string }
 
-/** Customers in the order of the list, by the numbers of their rows, and the state they are of. */
-type Order = { stamp: string; rowIds: readonly number[] }
+/** Customers in the order of the list, by the numbers of their rows. */
+type Order = readonly number[]
 
 /** What is searched of each customer of an organization, by the number of its row; some 150 bytes each. */
-type Texts = { stamp: string; updatedAt: string; ofRow: Map<number, string> }
+type Texts = { updatedAt: string; ofRow: Map<number, string> }
+
+/** What was made for the state with this stamp, or is being made; `rows` once they are known. */
+type Kept<Made> = { readonly stamp: string; readonly made: Promise<Made>; rows: number }
 
 /**
  * The active customers of a mirror in a file or a database, or of a published copy, as pages: by creation time and id, each page from one
@@ -56,9 +62,9 @@ export class ServedMirror {
   readonly #monotonicMs: () => number
   #store: { opened: Promise<Store>; file: string } | undefined
   #snapshot: Promise<Snapshot> | undefined
-  readonly #orders = new Map<string, Order>()
+  readonly #orders = new Map<string, Kept<Order>>()
   /** Kept for organizations in which something was searched for. */
-  readonly #texts = new Map<string, Texts>()
+  readonly #texts = new Map<string, Kept<Texts>>()
 
   constructor(place: string, monotonicMs: () => number) {
     this.#place = place
@@ -68,16 +74,16 @@ export class ServedMirror {
   /** Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
   async page({ organization, page, perPage, search, language }: Asked): Promise<ServedPage> {
     return this.#inSnapshot(async (snapshot) => {
-      const { stamp, ...current } = await this.#stateOf(organization, snapshot)
-      const { rowIds } = await this.#orderOf({ organization, search, language }, stamp, snapshot.session)
+      const state = await this.#stateOf(organization, snapshot)
+      const order = await this.#orderOf({ organization, search, language }, state, snapshot.session)
       const from = (page - 1) * perPage
-      const rows = await rowsIn(snapshot.session, organization, rowIds.slice(from, from + perPage))
-      return { rows, total: rowIds.length, ...current }
+      const rows = await rowsIn(snapshot.session, organization, order.slice(from, from + perPage))
+      return { rows, total: order.length, readAsOfMs: state.readAsOfMs, proof: state.proof }
     })
   }
 
   /** How current an organization is. Throws as `page` does. */
-  async state(organization: string): Promise<Omit<State, 'stamp'>> {
+  async state(organization: string): Promise<Pick<State, 'readAsOfMs' | 'proof'>> {
     return this.#inSnapshot((snapshot) => this.#stateOf(organization, snapshot))
   }
 
@@ -88,37 +94,36 @@ export class ServedMirror {
     await store?.opened.then((opened) => opened.close()).catch(() => {})
   }
 
-  async #orderOf(filter: Filter, stamp: string, session: Session): Promise<Order> {
+  async #orderOf(filter: Filter, state: State, session: Session): Promise<Order> {
     const key = JSON.stringify(filter)
-    const kept = this.#orders.get(key)
-    const order = kept?.stamp === stamp ? kept : { stamp, rowIds: await this.#rowIdsOf(filter, stamp, session) }
-    // The one that was asked for last comes last.
-    this.#orders.delete(key)
-    this.#orders.set(key, order)
-    if (order !== kept) this.#letGoOfOrders(key)
+    const kept = keptFor(this.#orders, key, state, () => this.#findOrder(filter, state, session))
+    const order = await kept.made
+    kept.rows = order.length
+    this.#letGoOfOrders(key)
     return order
   }
 
   /** Lets go of the oldest orders that are too many, but not of this one. */
   #letGoOfOrders(latest: string): void {
-    let rows = [...this.#orders.values()].reduce((sum, { rowIds }) => sum + rowIds.length, 0)
-    for (const [oldest, { rowIds }] of this.#orders) {
-      if (oldest === latest || (this.#orders.size <= MOST_ORDERS && rows <= MOST_ROWS)) return
+    let all = [...this.#orders.values()].reduce((sum, { rows }) => sum + rows, 0)
+    for (const [oldest, { rows }] of this.#orders) {
+      if (oldest === latest || (this.#orders.size <= MOST_ORDERS && all <= MOST_ROWS)) return
       this.#orders.delete(oldest)
-      rows -= rowIds.length
+      all -= rows
     }
   }
 
-  async #rowIdsOf(filter: Filter, stamp: string, session: Session): Promise<readonly number[]> {
+  async #findOrder(filter: Filter, state: State, session: Session): Promise<Order> {
     // No stored text has one, and PostgreSQL takes none.
     if (`${filter.search}${filter.language}`.includes('\0')) return []
     if (filter.search === '') return orderIn(session, filter)
-    const { rowIds } = await this.#orderOf({ ...filter, search: '' }, stamp, session)
-    const before = this.#texts.get(filter.organization)
-    const texts = before?.stamp === stamp ? before : await textsIn(session, filter.organization, stamp, before)
-    this.#texts.set(filter.organization, texts)
+    const order = await this.#orderOf({ ...filter, search: '' }, state, session)
+    const { organization } = filter
+    const { ofRow } = await keptFor(this.#texts, organization, state, async (before) =>
+      textsIn(session, organization, state, await before?.catch(() => undefined)),
+    ).made
     const wanted = folded(filter.search)
-    return rowIds.filter((rowId) => texts.ofRow.get(rowId)?.includes(wanted) === true)
+    return order.filter((rowId) => ofRow.get(rowId)?.includes(wanted) === true)
   }
 
   #stateOf(organization: string, { session, states }: Snapshot): Promise<State> {
@@ -180,6 +185,21 @@ export class ServedMirror {
   }
 }
 
+/** What was made for a state, made once for all requests that ask for it, and anew where that failed. The one asked for last comes last. */
+function keptFor<Made>(
+  all: Map<string, Kept<Made>>,
+  key: string,
+  { stamp }: State,
+  make: (before: Promise<Made> | undefined) => Promise<Made>,
+): Kept<Made> {
+  const before = all.get(key)
+  const kept = before?.stamp === stamp ? before : { stamp, made: make(before?.made), rows: 0 }
+  all.delete(key)
+  all.set(key, kept)
+  if (kept !== before) kept.made.catch(() => all.get(key) === kept && all.delete(key))
+  return kept
+}
+
 /** A text that is another one for another file of this name. */
 function identityOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false })
@@ -210,15 +230,12 @@ async function stateIn(session: Session, organization: string): Promise<State> {
   const count = (removed: Sql) =>
     sql`(SELECT count(*) FROM customers WHERE organization = ${organization} AND ${removed})`
   const active = await countOf(session, sql`SELECT ${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}`)
-  return { readAsOfMs, proof, stamp: `${active} ${await lastUpdateIn(session)}` }
-}
-
-/** When a customer of any organization was changed last in any way that readers see. No two changes share a moment. */
-async function lastUpdateIn(session: Session): Promise<string> {
+  // The last change of any organization that readers see; no two share a moment.
   const last = await session.first<{ last: string | null }>(
     sql`SELECT ${either('max(updated_at)', 'CAST(max(updated_at) AS text)')} AS last FROM customers`,
   )
-  return last?.last ?? ''
+  const updatedAt = last?.last ?? ''
+  return { readAsOfMs, proof, updatedAt, stamp: `${active} ${updatedAt}` }
 }
 
 /** Within a second, times sort by the rest of their text: a service sends all of them in one form. */
@@ -228,7 +245,7 @@ const BY_TIME = sql`ORDER BY created_at_utc NULLS FIRST,
 
 type Filter = Pick<Asked, 'organization' | 'search' | 'language'>
 
-function orderIn(session: Session, { organization, language }: Filter): Promise<readonly number[]> {
+function orderIn(session: Session, { organization, language }: Filter): Promise<Order> {
   const ofLanguage = language === '' ? sql`true` : sql`language = ${language}`
   return session.numbers(
     sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL AND ${ofLanguage} ${BY_TIME}`,
@@ -236,17 +253,17 @@ function orderIn(session: Session, { organization, language }: Filter): Promise<
 }
 
 /** The texts of before with those that were changed since; all anew where there were none, or where a customer was forgotten. */
-async function textsIn(session: Session, organization: string, stamp: string, before?: Texts): Promise<Texts> {
-  const { updatedAt, ofRow } = before ?? { updatedAt: '', ofRow: new Map<number, string>() }
-  const since = either(sql`${updatedAt}`, sql`${updatedAt}::timestamptz`)
+async function textsIn(session: Session, organization: string, state: State, before?: Texts): Promise<Texts> {
+  const ofRow = before?.ofRow ?? new Map<number, string>()
+  const since = either(sql`${before?.updatedAt}`, sql`${before?.updatedAt}::timestamptz`)
   const isChanged = before === undefined ? sql`true` : sql`updated_at >= ${since}`
   const changed = await session.all<Searched>(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email FROM customers WHERE organization = ${organization} AND ${isChanged}`)
   for (const { row_id: rowId, name, username, email } of changed)
     ofRow.set(rowId, folded([name, username, email].map((value) => value ?? '').join('\0')))
   const all = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
-  if (before !== undefined && ofRow.size !== all) return textsIn(session, organization, stamp)
-  return { stamp, updatedAt: await lastUpdateIn(session), ofRow }
+  if (before !== undefined && ofRow.size !== all) return textsIn(session, organization, state)
+  return { updatedAt: state.updatedAt, ofRow }
 }
 
 type Searched = { row_id: number; name: string | null; username: string | null; email: string | null }

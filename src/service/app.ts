@@ -169,8 +169,9 @@ function fail(c: Context, status: ErrorStatus, message: string, details?: Detail
 export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
 /**
- * Counts requests in windows, and returns whether each may pass, in the terms of the headers. A refused request is not counted. A fixed window starts with the first request after the end of the one before, as in
- * Laravel; a sliding one looks back from each request, so that none holds more than the limit, wherever it begins.
+ * Counts requests in windows, and returns whether each may pass, in the terms of the headers. A refused request is not counted. A fixed
+ * window starts with the first request after the end of the one before, as in Laravel; a sliding one looks back from each request, so that
+ * none holds more than the limit, wherever it begins.
  */
 export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
   const passed: number[] = []
