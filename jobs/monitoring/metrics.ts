@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
 import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
@@ -62,7 +63,13 @@ export function createMetrics({ mirror, queues, organizations, moment }: Measure
       const facts = overviewFacts(organizations(), await moment())
       standings = await readStandings(mirror, facts).catch(() => [])
       counters.begin(organizations().map(({ id }) => id))
-      return registry.metrics()
+      // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
+      const texts: string[] = []
+      for (const { name } of registry.getMetricsAsArray()) {
+        await nextTurn()
+        texts.push(await registry.getSingleMetricAsString(name))
+      }
+      return `${texts.join('\n\n')}\n`
     },
   }
 }
