@@ -30,26 +30,12 @@ export async function measureServing(
   try {
     const origins = await Promise.all(programs.map(async (program) => String((await once(program, 'message'))[0])))
     const [hand = '', ours = ''] = origins
-    const rows = Object.entries(SERVED).flatMap(([kind, { served, byHand, requests }]) => [
-      {
-        name: served,
-        floors: [[byHand]],
-        origin: ours,
-        kind,
-        requests,
-        measurements: Array<Measurement>(),
-        tookMs: Array<number>(),
-      },
-      {
-        name: byHand,
-        floors: [],
-        origin: hand,
-        kind,
-        requests,
-        measurements: Array<Measurement>(),
-        tookMs: Array<number>(),
-      },
-    ])
+    const rows = Object.entries(SERVED).flatMap(([kind, { served, byHand, requests }]) =>
+      [
+        { name: served, floors: [[byHand]], origin: ours },
+        { name: byHand, floors: [], origin: hand },
+      ].map((row) => ({ ...row, kind, requests, measurements: Array<Measurement>(), tookMs: Array<number>() })),
+    )
     for (const { origin, kind } of rows) await ask(origin, targetsOf(kind, customers, AT_ONCE))
     for (let round = 1; round <= runs; round += 1)
       for (const row of rows) {

@@ -86,7 +86,7 @@ test.each([
   expect(customersFound.map(({ name }) => name)).toEqual(found.map((at) => NAMES[at]))
 })
 
-test('a program is told that changes which it has not read are no longer kept, and that a name is misspelled', async () => {
+test('the library reports that unread changes are no longer kept, and that a name is misspelled', async () => {
   const open = await threeNights()
   const mirror = await openMirror(open.file)
   await prune(open, { changesMs: 1 }, 9)

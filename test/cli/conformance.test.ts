@@ -170,7 +170,7 @@ test.each<[what: string, options: SandboxOptions, assumption: string, found: Reg
     /^fails: 12,345, but pages end at position 10,000 /,
   ],
   ['has exactly 1,000', { customers: [1000] }, 'total', /^fails: 1,000, where services stop counting/],
-])('a service that %s is told apart, in at most 40 requests', async (_, options, assumption, expected) => {
+])('a service that %s is recognized in at most 40 requests', async (_, options, assumption, expected) => {
   noWaits()
   const { found, acme, requests } = await asked(options)
 

@@ -30,7 +30,7 @@ test('in order of creation five new and two gone among 100,000 customers are fou
   }
 })
 
-test('in order of creation a customer whom an earlier scan missed is to be searched for: it may be back, where another one left', () => {
+test('in order of creation, a customer missing from an earlier scan is searched for: it may have returned where another one left', () => {
   const list = new QuickList(100_000)
   const back = list.rows[44_444] ?? 0
   const before = list.rows.filter((rowId) => rowId !== back)

@@ -201,7 +201,7 @@ test('behind a proxy that ends TLS, links and the signed address are those that 
   expect(links.next).toBe('https://acme.shop.test/api/v1/customers?page=2')
 })
 
-test('each reader has a limit of its own, which only signed requests use up, and is told when to ask again', async () => {
+test('each reader has a limit of its own, which only signed requests use up, and the answer says when to ask again', async () => {
   const readers = [aReader('shop', { requestsPerMinute: 2 }), aReader('other')]
   const { ask } = await serve({ readers, now: () => START_MS })
   const forged = { change: (headers: Headers) => (headers['X-Signature'] = 'f'.repeat(64)) }

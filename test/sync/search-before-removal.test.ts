@@ -219,7 +219,7 @@ test('by a clock that is days behind, a list that lacks the newest customers rem
 const inHalves = (list: readonly SentRecord[]) => [...list.slice(75), ...list.slice(0, 75)]
 
 test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as const)(
-  'after a settled scan a customer who left is missing, and removed after the second one, but for a customer whom a search finds: %s',
+  'a customer who left is missing after one settled scan, and removed after two unless a search finds the customer: %s',
   async (kind) => {
     const mirror = await aMirror()
     const [whole, shown] = [inHalves(LIST), inHalves(WITHOUT_50)]
