@@ -116,23 +116,18 @@ const ANY_ADDRESS = new Map([
   ['::', '::1'],
 ])
 
-/** Headers in which an answer states its age, or how long it may be kept. */
-const ABOUT_AGE = ['Cache-Control', 'Age', 'Expires']
-
 /**
  * The headers of all our answers: browsers must not guess the type or show the answer in another page, and caches must not keep it
- * unless the answer allows it.
+ * unless the answer says its age. Set before there is an answer: one that is made is made anew for each header that it gets.
  */
 export const addHeaders: MiddlewareHandler = async (context, next) => {
+  for (const [name, value] of Object.entries(UNKEPT)) context.header(name, value)
   await next()
-  const saysItsAge = ABOUT_AGE.some((name) => context.res.headers.has(name))
-  for (const [name, value] of Object.entries(saysItsAge ? SAFE : UNKEPT)) context.header(name, value)
+  if (context.res.headers.has('Age')) context.header('Cache-Control', undefined)
 }
 
-const SAFE = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY' }
-
-/** The same for an answer that no cache may keep. */
-const UNKEPT = { ...SAFE, 'Cache-Control': 'no-store' }
+/** Of every answer; the last one keeps it out of caches. */
+const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' }
 
 /** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }

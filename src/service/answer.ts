@@ -35,7 +35,10 @@ export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
     case 'drip':
       return stream(c, answer.envelope, (bytes) => drip(bytes, answer.overMs))
     default:
-      return c.json(answer.envelope, 200, answer.headers ?? {})
+      return c.body(Buffer.from(JSON.stringify(answer.envelope)), 200, {
+        'Content-Type': 'application/json',
+        ...answer.headers,
+      })
   }
 }
 

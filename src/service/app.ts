@@ -54,7 +54,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
   service.use(addHeaders)
   addHealth(service, options.examine)
-  service.use(tellTime(options.now), delay(options.latencyMs ?? 0), ...(options.around ?? []))
+  service.use(delay(options.latencyMs ?? 0), tellTime(options.now), ...(options.around ?? []))
   service.use(`${BASE_PATH}/*`, identify(options), authenticate(options), limitRate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
@@ -79,10 +79,11 @@ const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: 
 /** Puts the service's own clock into `Date`, so that a wrong clock is visible. */
 function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
+    c.header('Date', new Date(now()).toUTCString())
     await next()
     // An answer from a cache carries the date at which it was stored.
-    const ageMs = Number(c.res.headers.get('Age') ?? 0) * 1000
-    c.header('Date', new Date(now() - ageMs).toUTCString())
+    const age = c.res.headers.get('Age')
+    if (age !== null) c.header('Date', new Date(now() - Number(age) * 1000).toUTCString())
   }
 }
 
