@@ -126,7 +126,7 @@ export const addHeaders: MiddlewareHandler = async (context, next) => {
   if (context.res.headers.has('Age')) context.header('Cache-Control', undefined)
 }
 
-/** Of every answer; the last one keeps it out of caches. */
+/** The last one keeps an answer out of caches. */
 const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' }
 
 /** Whether a program does its work, and the problems if it does not. */
