@@ -17,7 +17,12 @@ import { emptyReport, type Trigger } from '../../src/model/report.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import { type OpenSharedTurns, type RateLimits, runOrganization } from '../../src/sync/run-organization.ts'
+import {
+  type OpenSharedTurns,
+  type RateLimits,
+  runOrganization,
+  type RunSettings,
+} from '../../src/sync/run-organization.ts'
 import { backoffMs } from '../../src/time/durations.ts'
 
 export type RunJob = Job<Payload, void, Trigger>
@@ -46,6 +51,7 @@ export type Processing = {
   rateLimits: RateLimits
   /** Undefined where no other process shares a rate limit. */
   sharedTurns: OpenSharedTurns | undefined
+  wire?: RunSettings['wire']
   listener: Listener
   /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
   end: (error: unknown) => void
@@ -225,9 +231,9 @@ async function run(
   { listener, stop, timings, ...processing }: Processing,
   comesBack: (error: unknown, saved: { pages: number }) => boolean,
 ): Promise<Outcome | undefined> {
-  const { mirror, rateLimits, sharedTurns, now, monotonicMs, random } = processing
+  const { mirror, rateLimits, sharedTurns, wire, now, monotonicMs, random } = processing
   const running = runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random, signal, comesBack },
+    ...{ mirror, rateLimits, sharedTurns, wire, now, monotonicMs, random, signal, comesBack },
     ...{ trigger: job.name, isPartial: KINDS[kind].isPartial, longestWaitMs: timings.longestWaitMs },
     onEvent: (event) => {
       listener.onEvent(organization.id, event)

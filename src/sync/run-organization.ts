@@ -24,6 +24,8 @@ export type RunSettings = Pick<
   longestWaitMs: number
   /** Between 0 and 1. */
   random: () => number
+  /** In place of the connections of the process, and of its timers. */
+  wire?: Pick<SourceOptions, 'connections' | 'sleep'> | undefined
   onEvent?: ((event: SourceEvent) => void) | undefined
   /** Called for every answer of the service. */
   onAnswer?: SourceOptions['onAnswer']
@@ -122,7 +124,7 @@ export async function openConfiguredSource(organization: Organization, settings:
 type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
 
 function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
-  const { longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
+  const { longestWaitMs, now, monotonicMs, random, wire, onEvent, onAnswer } = settings
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
   return openSource({
@@ -142,6 +144,7 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
     now,
     monotonicMs,
     random,
+    ...wire,
     onEvent,
     onAnswer,
   })
@@ -153,14 +156,19 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
  */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
-  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
+  {
+    rateLimits,
+    sharedTurns,
+    monotonicMs,
+    wire,
+  }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'wire'>,
 ): RateLimit {
   const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
   const key = `${owner} ${requestsPerMinute ?? ''}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
-  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
+  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, shared, monotonicMs, sleep: wire?.sleep })
   rateLimits.set(key, rateLimit)
   return rateLimit
 }

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
+import type { Sleep } from '../../src/machine/timers.ts'
 import type { Connections } from '../../src/source/connection.ts'
-import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
+import type { SourceOptions } from '../../src/source/customers.ts'
 import type { Dice } from './dice.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+const HOUR_MS = 3_600_000
 
 /** The time of a service and of the program that reads it, which passes only while it is played; the program's wall clock may jump. */
 export class PlayedTime {
@@ -35,28 +34,21 @@ export class PlayedTime {
     if (isJumpy && dice.chance(0.05)) this.#wallAheadMs += (dice.below(13) - 6) * HOUR_MS
   }
 
-  /** A source that waits in this time. */
-  openSource({ concurrency, connections }: { concurrency: number; connections: SourceOptions['connections'] }): Source {
-    return openSource({
-      ...this.clocks,
-      settings: {
-        baseUrl: new URL('https://service.example/api/v1'),
-        signing: recipeOf(DEFAULT_PRESET),
-        requestTimeoutMs: MINUTE_MS,
-        concurrency,
-        maxWaitMs: 15 * MINUTE_MS,
-        longestWaitMs: 15 * MINUTE_MS,
-      },
-      credentials: { apiKey: 'key', secret: 'secret' },
-      connections,
-      userAgent: 'customer-mirror/test',
-      sleep: async (ms, signal) => {
-        const untilMs = this.trueMs + ms
-        await nextTurn()
-        signal.throwIfAborted()
-        this.trueMs = Math.max(this.trueMs, untilMs)
-      },
-    })
+  /** Waits in this time. */
+  readonly sleep: Sleep = async (ms, signal) => {
+    const untilMs = this.trueMs + ms
+    await nextTurn()
+    signal.throwIfAborted()
+    this.advanceTo(untilMs)
+  }
+
+  advanceTo(ms: number): void {
+    this.trueMs = Math.max(this.trueMs, ms)
+  }
+
+  /** Sets the wall clock right. */
+  setRight(): void {
+    this.#wallAheadMs = 0
   }
 }
 

@@ -114,7 +114,8 @@ type Ticks = Pick<Watched, 'startTick' | 'endTick'>
 
 function untrueDates({ outcome: { report }, before, after }: Watched): string[] {
   const asOf = after.runs.find(({ id }) => id === report.runId)?.read_as_of ?? null
-  const isPart = report.reasons.some((reason) => PARTS.has(reason))
+  // A list of which most is no customer counts as not read, and the run before it stays the current one.
+  const isPart = report.reasons.some((reason) => PARTS.has(reason)) || report.rejected > report.received / 2
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
   const proven =
     report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)

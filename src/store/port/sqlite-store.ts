@@ -58,8 +58,10 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       inTurn(() => {
         const run = () => write(work, writing)
         if (place === undefined) return run()
-        if (writing.securely) return withSetting(db, 'secure_delete', ['ON', 'OFF'], run)
-        return writing.durably ? withSetting(db, 'synchronous', ['FULL', 'NORMAL'], run) : run()
+        const flushed = () => withSetting(db, 'synchronous', ['FULL', 'NORMAL'], run)
+        // What was deleted for good must not be back after a power loss.
+        if (writing.securely) return withSetting(db, 'secure_delete', ['ON', 'OFF'], flushed)
+        return writing.durably ? flushed() : run()
       }),
     purge: () => inTurn(async () => place === undefined || (unlessBusy(db, isWalEmptied) && purge(db))),
     settle: () => inTurn(async () => place === undefined || unlessBusy(db, isWalEmptied)),

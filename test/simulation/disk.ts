@@ -1,0 +1,123 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import type { Dice } from '../support/dice.ts'
+
+/** What happens at a commit: the program is killed before or after it, or the power fails, or the disk refuses it. */
+export const DISK_FAULTS = [
+  ...(['killed before', 'killed after', 'power lost before', 'power lost after'] as const),
+  ...(['full', 'input/output error'] as const),
+]
+export type DiskFault = (typeof DISK_FAULTS)[number]
+
+/** The program has ended: nothing that it asks for happens any more. */
+export class Killed extends Error {
+  override name = 'Killed' as const
+}
+
+type Plan = { fault: DiskFault; commits: number }
+
+/**
+ * The disk below the mirror of a world. It knows what SQLite has flushed, so that a power loss takes away anything else, or tears it. One
+ * world has it at a time: the statements of this process that begin and end transactions go through it.
+ */
+export class Disk {
+  readonly #file: string
+  readonly #dice: Dice
+  #plan: Plan | undefined
+  /** The bytes of the log, from its beginning, that are on the disk whatever happens. */
+  #flushedBytes = 0
+  /** What the disk holds once the program is dead. */
+  #left: { file: Buffer; log: Buffer } | undefined
+
+  constructor(file: string, dice: Dice) {
+    this.#file = file
+    this.#dice = dice
+  }
+
+  /** Has this happen at the commit after so many others. */
+  plan(fault: DiskFault, commits: number): void {
+    this.#plan = { fault, commits }
+  }
+
+  /** Has nothing happen any more that was planned and did not come. */
+  spare(): void {
+    this.#plan = undefined
+  }
+
+  get isDead(): boolean {
+    return this.#left !== undefined
+  }
+
+  /** What a statement that is given to SQLite meets. */
+  exec(db: Database.Database, words: string, run: () => void): void {
+    if (words !== 'COMMIT' || db.name !== this.#file) return run()
+    const met = this.#meets()
+    if (met === 'full' || met === 'input/output error') {
+      const [code, said] =
+        met === 'full' ? ['SQLITE_FULL', 'database or disk is full'] : ['SQLITE_IOERR_WRITE', 'disk I/O error']
+      throw new Database.SqliteError(said, code)
+    }
+    if (met?.endsWith('before') === true) this.#die(met)
+    const isFlushed = Number(db.pragma('synchronous', { simple: true })) >= 2
+    run()
+    this.#flushedBytes = isFlushed ? this.#logBytes : Math.min(this.#flushedBytes, this.#logBytes)
+    if (met?.endsWith('after') === true) this.#die(met)
+  }
+
+  /** The files as a program finds them that is started after the end of the last one, which must have closed them. */
+  recover(): void {
+    const left = this.#left
+    this.#left = undefined
+    this.#plan = undefined
+    this.#flushedBytes = left?.log.length ?? 0
+    if (left === undefined) return
+    for (const ending of ['-wal', '-shm']) rmSync(this.#file + ending, { force: true })
+    writeFlushed(this.#file, left.file)
+    if (left.log.length > 0) writeFlushed(`${this.#file}-wal`, left.log)
+  }
+
+  #meets(): DiskFault | undefined {
+    const plan = this.#plan
+    if (plan === undefined || this.isDead || plan.commits-- > 0) return undefined
+    this.#plan = undefined
+    return plan.fault
+  }
+
+  #die(fault: DiskFault): never {
+    const log = existsSync(`${this.#file}-wal`) ? readFileSync(`${this.#file}-wal`) : Buffer.alloc(0)
+    this.#left = { file: readFileSync(this.#file), log: fault.startsWith('power') ? this.#torn(log) : log }
+    throw new Killed(fault)
+  }
+
+  /** The log without some of what was not flushed, and sometimes with other bytes at its end. */
+  #torn(log: Buffer): Buffer {
+    const loose = log.length - Math.min(this.#flushedBytes, log.length)
+    const kept = log.subarray(0, log.length - this.#dice.pick([loose, this.#dice.below(loose + 1), 0]))
+    const torn = Buffer.from(kept)
+    if (kept.length > this.#flushedBytes && this.#dice.chance(0.3))
+      torn.fill(this.#dice.below(256), Math.max(this.#flushedBytes, kept.length - this.#dice.below(4096)))
+    return torn
+  }
+
+  get #logBytes(): number {
+    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  }
+}
+
+function writeFlushed(file: string, bytes: Buffer): void {
+  writeFileSync(file, bytes, { mode: 0o600 })
+  const descriptor = openSync(file, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+/** Has the transactions of this process go through a disk. Returns a function that ends that. */
+export function placeUnder(disk: Disk): () => void {
+  // oxlint-disable-next-line typescript/unbound-method -- it is called on the database that it was called on
+  const { exec } = Database.prototype
+  Database.prototype.exec = function (this: Database.Database, words: string) {
+    disk.exec(this, words, () => exec.call(this, words))
+    return this
+  }
+  return () => void Object.assign(Database.prototype, { exec })
+}

@@ -1,0 +1,204 @@
+import type { Organization } from '../../src/config/organization.ts'
+import type { RunKind } from '../../jobs/queue/kinds.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
+import { type Dice, dice as diceOf } from '../support/dice.ts'
+import { type Churn, DATES, KnownList, ORDERS, type Person } from '../support/known-list.ts'
+import type { Reader } from '../support/mirror-reader.ts'
+import { RandomService, SEARCHES } from '../support/random-answers.ts'
+import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from '../support/untruths.ts'
+import type { FaultKind } from './plan.ts'
+
+const MINUTE_MS = 60_000
+
+/** The API key, the secret and the privacy key of a world, which nothing may repeat. */
+export const SECRETS = [
+  'a-key-of-the-world',
+  'a-secret-of-the-world',
+  'a made-up privacy key of more than 32 characters',
+]
+
+/** A night that may be continued: since when its list was read, and how. */
+type Night = {
+  startTick: number
+  endTick: number
+  rootId: number | undefined
+  isHonest: boolean
+  hides: boolean
+  isStatic: boolean
+  newerThan: readonly Person[] | undefined
+}
+
+/** An organization of a world: its configuration, its list with all of its history, its service, and what its runs must not say. */
+export class ListedOrganization {
+  readonly id: string
+  readonly list: KnownList
+  readonly service: RandomService
+  readonly configured: Organization
+  churn: Churn = {}
+  readonly #dice: Dice
+  readonly #nights = new Map<number | undefined, Night>()
+  /** What was read by runs of which nobody has a report, since the last one that came to its end. */
+  #unreported: Night | undefined
+
+  constructor(id: string, seed: number, scheduled: { nights: string; quick: string }) {
+    const dice = diceOf(seed)
+    this.#dice = dice
+    this.id = id
+    this.list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.6) ? 'honest' : dice.pick(DATES))
+    const pageSize = dice.pick([5, 10, 10, 12, 20, 25, 40])
+    for (let made = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5)); made > 0; made -= 1) this.list.insert()
+    this.service = new RandomService(this.list, dice)
+    this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
+    if (dice.chance(0.2)) this.service.cap = dice.pick([5, 10, 15, 30, 50])
+    this.service.sendsDate = dice.chance(0.9)
+    this.service.skewMs = dice.chance(0.7) ? 0 : (dice.below(1200) - 600) * 1000
+    this.service.cacheSays = this.service.sendsDate ? dice.pick(['Age', 'Date', 'both']) : 'Age'
+    const [apiKey = '', secret = '', key = ''] = SECRETS
+    const hidden = { drop: ['phone'], hash: ['email'], key: { literal: key } }
+    this.configured = Object({
+      ...{
+        id,
+        baseUrl: new URL(`https://${id}.example/api/v1`),
+        apiKey: { literal: apiKey },
+        secret: { literal: secret },
+      },
+      ...{ pageSize, concurrency: 1 + dice.below(6), scan: 'chain', signing: recipeOf(DEFAULT_PRESET) },
+      ...{
+        requestTimeoutMs: MINUTE_MS,
+        maxWaitMs: 15 * MINUTE_MS,
+        maxRunMs: 120 * MINUTE_MS,
+        resumeWithinMs: 360 * MINUTE_MS,
+      },
+      ...{ removals: { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) }, rateLimit: {}, retention: undefined },
+      privacy: dice.chance(0.25) ? hidden : undefined,
+      schedule: {
+        ...{ cron: scheduled.nights, timezone: 'UTC', spreadMs: dice.pick([0, 20 * MINUTE_MS]) },
+        ...(dice.chance(0.6) && { quick: scheduled.quick }),
+      },
+    })
+  }
+
+  /** What the service and the list do in a run that begins now. */
+  prepare(run: number, faults: ReadonlySet<FaultKind>, isCalm: boolean): void {
+    const { service, list } = this
+    const dice = this.#dice
+    list.second += 5000
+    this.churn = isCalm || service.replica !== undefined ? {} : someChurn(dice)
+    service.plan(dice, run)
+    if (!faults.has('service lies')) [service.faults, service.cacheChance] = [[], 0]
+    service.replica = faults.has('replica stops') ? (service.replica ?? service.copy()) : undefined
+    const hides = faults.has('customers hidden') && service.replica === undefined
+    service.hidden = new Set(hides ? list.listed.filter(() => dice.chance(0.2)) : [])
+    service.search = faults.has('search fails') && !hides ? dice.pick(SEARCHES) : 'works'
+  }
+
+  /** The hours between two runs. */
+  passHours({ isCalm }: { isCalm: boolean }): void {
+    const { list } = this
+    const dice = this.#dice
+    const comeBack = this.service.replica === undefined ? 0.1 : 0
+    const churn: Churn = dice.chance(0.4) ? {} : { insert: 0.3, delete: 0.3, change: 0.3, comeBack, odd: 0.04 }
+    for (let more = isCalm ? 0 : dice.below(12); more > 0; more -= 1) list.stir(churn)
+    if (!isCalm && dice.chance(0.03)) list.stir({ purge: 1 })
+  }
+
+  /** What is stored of it before a run. */
+  stateIn(db: Reader) {
+    return { stored: readStored(db, this.id), kept: readKept(db, this.id), tick: this.list.tick }
+  }
+
+  /** What the report of a run, and the mirror after it, say that is not so. */
+  untruths(
+    kind: RunKind,
+    outcome: Outcome,
+    { before, db, sent }: { before: ReturnType<ListedOrganization['stateIn']>; db: Reader; sent: number },
+  ) {
+    const { list, service } = this
+    const { report } = outcome
+    const after = readStored(db, this.id)
+    const [startTick, endTick] = [before.tick, list.tick]
+    const run = { outcome, list, before: before.stored, after, startTick, endTick }
+    const found: string[] = []
+    const isStill = Object.keys(this.churn).length === 0
+    if (kind === 'quick') {
+      const keeps = {
+        pageSize: this.configured.pageSize,
+        kept: before.kept,
+        keptNow: readKept(db, this.id),
+        maxRequests: Infinity,
+        sent,
+      }
+      const isHonest = service.used.size === 0 && service.hidden.size === 0 && service.replica === undefined
+      found.push(
+        ...untruthsOfQuickRun({
+          ...run,
+          ...keeps,
+          isHonest,
+          isStatic: endTick === startTick + service.answers,
+          isKilled: false,
+        }),
+      )
+    } else {
+      const from =
+        report.resumedFrom === undefined ? undefined : (this.#nights.get(report.resumedFrom) ?? this.#unreported)
+      const night = this.#nightSince(startTick, from, report.runId)
+      this.#nights.set(report.runId, night)
+      if (report.status === 'complete') this.#unreported = undefined
+      const isHidden = from?.hides === true || (service.hidden.size > 0 && !isStill)
+      found.push(
+        ...untruthsOf({ ...run, ...night, isHidden }),
+        ...untrueAfterQuickRuns({ ...run, ...night, since: from?.rootId }),
+      )
+    }
+    const hides = this.configured.privacy !== undefined
+    if (hides && [...after.customers.values()].some(({ email }) => String(email).includes('@')))
+      found.push('an e-mail address is stored as sent')
+    return found
+  }
+
+  /** A run has read since then, and nobody has its report. */
+  noteUnreported({ tick }: { tick: number }): void {
+    const before = this.#unreported ?? [...this.#nights.values()].at(-1)
+    this.#unreported = { ...this.#nightSince(tick, before, undefined), isStatic: false }
+  }
+
+  #nightSince(startTick: number, from: Night | undefined, runId: number | undefined): Night {
+    const { service, list } = this
+    const isStill = Object.keys(this.churn).length === 0
+    return {
+      startTick: from?.startTick ?? startTick,
+      ...{ endTick: list.tick, rootId: from?.rootId ?? runId },
+      isHonest: service.hidden.size === 0 && service.replica === undefined && from?.isHonest !== false,
+      hides: from?.hides === true || service.hidden.size > 0,
+      isStatic: isStill && (from === undefined || (from.isStatic && from.endTick === startTick)),
+      newerThan: service.replica?.people ?? from?.newerThan,
+    }
+  }
+
+  /** Who is listed after calm nights and is not in the mirror, or the other way round; and whether it is current. */
+  untruthsOfCalm(db: Reader, nightMs: number): string[] {
+    const { list, service } = this
+    const { customers, freshness } = readStored(db, this.id)
+    const isOdd = list.listed.filter(({ odd }) => odd.at(-1)?.to === Infinity).length > list.listed.length / 2
+    const isCurrent = isOdd || Date.parse(`${freshness?.read_as_of?.replace(' ', 'T')}Z`) >= nightMs
+    const untruths = isCurrent ? [] : [`was read last at ${freshness?.read_as_of} although nothing went wrong any more`]
+    if (list.order === 'shuffled' || list.order === 'restless ties' || service.cap < this.configured.pageSize)
+      return untruths
+    const lacking = list.listed.filter(
+      ({ id, odd, isForgotten }) => !isForgotten && odd.length === 0 && customers.get(id)?.removed_at !== null,
+    )
+    return [
+      ...untruths,
+      ...lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`),
+    ]
+  }
+}
+
+function someChurn(dice: Dice): Churn {
+  if (dice.chance(0.5)) return {}
+  const rate = () => (dice.chance(0.5) ? 0 : dice.next() ** 3 * 0.5)
+  const bulk = () => (dice.chance(0.2) ? 0.05 : 0)
+  const churn = { insert: rate(), delete: rate(), change: rate(), purge: bulk(), push: bulk(), comeBack: rate() / 3 }
+  return Object.fromEntries(Object.entries(churn).filter(([, chance]) => chance > 0))
+}

@@ -1,0 +1,139 @@
+import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq'
+import { KINDS, type RunKind } from '../../jobs/queue/kinds.ts'
+import type { Payload, Queues } from '../../jobs/queue/queues.ts'
+import type { RunJob } from '../../jobs/run/run-job.ts'
+
+type State = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
+
+/** A job, with all that a run asks of it. */
+export type PlayedJob = {
+  readonly id: string
+  readonly kind: RunKind
+  readonly name: string
+  readonly data: Payload
+  readonly timestamp: number
+  readonly opts: (typeof KINDS)[RunKind]['job']
+  state: State
+  /** From when on it may be started. */
+  fromMs: number
+  attemptsStarted: number
+  attemptsMade: number
+  stalls: number
+  progress: object
+}
+
+/** The queue of a world, as BullMQ keeps it: one job an organization and kind, one a name, with retries and delays. It may be away, or forget. */
+export class PlayedQueue {
+  isAway = false
+  readonly #nowMs: () => number
+  #jobs: PlayedJob[] = []
+  #made = 0
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** What the programs ask of it. */
+  readonly asked: Pick<Queues, 'request'> = {
+    request: async (kind, organization, name, requested) => {
+      const { dueMs, askedAtMs = this.#nowMs() } = { ...requested }
+      this.#requireThere()
+      const id =
+        name === 'schedule' && dueMs !== undefined ? `${organization}.${dueMs}` : `${organization} ${(this.#made += 1)}`
+      const known = this.#jobs.find(
+        (job) => job.kind === kind && (job.id === id || (job.data.organization === organization && isOpen(job))),
+      )
+      if (known !== undefined) return { added: false, state: known.state, id: known.id }
+      this.#jobs.push({
+        ...{ id, kind, name, data: { organization, ...(dueMs !== undefined && { dueMs }) }, timestamp: askedAtMs },
+        ...{ opts: KINDS[kind].job, state: 'waiting', fromMs: 0 },
+        ...{ attemptsStarted: 0, attemptsMade: 0, stalls: 0, progress: {} },
+      })
+      return { added: true, state: 'waiting', id }
+    },
+  }
+
+  /** The part that partial runs look at. */
+  get looked(): Pick<Queues, 'sync'> {
+    const find = (organization: string) =>
+      this.#jobs.find((job) => job.kind === 'sync' && job.data.organization === organization && isOpen(job))
+    return Object({
+      sync: {
+        getDeduplicationJobId: async (organization: string) => find(organization)?.id ?? null,
+        getJobState: async (id: string) => this.#jobs.find((job) => job.id === id)?.state,
+      },
+    })
+  }
+
+  /** When the next job can be started; undefined where there is none. */
+  get nextMs(): number | undefined {
+    const open = this.#jobs.filter(({ state }) => state === 'waiting' || state === 'delayed')
+    return open.length === 0 ? undefined : Math.min(...open.map(({ fromMs }) => fromMs))
+  }
+
+  /** Starts the first job that may be started now, of this organization where one is named. */
+  take(named?: string): PlayedJob | undefined {
+    if (this.isAway) return undefined
+    const job = this.#jobs.find(
+      ({ state, fromMs, data: { organization } }) =>
+        (state === 'waiting' || state === 'delayed') &&
+        fromMs <= this.#nowMs() &&
+        (named ?? organization) === organization,
+    )
+    if (job === undefined) return undefined
+    job.state = 'active'
+    job.attemptsStarted += 1
+    return job
+  }
+
+  /** The job as its run sees it, which may move it only while it has it. */
+  handed(job: PlayedJob, holds: () => boolean): RunJob {
+    const change = (changes: Partial<PlayedJob>) => {
+      this.#requireThere()
+      if (!holds()) throw new Error('The lock of this job was lost.')
+      Object.assign(job, changes)
+    }
+    return Object({
+      ...job,
+      moveToWait: async () => change({ state: 'waiting', fromMs: 0 }),
+      moveToDelayed: async (untilMs: number) => change({ state: 'delayed', fromMs: untilMs }),
+      updateProgress: async (progress: object) => change({ progress }),
+    })
+  }
+
+  /** What becomes of a job whose run ended so. */
+  end(job: PlayedJob, error: unknown): void {
+    if (error instanceof DelayedError || error instanceof WaitingError) return this.#restart(job)
+    const delayMs = error instanceof Error && 'delayMs' in error ? Number(error.delayMs) : undefined
+    if (error !== undefined && delayMs === undefined && !(error instanceof UnrecoverableError))
+      return this.takeBack(job)
+    job.attemptsMade += 1
+    const isTriedAgain = delayMs !== undefined && job.attemptsMade < (job.opts.attempts ?? 1)
+    if (isTriedAgain) Object.assign(job, { state: 'delayed', fromMs: this.#nowMs() + delayMs })
+    else job.state = error === undefined ? 'completed' : 'failed'
+  }
+
+  /** A worker that ended without a word had this job. */
+  takeBack(job: PlayedJob): void {
+    job.stalls += 1
+    if (job.stalls > KINDS[job.kind].mostStalls) job.state = 'failed'
+    else Object.assign(job, { state: 'waiting', fromMs: 0 })
+  }
+
+  forget(): void {
+    this.#jobs = []
+  }
+
+  /** A job that says that it was moved, and was not. */
+  #restart(job: PlayedJob): void {
+    if (job.state === 'active') this.takeBack(job)
+  }
+
+  #requireThere(): void {
+    if (this.isAway) throw new Error('The queue is away.')
+  }
+}
+
+function isOpen({ state }: PlayedJob): boolean {
+  return state === 'waiting' || state === 'active' || state === 'delayed'
+}

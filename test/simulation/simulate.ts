@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { env } from 'node:process'
+import { parseArgs } from 'node:util'
+import { memoryFolder } from '../support/test-run.ts'
+import { type Fault, planOf, shrunk } from './plan.ts'
+import { type Played, playWorld } from './world.ts'
+
+/*
+ * Plays worlds of which each comes from one number: `npm run simulate -- --seed 7 --nights 30`. With `--worlds N`, that many, from the seed on.
+ * The first world in which something is not so ends it: its faults are left out one by one as long as it fails without them, and what is
+ * printed last is the line that plays the rest again.
+ */
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    nights: { type: 'string', default: '30' },
+    worlds: { type: 'string', default: '1' },
+    /** The places of faults in the plan of the seed that are to happen; all of them without it. */
+    only: { type: 'string' },
+  },
+})
+const [seed, nights, worlds] = [values.seed, values.nights, values.worlds].map(Number)
+if (seed === undefined || nights === undefined || worlds === undefined || !(seed >= 0 && nights >= 1 && worlds >= 1)) {
+  process.stderr.write('--seed, --nights and --worlds are whole numbers. Nothing was played.\n')
+  process.exit(2)
+}
+const only = values.only?.split(',').map(Number)
+
+for (let at = seed; at < seed + worlds; at += 1) {
+  const all = planOf(at, nights)
+  const planned = only === undefined ? all : all.filter((_, index) => only.includes(index))
+  const { log, untruths } = await inFolder((file) => playWorld({ file, seed: at, nights, faults: planned }))
+  if (worlds === 1) process.stdout.write(log.map((line) => `${line}\n`).join(''))
+  if (untruths.length === 0) continue
+  const isWrong = async (faults: readonly Fault[]) =>
+    (await inFolder((file) => playWorld({ file, seed: at, nights, faults }))).untruths.length > 0
+  const needed = await shrunk(planned, isWrong)
+  process.stdout.write(untruths.map((untruth) => `not so: ${untruth}\n`).join(''))
+  const places = needed.map((fault) => all.indexOf(fault))
+  process.stdout.write(`npm run simulate -- --seed ${at} --nights ${nights} --only ${places.join() || '-1'}\n`)
+  process.exit(1)
+}
+process.stdout.write(`${worlds} ${worlds === 1 ? 'world' : 'worlds'} of ${nights} nights: nothing was untrue.\n`)
+
+async function inFolder(play: (file: string) => Promise<Played>): Promise<Played> {
+  const folder = mkdtempSync(join(memoryFolder() ?? env['TMPDIR'] ?? tmpdir(), 'customer-mirror-'))
+  try {
+    return await play(join(folder, 'customers.db'))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

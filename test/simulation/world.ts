@@ -1,0 +1,310 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import { endedWell } from '../../src/model/report.ts'
+import { type Dice, dice as diceOf } from '../support/dice.ts'
+import { openReader, type Reader } from '../support/mirror-reader.ts'
+import { countTurns, PlayedTime, wireTo } from '../support/played-wire.ts'
+import { Disk, DISK_FAULTS, placeUnder } from './disk.ts'
+import { ListedOrganization, SECRETS } from './listed-organization.ts'
+import { CALM_NIGHTS, type Fault, type FaultKind } from './plan.ts'
+import { type Ended, Program, type Surroundings } from './program.ts'
+import { type PlayedJob, PlayedQueue } from './queue.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const MIDNIGHT_MS = Date.UTC(2026, 0, 5)
+const SCHEDULE = { nights: '0 2 * * *', quick: '0 14 * * *' }
+const HOURS = [2, 14]
+
+type Overtaken = {
+  organization: ListedOrganization
+  before: { tick: number }
+  working: Promise<Ended>
+  fault: Fault | undefined
+  isCalm: boolean
+}
+
+export type Played = { log: string[]; untruths: string[] }
+
+/** Plays the nights of a world below `file`: what happens, in order, and what its mirror or a report said that is not so. */
+export async function playWorld(world: {
+  file: string
+  seed: number
+  nights: number
+  faults: readonly Fault[]
+}): Promise<Played> {
+  const it = new World(world)
+  const putBack = [countTurns(), placeUnder(it.disk)]
+  try {
+    await it.play()
+  } finally {
+    it.end()
+    for (const end of putBack) end()
+  }
+  return { log: it.log, untruths: it.untruths }
+}
+
+class World {
+  readonly log: string[] = []
+  readonly untruths: string[] = []
+  readonly disk: Disk
+  readonly #dice: Dice
+  readonly #file: string
+  readonly #nights: number
+  readonly #faults: readonly Fault[]
+  readonly #time: PlayedTime
+  readonly #organizations: readonly ListedOrganization[]
+  readonly #queue: PlayedQueue
+  readonly #surroundings: Surroundings
+  #reader: Reader | undefined
+  #wire: Pick<Dispatcher, 'dispatch'> | undefined
+  /** The runs that were reported to have ended well, which no end of a program may take back. */
+  #reported = new Map<number, string>()
+  #runs = 0
+
+  constructor({ file, seed, nights, faults }: Parameters<typeof playWorld>[0]) {
+    const dice = diceOf(seed)
+    this.#dice = dice
+    this.#file = file
+    this.#nights = nights
+    this.#faults = faults
+    this.disk = new Disk(file, diceOf(seed ^ 0xd15c))
+    this.#time = new PlayedTime(MIDNIGHT_MS + dice.below(1000), diceOf(seed ^ 0x71e))
+    this.#organizations = Array.from(
+      { length: dice.pick([1, 1, 2, 3]) },
+      (_, index) => new ListedOrganization(`w${index + 1}`, seed * 8 + index, SCHEDULE),
+    )
+    const { clocks } = this.#time
+    this.#queue = new PlayedQueue(clocks.now)
+    this.#surroundings = {
+      ...{ file, queue: this.#queue, clocks, isDead: () => this.disk.isDead },
+      config: { current: Object({ organizations: this.#organizations.map(({ configured }) => configured) }) },
+      wire: {
+        connections: { dispatch: (asked, handler) => this.#wire?.dispatch(asked, handler) ?? false },
+        sleep: this.#time.sleep,
+      },
+      say: (text) => this.#listen(text),
+    }
+  }
+
+  async play(): Promise<void> {
+    let program = await Program.start(this.#surroundings)
+    for (let night = 1; night <= this.#nights; night += 1) {
+      const faults = this.#faults.filter((fault) => fault.night === night)
+      const isCalm = night > this.#nights - CALM_NIGHTS
+      if (isCalm) this.#time.setRight()
+      for (const hour of HOURS) {
+        this.#time.advanceTo(MIDNIGHT_MS + (night - 1) * DAY_MS + hour * HOUR_MS)
+        for (const organization of this.#organizations) organization.passHours({ isCalm })
+        program = await this.#playHours(program, hour === HOURS[0] ? [...faults] : [], isCalm)
+        if (this.untruths.length > 0) return program.close()
+        await this.#decide(program, isCalm)
+      }
+    }
+    const lastMs = MIDNIGHT_MS + (this.#nights - 1) * DAY_MS + 2 * HOUR_MS
+    this.#reading((db) => {
+      for (const organization of this.#organizations)
+        this.#tell(organization.id, organization.untruthsOfCalm(db, lastMs))
+    })
+    await program.close()
+  }
+
+  /** The hours after a moment of the schedule: the jobs that come, until none is left for this part of the day. */
+  async #playHours(started: Program, faults: Fault[], isCalm: boolean): Promise<Program> {
+    const untilMs = this.#time.trueMs + 5 * HOUR_MS
+    const dayLong = new Set(faults.map(({ kind }) => kind))
+    let program = started
+    if (dayLong.has('queue is away')) this.#queue.isAway = true
+    await this.#look(program)
+    while (this.#time.trueMs < untilMs) {
+      const job = this.#queue.take()
+      if (job !== undefined) {
+        const at = faults.findIndex(({ kind }) => IN_A_RUN.has(kind))
+        const [fault] = at === -1 ? [] : faults.splice(at, 1)
+        program = await this.#run(program, job, { fault, dayLong, isCalm })
+        if (this.untruths.length > 0) return program
+        continue
+      }
+      const inMs = (this.#queue.nextMs ?? Infinity) - this.#time.clocks.now()
+      const nextMs = Math.max(this.#time.trueMs + Math.min(Math.max(inMs, 1000), HOUR_MS), this.#time.trueMs)
+      this.#time.advanceTo(nextMs)
+      await this.#look(program)
+      await program.lookForMissed('time')
+    }
+    if (this.#queue.isAway) {
+      this.#queue.isAway = false
+      await program.lookForMissed('jobs-lost')
+    }
+    return program
+  }
+
+  async #look(program: Program): Promise<void> {
+    program.lookAtClock()
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn()
+  }
+
+  /** One run of a job, with a fault in it. Returns the program that goes on, which may be another one. */
+  async #run(
+    program: Program,
+    job: PlayedJob,
+    { fault, dayLong, isCalm }: { fault: Fault | undefined; dayLong: ReadonlySet<FaultKind>; isCalm: boolean },
+  ): Promise<Program> {
+    const organization = this.#organizations.find(({ id }) => id === job.data.organization)
+    if (organization === undefined) throw new Error(`The world has no organization ${job.data.organization}.`)
+    this.#runs += 1
+    organization.prepare(this.#runs, dayLong, isCalm)
+    const moment = Math.floor((fault?.moment ?? 0) ** 2 * 15)
+    const onDisk = DISK_FAULTS.find((each) => each === fault?.kind)
+    if (onDisk !== undefined) this.disk.plan(onDisk, moment)
+    let sent = 0
+    const answer: Parameters<typeof wireTo>[0] = (asked) => {
+      sent += 1
+      return organization.service.answer(asked, this.#time.trueMs)
+    }
+    const moved = () => {
+      this.#time.pass({ isJumpy: dayLong.has('clock jumps') })
+      organization.list.stir(organization.churn)
+      if (organization.service.answers < moment) return
+      if (fault?.kind === 'stopped') program.stop()
+      if (fault?.kind === 'queue forgets') this.#queue.forget()
+    }
+    this.#wire = wireTo(answer, moved, this.#dice)
+    const before = this.#reading((db) => organization.stateIn(db))
+    const working = program.work(job.kind, job)
+    const stands = STANDS.has(fault?.kind ?? '') ? program.freezeAfter(moment) : new Promise<never>(() => {})
+    const early = await Promise.race([working, stands])
+    if (early === undefined) return this.#overtake(program, job, { organization, before, working, fault, isCalm })
+    program.thaw()
+    this.disk.spare()
+    const { run, why, error } = early
+    const said = run === undefined ? (why ?? 'no run') : `${run.outcome.report.status} ${run.outcome.report.proof}`
+    this.#note(organization.id, `${job.kind} ${said}`, fault, {
+      sent,
+      verdict: run?.verdict.kind,
+      code: run?.outcome.report.error?.code,
+    })
+    if (this.disk.isDead) {
+      organization.noteUnreported(before)
+      return this.#restart(program, job)
+    }
+    if (run !== undefined) {
+      const isOnDisk = onDisk !== undefined || run.outcome.report.runId === undefined
+      const found = isOnDisk
+        ? []
+        : this.#reading((db) => organization.untruths(job.kind, run.outcome, { before, db, sent }))
+      if (isOnDisk) organization.noteUnreported(before)
+      this.#tell(organization.id, found)
+      this.#remember(run)
+    }
+    this.#queue.end(job, error)
+    if (fault?.kind === 'queue forgets') await program.lookForMissed('jobs-lost')
+    return fault?.kind === 'stopped' ? this.#restart(program, undefined) : program
+  }
+
+  /** Another program takes over while one stands still, or a second one is started too early. The first must change nothing then. */
+  async #overtake(
+    program: Program,
+    job: PlayedJob,
+    { organization, before, working, fault, isCalm }: Overtaken,
+  ): Promise<Program> {
+    organization.noteUnreported(before)
+    if (fault?.kind === 'frozen') this.#time.advanceTo(this.#time.trueMs + HOUR_MS / 3)
+    this.#queue.takeBack(job)
+    const next = await Program.start(this.#surroundings)
+    const again = this.#queue.take(organization.id)
+    const wire = this.#wire
+    const going =
+      again !== undefined ? await this.#run(next, again, { fault: undefined, dayLong: new Set(), isCalm }) : next
+    const [held, lastRun] = this.#reading((db) => [
+      contentOf(db, organization.id),
+      db.value('SELECT max(id) FROM runs'),
+    ])
+    this.#wire = wire
+    program.thaw()
+    const { run } = await working
+    const left = this.#reading((db) => contentOf(db, organization.id))
+    const report = run?.outcome.report
+    this.#note(organization.id, `${job.kind} overtaken, ${report?.status} ${report?.error?.code}`, fault, {})
+    const wasOvertaken = fault?.kind === 'frozen' && (report?.runId ?? 0) < Number(lastRun)
+    if (wasOvertaken && held !== left) this.#tell(organization.id, ['a run that was overtaken has changed the mirror'])
+    if (fault?.kind === 'second program' && run !== undefined) this.#remember(run)
+    await program.close()
+    return going
+  }
+
+  /** The program is started again, on what the disk has. */
+  async #restart(program: Program, job: PlayedJob | undefined): Promise<Program> {
+    this.end()
+    await program.close().catch(() => {})
+    this.disk.recover()
+    const started = await Program.start(this.#surroundings)
+    if (job !== undefined) this.#queue.takeBack(job)
+    this.#reading((db) => {
+      const damage = db.all('PRAGMA integrity_check').map((row) => Object.values(row)[0])
+      if (damage.join() !== 'ok') this.#tell('disk', [`the mirror is damaged: ${damage.join()}`])
+      const stored = new Map(
+        db
+          .all('SELECT id, status, proof FROM runs')
+          .map((row) => [Number(row['id']), `${String(row['status'])} ${String(row['proof'])}`]),
+      )
+      for (const [id, said] of this.#reported)
+        if (stored.get(id) !== said)
+          this.#tell('disk', [`run ${id} was reported as ${said} and is ${stored.get(id)} after a restart`])
+    })
+    await started.lookForMissed('start')
+    return started
+  }
+
+  /** What persons do between two runs: forget a customer, and discard removals that are held. */
+  async #decide({ mirror }: Program, isCalm: boolean): Promise<void> {
+    const now = { nowMs: this.#time.clocks.now(), monotonicMs: this.#time.trueMs }
+    for (const { id, list } of this.#organizations) {
+      const person = list.listed[list.dice.below(list.listed.length)]
+      if (isCalm || person === undefined || !this.#dice.chance(0.05)) continue
+      const forgotten = await mirror.forgetCustomer({ organization: id, id: person.id, ...now }).catch(() => undefined)
+      if (forgotten === undefined) continue
+      list.forget(person)
+      this.#note(id, 'forgotten', undefined, { customer: person.n })
+    }
+    for (const { runId } of await mirror.listHeldRemovals())
+      if (this.#dice.chance(0.3)) await mirror.discardRemovals(runId)
+  }
+
+  #remember({ outcome: { report } }: NonNullable<Ended['run']>): void {
+    if (report.runId !== undefined && endedWell(report))
+      this.#reported.set(report.runId, `${report.status} ${report.proof}`)
+  }
+
+  #reading<Found>(read: (db: Reader) => Found): Found {
+    return read((this.#reader ??= openReader(this.#file)))
+  }
+
+  /** Before the files are closed or replaced: the last one that closes them writes the log into the mirror. */
+  end(): void {
+    this.#reader?.close()
+    this.#reader = undefined
+  }
+
+  #note(id: string, what: string, fault: Fault | undefined, facts: object): void {
+    const at = new Date(this.#time.trueMs).toISOString()
+    this.log.push([at, id, what, fault?.kind ?? '', JSON.stringify(facts)].join(' | '))
+  }
+
+  #tell(id: string, untruths: readonly string[]): void {
+    for (const untruth of untruths) this.untruths.push(`${this.log.at(-1)}: ${id}: ${untruth}`)
+  }
+
+  #listen(text: string): void {
+    const leaked = SECRETS.filter((part) => text.includes(part))
+    if (leaked.length > 0) this.#tell('words', [`${leaked.join()} is in ${text}`])
+  }
+}
+
+const STANDS: ReadonlySet<string> = new Set(['frozen', 'second program'])
+const IN_A_RUN: ReadonlySet<string> = new Set([...DISK_FAULTS, ...STANDS, 'stopped', 'queue forgets'])
+
+/** All that readers see of an organization. */
+function contentOf(db: Reader, organization: string): string {
+  const tables = ['customers', 'changes', 'freshness', 'rejects']
+  return JSON.stringify(tables.map((table) => db.all(`SELECT * FROM ${table} WHERE organization = ?`, organization)))
+}
