@@ -38,7 +38,7 @@ export class ListedOrganization {
   churn: Churn = {}
   readonly #dice: Dice
   readonly #nights = new Map<number | undefined, Night>()
-  /** What was read by runs of which nobody has a report, since the last one that came to its end. */
+  /** What was read by runs whose report was lost, since the last one that came to its end. */
   #unreported: Night | undefined
 
   constructor(id: string, seed: number, scheduled: { nights: string; quick: string }) {
@@ -157,7 +157,7 @@ export class ListedOrganization {
     return found
   }
 
-  /** A run has read since then, and nobody has its report. */
+  /** A run has read since then, and its report was lost. */
   noteUnreported({ tick }: { tick: number }): void {
     const before = this.#unreported ?? [...this.#nights.values()].at(-1)
     this.#unreported = { ...this.#nightSince(tick, before, undefined), isStatic: false }
