@@ -151,6 +151,12 @@ export class ListedOrganization {
         ...untrueAfterQuickRuns({ ...run, ...night, since: from?.rootId }),
       )
     }
+    const removedAtOnce = [...after.customers.values()].filter(({ id, removed_at }) => {
+      const was = before.stored.customers.get(id)
+      return removed_at !== null && was?.removed_at === null && was.missing_since === null
+    })
+    if (this.configured.removals.after > 1)
+      found.push(...removedAtOnce.map(({ id }) => `${id} was removed in the first night without them`))
     const hides = this.configured.privacy !== undefined
     if (hides && [...after.customers.values()].some(({ email }) => String(email).includes('@')))
       found.push('an e-mail address is stored as sent')

@@ -303,8 +303,9 @@ class World {
 const STANDS: ReadonlySet<string> = new Set(['frozen', 'second program'])
 const IN_A_RUN: ReadonlySet<string> = new Set([...DISK_FAULTS, ...STANDS, 'stopped', 'queue forgets'])
 
-/** All that readers see of an organization. */
+/** What readers see of an organization, without how old it is by their clock. */
 function contentOf(db: Reader, organization: string): string {
-  const tables = ['customers', 'changes', 'freshness', 'rejects']
-  return JSON.stringify(tables.map((table) => db.all(`SELECT * FROM ${table} WHERE organization = ?`, organization)))
+  const fresh = 'SELECT read_as_of, proven_as_of, active, missing, removed, held FROM freshness WHERE organization = ?'
+  const tables = ['customers', 'changes', 'rejects'].map((table) => `SELECT * FROM ${table} WHERE organization = ?`)
+  return JSON.stringify([...tables, fresh].map((rows) => db.all(rows, organization)))
 }
