@@ -18,7 +18,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     nights: { type: 'string', default: '30' },
     worlds: { type: 'string', default: '1' },
-    /** The places of faults in the plan of the seed that are to happen; all of them without it. */
+    /** The places of faults in the plan of the seed that are to happen, or `none`; all of them without it. */
     only: { type: 'string' },
   },
 })
@@ -40,7 +40,7 @@ for (let at = seed; at < seed + worlds; at += 1) {
   const needed = await shrunk(planned, isWrong)
   process.stdout.write(untruths.map((untruth) => `not so: ${untruth}\n`).join(''))
   const places = needed.map((fault) => all.indexOf(fault))
-  process.stdout.write(`npm run simulate -- --seed ${at} --nights ${nights} --only ${places.join() || '-1'}\n`)
+  process.stdout.write(`npm run simulate -- --seed ${at} --nights ${nights} --only ${places.join() || 'none'}\n`)
   process.exit(1)
 }
 process.stdout.write(`${worlds} ${worlds === 1 ? 'world' : 'worlds'} of ${nights} nights: nothing was untrue.\n`)
