@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Mirror } from '../src/model/mirror.ts'
+import type { Mirror } from '../src/store/mirror.ts'
 import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS } from './support/builders.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../src/model/mirror.ts'
+import type { Mirror } from '../src/store/mirror.ts'
 import { type PrivacyPolicy, privacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
 import { customerId, MINUTE_MS, START_MS } from './support/builders.ts'

@@ -4,7 +4,7 @@ import { rowsOf, valueOf, aMirror } from './support/mirror-file.ts'
 import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
-import { type Mirror } from '../src/model/mirror.ts'
+import type { Mirror } from '../src/store/mirror.ts'
 import { onThisMachine } from './support/eventually.ts'
 import { type SandboxOptions } from '../src/service/sandbox.ts'
 

@@ -14,9 +14,8 @@ import {
 } from './contender.ts'
 import { BUILT_IN } from '../../src/config/schema.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { openSource, type Source } from '../../src/source/customers.ts'
-import { openMirror } from '../../src/store/mirror.ts'
+import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { read } from '../read-mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 

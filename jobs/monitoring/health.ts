@@ -1,6 +1,6 @@
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { readStandings } from '../../src/status/overview.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { succeeds, within } from '../queue/deadline.ts'

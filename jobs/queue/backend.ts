@@ -18,8 +18,7 @@ import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { openMirrorIfThere } from '../../src/store/mirror.ts'
+import { openMirrorIfThere, type Mirror } from '../../src/store/mirror.ts'
 
 /** Longer than a worker waits for a job in one command. */
 const ANSWER_MS = 60_000

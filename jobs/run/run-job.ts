@@ -11,7 +11,7 @@ import { isNewer, whyNotNeeded, type WhyNone, whyNoPartialRun } from './why-no-r
 import type { Timings } from '../timings.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { pauseOf } from '../../src/model/pause.ts'
 import { emptyReport, type Trigger } from '../../src/model/report.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'

@@ -4,7 +4,7 @@ import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import type { LeasedRun } from '../model/report.ts'
 
 /**

@@ -8,8 +8,7 @@ import { requireKnown } from '../config/suggestion.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { listMirroredOrganizations, type MirroredOrganization } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { Contents, Organizations } from '../model/organizations.ts'
-import { openOrganizations } from '../store/mirror.ts'
+import { openOrganizations, type Organizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
 import { leftBehindText } from './output/advice.ts'
@@ -161,7 +160,7 @@ async function forget(id: string, file: string | undefined, confirmation: string
   })
 }
 
-function rowsText({ customers, changes, runs, rejects }: Contents): string {
+function rowsText({ customers, changes, runs, rejects }: Awaited<ReturnType<Organizations['contents']>>): string {
   const rejected = count(rejects, 'reject')
   return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
 }

@@ -1,6 +1,6 @@
 import { EMPTY_LIST } from '../model/list-as-read.ts'
 import type { Candidate, Ending, RemovalRule, Run } from '../model/run.ts'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import type { Source } from '../source/customers.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from '../sync/confirm-absences.ts'
 import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'

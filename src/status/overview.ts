@@ -1,5 +1,6 @@
 import type { Pause } from '../model/pause.ts'
-import type { Freshness, Mirror, UncountedFreshness } from '../model/mirror.ts'
+import type { Freshness, UncountedFreshness } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import { type KnownOf, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
 
 /** What a page shows of one organization; the metrics show it without the counts of customers. */

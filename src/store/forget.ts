@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import type { Erased, Forgetting, ForgottenCustomer, Mirror } from '../model/mirror.ts'
+import type { Erased, Forgetting, ForgottenCustomer } from '../model/mirror.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../privacy/forgotten.ts'
 import { notForgotten, requireTaken, unknownCustomer } from './refusals.ts'
 import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
@@ -11,11 +11,18 @@ import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
-export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'eraseForgotten' | 'readmitCustomer'> {
+export function forgetting(store: Store) {
   return {
-    forgetCustomer: (asked) => store.write((session) => forgetCustomer(session, asked), { securely: true }, asked),
-    eraseForgotten: (id) => eraseForgotten(store, id),
-    readmitCustomer: (asked) => store.write((session) => readmitCustomer(session, asked), {}, asked),
+    /**
+     * Deletes everything that the mirror holds of a customer, and keeps a keyed hash of the id. Throws OrganizationLeased while a
+     * run has the organization's lease, and UsageError for an unknown customer. Then call `eraseForgotten`.
+     */
+    forgetCustomer: (asked: Forgetting) =>
+      store.write((session) => forgetCustomer(session, asked), { securely: true }, asked),
+    /** Has the bytes that deleted rows left overwritten or freed, and looks for the id in rows of other customers. */
+    eraseForgotten: (id: string) => eraseForgotten(store, id),
+    /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
+    readmitCustomer: (asked: Forgetting) => store.write((session) => readmitCustomer(session, asked), {}, asked),
   }
 }
 

@@ -1,13 +1,16 @@
 import { isPostgres } from '../address/mirror-address.ts'
-import type { Mirror, Opening } from '../model/mirror.ts'
-import type { Organizations } from '../model/organizations.ts'
+import type { Opening } from '../model/mirror.ts'
 import type * as Sqlite from './open-sqlite.ts'
 import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/open-database.ts'
+import type { Organizations } from './organizations.ts'
 import { ifThere } from './refusals.ts'
 import type * as Rehearsal from './rehearsal.ts'
+import type { Mirror } from './verbs.ts'
 
+export type { Organizations } from './organizations.ts'
 export { replaced } from './refusals.ts'
+export type { Mirror } from './verbs.ts'
 
 // The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
 

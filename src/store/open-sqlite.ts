@@ -1,12 +1,11 @@
-import type { Mirror, Opening } from '../model/mirror.ts'
-import type { Organizations } from '../model/organizations.ts'
-import { organizationsIn } from './organizations.ts'
+import type { Opening } from '../model/mirror.ts'
+import { type Organizations, organizationsIn } from './organizations.ts'
 import { lacksIdIndex, savingIn } from './pages/save-in-sqlite.ts'
 import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
 import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { findDamage, openDatabase, openFile } from './sqlite/open-database.ts'
-import { mirrorOn } from './verbs.ts'
+import { mirrorOn, type Mirror } from './verbs.ts'
 
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
   const db = await patiently(

@@ -1,4 +1,3 @@
-import type { Contents, Organizations, Renamed, Retired } from '../model/organizations.ts'
 import { joined, moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
 import { nameTaken, retiredAlready } from './refusals.ts'
@@ -7,18 +6,31 @@ import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { closeAbandoned } from './runs/start-run.ts'
 import { COLUMNS } from './schema/schema.ts'
 
-export function organizationsIn(store: Store): Organizations {
+/**
+ * The organizations of a mirror, as a whole. Each verb is one transaction, which readers see all of or nothing. All of them throw
+ * OrganizationLeased while a run has the organization, UsageError where it cannot be done, and MirrorUnusable when the file fails.
+ */
+export type Organizations = ReturnType<typeof organizationsIn>
+
+export function organizationsIn(store: Store) {
   return {
+    /** The names of those of which the mirror holds anything, in order. */
     list: () => store.read(listNames),
-    rename: (names, clocks) => store.write((session) => renameOrganization(session, names, clocks), {}, names),
-    retire: (organization, clocks) =>
+    rename: (names: Names, clocks: Clocks) =>
+      store.write((session) => renameOrganization(session, names, clocks), {}, names),
+    retire: (organization: string, clocks: Clocks) =>
       store.write((session) => retireOrganization(session, organization, clocks), {}, clocks),
-    contents: (organization) => store.read((session) => contentsOf(session, organization)),
-    isUnfinished: (organization) => store.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
-    forget: (organization, clocks) => forgetOrganization(store, organization, clocks),
+    contents: (organization: string) => store.read((session) => contentsOf(session, organization)),
+    /** Whether the rows of an organization are deleted, and bytes of them may be left in the file. */
+    isUnfinished: (organization: string) =>
+      store.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
+    forget: (organization: string, clocks: Clocks) => forgetOrganization(store, organization, clocks),
     close: () => store.close(),
   }
 }
+
+/** The name of now, and another that no other organization may have. */
+type Names = { from: string; to: string }
 
 async function listNames(session: Session): Promise<string[]> {
   const rows = await session.all<{ organization: string }>(sql`
@@ -26,8 +38,9 @@ async function listNames(session: Session): Promise<string[]> {
   return rows.map(({ organization }) => organization)
 }
 
-async function contentsOf(session: Session, organization: string): Promise<Contents> {
-  const contents: Contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
+/** Numbers of rows; `forgotten` customers are those of which only a hash is left. */
+async function contentsOf(session: Session, organization: string) {
+  const contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
   for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const)
     contents[table] = await countOf(
       session,
@@ -37,11 +50,7 @@ async function contentsOf(session: Session, organization: string): Promise<Conte
 }
 
 /** Writes the new name in every row of the organization: its next run goes on as if nothing had happened. */
-async function renameOrganization(
-  session: Session,
-  { from, to }: { from: string; to: string },
-  clocks: Clocks,
-): Promise<Renamed> {
+async function renameOrganization(session: Session, { from, to }: Names, clocks: Clocks) {
   // In one order, so that two of these do not wait for each other.
   for (const name of [from, to].toSorted()) await requireUnleased(session, name, 'renamed', clocks)
   // A run that failed before it saved anything leaves only its report, and that keeps its place.
@@ -66,7 +75,7 @@ async function renameOrganization(
 }
 
 /** Removes every active customer of the organization, with a change each, put down to its last run. Its next run ends that. */
-async function retireOrganization(session: Session, organization: string, clocks: Clocks): Promise<Retired> {
+async function retireOrganization(session: Session, organization: string, clocks: Clocks) {
   await requireUnleased(session, organization, 'retired', clocks)
   const now = sqlTime(clocks.nowMs)
   const before = await session.first<{ retired_at: string }>(sql`

@@ -1,6 +1,6 @@
 import { isOurs } from '../errors/errors.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import type { Mirror, StoredPrivacy } from '../model/mirror.ts'
+import type { StoredPrivacy } from '../model/mirror.ts'
 import { rejectKey } from '../model/page.ts'
 import type { Run, RunPrivacy, Start } from '../model/run.ts'
 import { type HidableColumns, hiddenValues, type HiddenValues } from '../privacy/hidden-values.ts'
@@ -19,9 +19,13 @@ import { renewLease, updateStamp } from './runs/lease.ts'
 import { forgetReading, MEMORY_OF_LIST } from './runs/list-memory.ts'
 
 /** The verbs of a mirror that hide stored values. */
-export function privacyVerbs(store: Store): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
+export function privacyVerbs(store: Store) {
   return {
-    applyPrivacy: async (run, nowMs) => {
+    /**
+     * Brings some thousands of stored values to the privacy policy of the run; true while more are left. The last step removes the old
+     * values from the file too. To be called until it is false, before the run reads.
+     */
+    applyPrivacy: async (run: Run, nowMs: number) => {
       if (run.privacy?.storedAs === undefined && run.privacy?.isUnpurged !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true
       if (await isPurged(store)) await store.write(notePurged)

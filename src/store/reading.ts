@@ -197,7 +197,7 @@ export async function listRejects(
   return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
 }
 
-/** Changes of an organization's customers, in order. */
+/** Changes of an organization's customers, in order: a page of them. Throws UsageError where some since then are no longer kept. */
 export async function listChanges(
   session: Session,
   { organization, since, afterSeq, limit }: ChangesAsked,

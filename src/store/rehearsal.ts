@@ -1,5 +1,5 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from './verbs.ts'
 import { copyRows } from './move-mirror.ts'
 import { mirrorIn } from './open-sqlite.ts'
 import { quoted } from './port/sql.ts'

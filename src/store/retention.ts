@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Mirror } from '../model/mirror.ts'
 import { nothingPruned, type Pruned } from '../model/report.ts'
-import type { Reckoning } from '../model/run.ts'
+import type { Reckoning, Retention } from '../model/run.ts'
 import { requireTaken } from './refusals.ts'
 import {
   asText,
@@ -29,10 +28,13 @@ const ROWS_AT_ONCE = 2000
 /** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
 const MOST_STEPS = 50
 
-/** The verb of a mirror that deletes what is old, in bounded steps. */
-export function pruning(store: Store): Mirror['prune'] {
+/**
+ * The verb of a mirror that deletes rows of an organization that are older than they are to be kept, in bounded steps, each a transaction, so
+ * that runs and readers go on. What is left after the last step is deleted after a later run.
+ */
+export function pruning(store: Store) {
   let owesWal = false
-  return async (organization, retention, reckoning): Promise<Pruned> => {
+  return async (organization: string, retention: Retention, reckoning: Reckoning): Promise<Pruned> => {
     const day = await store.read(async (session) => {
       await requireCurrent(session, store.place)
       return believedDay(session, organization)

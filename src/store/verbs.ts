@@ -1,11 +1,12 @@
-import type { Mirror, Standing } from '../model/mirror.ts'
-import { endedWell } from '../model/report.ts'
-import type { Run } from '../model/run.ts'
+import type { PagesSaved, Standing } from '../model/mirror.ts'
+import type { SortedPage } from '../model/page.ts'
+import { endedWell, type Report } from '../model/report.ts'
+import type { Ending, Run, Start } from '../model/run.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
 import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/removals.ts'
 import { forgetting } from './forget.ts'
 import { addSaved } from './pages/decide-pages.ts'
-import type { Session, Store } from './port/store.ts'
+import type { Session, Store, Writing } from './port/store.ts'
 import { privacyVerbs } from './privacy.ts'
 import {
   findKnownElsewhere,
@@ -31,7 +32,7 @@ import { identityOf, startRun } from './runs/start-run.ts'
 export type Own = {
   /** A server keeps what is opened. */
   standing?: () => Standing
-  savePages: Mirror['savePages']
+  savePages: SavePages
   /** Around an initial sync: called in the transaction that begins a run, and before the one that ends it. */
   began?: (run: Run) => void
   ending?: (run: Run, isWell: boolean) => Promise<void>
@@ -40,15 +41,34 @@ export type Own = {
   findDamage?: () => string[]
 }
 
-/** The verbs of a mirror. Each write is one transaction. */
-export function mirrorOn(store: Store, own: Own): Mirror {
+type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
+
+/**
+ * A mirror, through a small set of verbs. Each write is one transaction that first checks that its run still holds the lease of
+ * its organization. Times are Unix milliseconds. Every verb throws MirrorUnusable when the file fails; that transaction is
+ * rolled back.
+ */
+export type Mirror = ReturnType<typeof mirrorOn>
+
+/** The verbs of a mirror in a store. */
+export function mirrorOn(store: Store, own: Own) {
   const { read, write } = store
   const indexForReaders = own.isTemporary === true ? async () => {} : indexingForReaders(store)
+  const reading =
+    <Asked extends unknown[], Found>(verb: (session: Session, ...asked: Asked) => Promise<Found>) =>
+    (...asked: Asked): Promise<Found> =>
+      read((session) => verb(session, ...asked))
+  const writing =
+    <Asked extends unknown[], Done>(verb: (session: Session, ...asked: Asked) => Promise<Done>, how?: Writing) =>
+    (...asked: Asked): Promise<Done> =>
+      write((session) => verb(session, ...asked), how)
   return {
     file: store.place,
-    standing: own.standing ?? (() => 'same'),
-    identity: () => read(identityOf),
-    startRun: (start) => {
+    /** Whether the path of the mirror still leads to the open file. */
+    standing: own.standing ?? ((): Standing => 'same'),
+    identity: reading(identityOf),
+    /** After the file was replaced or deleted, starting, saving and completing a run throw MirrorUnusable `replaced`. */
+    startRun: (start: Start): Promise<Run> => {
       const begin = async (session: Session) => {
         const run = await startRun(session, start, store.place)
         own.began?.(run)
@@ -56,19 +76,24 @@ export function mirrorOn(store: Store, own: Own): Mirror {
       }
       return write(begin, {}, start)
     },
-    pagesAtOnce: (run) => own.pagesAtOnce?.(run) ?? 64,
-    savePages: async (run, pages, nowMs, onWaiting) => {
-      const saved = await own.savePages(run, pages, nowMs, onWaiting)
-      addSaved(run, saved)
+    /** How many pages of a run are best saved together, where they come faster than they can be saved. */
+    pagesAtOnce: (run: Run): number => own.pagesAtOnce?.(run) ?? 64,
+    /**
+     * Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. Calls `onWaiting` once this
+     * process has nothing left to do for them but to wait.
+     */
+    savePages: async (...asked: Parameters<SavePages>): Promise<PagesSaved> => {
+      const saved = await own.savePages(...asked)
+      addSaved(asked[0], saved)
       return saved
     },
-    renewLease: (run, nowMs) => write((session) => renewLease(session, run, nowMs), { anywhere: true }),
-    recallWindows: (run) => read((session) => recallWindows(session, run)),
-    findKnownElsewhere: (organization, ids) => read((session) => findKnownElsewhere(session, organization, ids)),
-    findRemovalCandidates: (run, ending) => read((session) => findRemovalCandidates(session, run, ending)),
-    findGone: (run, rowIds) => read((session) => findGone(session, run, rowIds)),
-    findListed: (run, most) => read((session) => findListed(session, run, most)),
-    finishRun: async (run, ending, nowMs) => {
+    renewLease: writing(renewLease, { anywhere: true }),
+    recallWindows: reading(recallWindows),
+    findKnownElsewhere: reading(findKnownElsewhere),
+    findRemovalCandidates: reading(findRemovalCandidates),
+    findGone: reading(findGone),
+    findListed: reading(findListed),
+    finishRun: async (run: Run, ending: Ending, nowMs: number): Promise<Report> => {
       // A failed run is recorded in its file, even if that was moved away.
       const isWell = endedWell(ending)
       await own.ending?.(run, isWell)
@@ -78,28 +103,29 @@ export function mirrorOn(store: Store, own: Own): Mirror {
       return report
     },
     prune: pruning(store),
-    listRuns: (filter) => read((session) => listRuns(session, filter)),
-    findRun: (id) => read((session) => findRun(session, id)),
-    listHeldRemovals: () => read(listHeldRemovals),
-    listHeldCustomers: (runId) => read((session) => listHeldCustomers(session, runId)),
-    approveRemovals: (runId, nowMs) => write((session) => approveRemovals(session, runId, nowMs)),
-    acceptShape: (organization, nowMs) => write((session) => acceptShape(session, organization, nowMs)),
-    discardRemovals: (runId) => write((session) => discardRemovals(session, runId)),
+    listRuns: reading(listRuns),
+    findRun: reading(findRun),
+    listHeldRemovals: reading(listHeldRemovals),
+    listHeldCustomers: reading(listHeldCustomers),
+    approveRemovals: writing(approveRemovals),
+    acceptShape: writing(acceptShape),
+    discardRemovals: writing(discardRemovals),
     ...forgetting(store),
     ...privacyVerbs(store),
-    listChanges: (asked) => read((session) => listChanges(session, asked)),
-    listRejects: (filter) => read((session) => listRejects(session, filter)),
-    listFreshness: () => read(listFreshness),
-    listUncountedFreshness: () => read(listUncountedFreshness),
-    listLastRuns: (filter) => read((session) => listLastRuns(session, filter)),
-    listLatestRuns: (filter) => read((session) => listLatestRuns(session, filter)),
-    listUnderway: (clocks) => read((session) => listUnderway(session, clocks)),
-    findDamage: () =>
+    listChanges: reading(listChanges),
+    listRejects: reading(listRejects),
+    listFreshness: reading(listFreshness),
+    listUncountedFreshness: reading(listUncountedFreshness),
+    listLastRuns: reading(listLastRuns),
+    listLatestRuns: reading(listLatestRuns),
+    listUnderway: reading(listUnderway),
+    /** Reads the whole mirror and returns its damages; empty if there are none. */
+    findDamage: (): Promise<string[]> =>
       read(async (session) => {
         const damage = own.findDamage?.() ?? []
         if (damage.length === 0) await requireReadableTimes(session)
         return damage
       }),
-    close: () => store.close(),
+    close: (): Promise<void> => store.close(),
   }
 }

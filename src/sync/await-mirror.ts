@@ -1,7 +1,7 @@
 import { backoffMs } from '../time/durations.ts'
 import { factsOf } from '../errors/errors.ts'
 import { sleep as timerSleep, type Sleep } from '../machine/timers.ts'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 
 /** How long a run waits for a mirror whose server is gone, and how. */
 export type Patience = {

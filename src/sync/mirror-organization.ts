@@ -4,7 +4,7 @@ import type { Ending, RemovalRule, Retention, Run, Searched, Start } from '../mo
 import { readList, type ListSettings, type ReadingLimits } from './read-list.ts'
 import type { QuickLimit } from '../quick/read-quickly.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import type { Source } from '../source/customers.ts'
 import { durationText } from '../time/durations.ts'
 import type { Certificate } from '../scan/scan.ts'

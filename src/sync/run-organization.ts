@@ -6,7 +6,7 @@ import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent, type SourceOptions } from '../source/customers.ts'
 import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import { version } from '../machine/version.ts'
 
 /** The settings of a run besides its organization's configuration. */

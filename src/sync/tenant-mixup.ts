@@ -1,4 +1,4 @@
-import type { Mirror } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../model/page.ts'
 

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { statusCommand } from '../../src/cli/status.ts'
-import { openMirror } from '../../src/store/mirror.ts'
+import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { mirrorPages, rowsOf, tamper, valueOf, aPlayedFile } from '../support/mirror-file.ts'
@@ -13,7 +13,6 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
-import { type Mirror } from '../../src/model/mirror.ts'
 
 let workplace: Workplace
 

@@ -6,7 +6,7 @@ import { aMirror, mirrorPages, aPlayedMirror, tamper } from '../support/mirror-f
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { aWorkplace } from '../support/workplace.ts'
-import { type Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 
 let mirror: string
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { rejectsCommand, runsCommand } from '../../src/cli/runs.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { explainReason, REASONS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'

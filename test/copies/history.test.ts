@@ -4,7 +4,7 @@ import { aMirror, mirrorPages, rowsOf, type Row } from '../support/mirror-file.t
 import { DAY_MS, night, quickEnding, rowIdsOf, scanEnding } from '../store/nights.ts'
 import * as fc from 'fast-check'
 import { seeds } from '../support/seeds.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import type { Proof } from '../../src/model/report.ts'
 
 const HISTORY = `SELECT name, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by

@@ -1,6 +1,5 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import { openMirror } from '../../src/store/mirror.ts'
+import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
 import type { Row } from '../support/mirror-reader.ts'

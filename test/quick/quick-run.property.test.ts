@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { type Dice, dice } from '../support/dice.ts'

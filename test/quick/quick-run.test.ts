@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { fates } from '../store/nights.ts'
 import { customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'

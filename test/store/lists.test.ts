@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
 import { DAY_MS } from './nights.ts'
 import { makeNight } from '../support/alike-nights.ts'

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import Database from 'better-sqlite3'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { type Copied, type Copying, copyRows, MOVED_TABLES } from '../../src/store/move-mirror.ts'
 import type { Database as Postgres } from '../../src/store/port/postgres-connections.ts'
 import { text } from '../../src/store/port/sql.ts'

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
-import type { Organizations } from '../../src/model/organizations.ts'
+import type { Mirror, Organizations } from '../../src/store/mirror.ts'
 import { CLOCKS, type Night, night, organizationsOf } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'

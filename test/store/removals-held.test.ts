@@ -4,7 +4,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, fates, type Night, night, quickRun } from './nights.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
-import type { ChangesAsked, Mirror } from '../../src/model/mirror.ts'
+import type { ChangesAsked } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { CLOCKS, DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { exportedFrom } from '../copies/export/exported.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { PUBLIC_TABLES, publicColumns } from '../../src/model/public-tables.ts'
-import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror } from '../../src/store/mirror.ts'
+import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror, type Mirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'

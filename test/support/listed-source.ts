@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
 import type { Window } from '../../src/scan/window.ts'

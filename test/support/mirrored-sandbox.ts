@@ -1,6 +1,6 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'

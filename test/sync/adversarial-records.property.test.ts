@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { openSource } from '../../src/source/customers.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'

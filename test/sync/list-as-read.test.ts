@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring } from '../../src/sync/mirror-organization.ts'
 import { CHAIN, DAY_MS, expectAlike, makeNight, type Night } from '../support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from '../support/builders.ts'

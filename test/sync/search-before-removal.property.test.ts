@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../store/nights.ts'
 import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'

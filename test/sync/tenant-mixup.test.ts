@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'

@@ -1,5 +1,5 @@
-import type { Mirror } from '../../model/mirror.ts'
-import type { Absent, Candidate, Listed, Named, Run } from '../../model/run.ts'
+import type { RemovingProof } from '../../model/report.ts'
+import type { Absent, Candidate, Ending, Listed, Named, RemovalRule, Run } from '../../model/run.ts'
 import { hides } from '../../privacy/privacy-policy.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged } from './find-absent.ts'
 import { isCandidate } from './removal-rule.ts'
@@ -11,7 +11,7 @@ import { parsedJson } from '../../text/parsed-json.ts'
 export async function findRemovalCandidates(
   session: Session,
   run: Run,
-  { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
+  { rule, proof, serviceMs }: { rule: RemovalRule; proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
 ): Promise<Candidate[]> {
   const missing = sql`organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`
   const first = rule.after > 1 && (await session.first(sql`SELECT 1 FROM customers WHERE ${missing} LIMIT 1`))

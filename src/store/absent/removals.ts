@@ -134,7 +134,7 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
   return held.length
 }
 
-/** Discards the removals that run held back: they wait for no decision as long as the discard lasts. Returns their number. */
+/** Discards the removals that run held back: they wait for no decision as long as the discard lasts. Returns their number, or throws UsageError. */
 export async function discardRemovals(session: Session, runId: number): Promise<number> {
   const discarded = await session.run(sql`UPDATE held_rows SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`)
   if (discarded > 0) return discarded

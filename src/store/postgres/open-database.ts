@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
-import type { Mirror } from '../../model/mirror.ts'
-import type { Organizations } from '../../model/organizations.ts'
-import { organizationsIn } from '../organizations.ts'
+import { type Organizations, organizationsIn } from '../organizations.ts'
 import { savingIn } from '../pages/save-in-postgres.ts'
 import {
   type Connections,
@@ -20,7 +18,7 @@ import { lookAtSchema, requireMirror, requireReadable, requireServer } from './e
 import { vacuum } from './vacuum.ts'
 import { describeOnServer } from '../schema/dictionary.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
-import { mirrorOn } from '../verbs.ts'
+import { mirrorOn, type Mirror } from '../verbs.ts'
 
 export async function openMirror(address: string): Promise<Mirror> {
   return mirrorOf(await openDatabase(address, 'write'))

@@ -164,7 +164,7 @@ export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promi
   }))
 }
 
-/** The same with the customers in them. Each is built when it is needed. */
+/** The windows of the run that this run continues, in order of position, each built when it is needed. Read them before saving pages. */
 export async function recallWindows(session: Session, run: Run): Promise<Iterable<RecordedWindow>> {
   if (run.resumedFrom === undefined) return []
   const windows = await readWindows(session, run)

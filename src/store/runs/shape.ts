@@ -178,7 +178,7 @@ async function lastFullRun(
     WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)} AND id < ${before} ORDER BY id DESC LIMIT 1`)
 }
 
-/** Accepts the shape that the last full run found changed. Throws UsageError where it has not. */
+/** Accepts the shape that the last full run found changed: the next one stores what it receives. Throws UsageError where it has not. */
 export async function acceptShape(session: Session, organization: string, nowMs: number): Promise<ShapeChange[]> {
   const last = await lastFullRun(session, organization)
   if (last === undefined || last.shape_accepted_at !== null || !last.reasons.includes('"shape-changed"')) {

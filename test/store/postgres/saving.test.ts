@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Mirror } from '../../../src/model/mirror.ts'
+import type { Mirror } from '../../../src/store/mirror.ts'
 import type { SortedPage } from '../../../src/model/page.ts'
 import type { Run } from '../../../src/model/run.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-connections.ts'

@@ -1,7 +1,6 @@
 import { shownMirror } from '../../../src/address/mirror-address.ts'
 import { isOurs } from '../../../src/errors/errors.ts'
-import type { Organizations } from '../../../src/model/organizations.ts'
-import type { Mirror } from '../../../src/model/mirror.ts'
+import type { Mirror, Organizations } from '../../../src/store/mirror.ts'
 import { openReader } from '../mirror-reader.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
 
