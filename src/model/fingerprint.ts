@@ -57,18 +57,37 @@ function beginning(key: Uint8Array): Int32Array {
   return Int32Array.of(part(0), part(1), part(2) ^ 0x6c79_6765, part(3) ^ 0x7465_6462)
 }
 
-/** Takes in the bytes from `from` to before `to`, with `bits` set in each whole word. */
+/** Takes in the bytes from `from` to before `to`, with `bits` set in each whole word, and then how many there were. */
 function takeBytes(state: Int32Array, bytes: DataView, from: number, to: number, bits: number): void {
+  const rest = from + ((to - from) & ~3)
+  takeWords(state, bytes, from, rest, bits)
+  let last = (to - from) << 24
+  for (let at = to - 1; at >= rest; at -= 1) last ^= bytes.getUint8(at) << (8 * (at - rest))
+  LAST_WORD.setInt32(0, last, true)
+  takeWords(state, LAST_WORD, 0, 4, 0)
+}
+
+const LAST_WORD = new DataView(new ArrayBuffer(4))
+
+/** 32 bits of what a state comes to once all words are in: a round for a word without bits changes nothing else. */
+function half(state: Int32Array, place: number, mark: number): number {
+  state[place] = Number(state[place]) ^ mark
+  takeWords(state, THREE_ROUNDS, 0, 12, 0)
+  return Number(state[1]) ^ Number(state[3])
+}
+
+const THREE_ROUNDS = new DataView(new ArrayBuffer(12))
+
+/** Takes in whole words, in a round for each. */
+function takeWords(state: Int32Array, bytes: DataView, from: number, to: number, bits: number): void {
   // Whole numbers from the start, or each of them is kept as a fraction would be.
   let v0 = Number(state[0]) | 0
   let v1 = Number(state[1]) | 0
   let v2 = Number(state[2]) | 0
   let v3 = Number(state[3]) | 0
-  const rest = from + ((to - from) & ~3)
-  for (let at = from; at < rest; at += 4) {
+  for (let at = from; at < to; at += 4) {
     const word = bytes.getInt32(at, true) | bits
     v3 ^= word
-    // A round, here rather than in a function: a million records a night come through these lines.
     v0 = (v0 + v1) | 0
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
     v0 = (v0 << 16) | (v0 >>> 16)
@@ -82,45 +101,6 @@ function takeBytes(state: Int32Array, bytes: DataView, from: number, to: number,
     v0 ^= word
   }
   state[0] = v0
-  state[1] = v1
-  state[2] = v2
-  state[3] = v3
-  takeWord(state, lastWord(bytes, rest, to) ^ ((to - from) << 24), 1)
-}
-
-/** The bytes behind the last whole word, three at most. */
-function lastWord(bytes: DataView, from: number, to: number): number {
-  let word = 0
-  for (let at = to - 1; at >= from; at -= 1) word = (word << 8) | bytes.getUint8(at)
-  return word
-}
-
-/** 32 bits of what a state comes to once all words are in. */
-function half(state: Int32Array, place: number, mark: number): number {
-  state[place] = Number(state[place]) ^ mark
-  takeWord(state, 0, 3)
-  return Number(state[1]) ^ Number(state[3])
-}
-
-/** Takes in one word, in so many rounds. */
-function takeWord(state: Int32Array, word: number, rounds: number): void {
-  let v0 = Number(state[0])
-  let v1 = Number(state[1])
-  let v2 = Number(state[2])
-  let v3 = Number(state[3]) ^ word
-  for (let round = 0; round < rounds; round += 1) {
-    v0 = (v0 + v1) | 0
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-    v0 = (v0 << 16) | (v0 >>> 16)
-    v2 = (v2 + v3) | 0
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-    v0 = (v0 + v3) | 0
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-    v2 = (v2 + v1) | 0
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-    v2 = (v2 << 16) | (v2 >>> 16)
-  }
-  state[0] = v0 ^ word
   state[1] = v1
   state[2] = v2
   state[3] = v3

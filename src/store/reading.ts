@@ -175,7 +175,7 @@ export async function listUnderway(session: Session, clocks: Clocks): Promise<Le
   return records(
     session,
     sql`
-    SELECT runs.organization, runs.id AS run_id, started_at, ${text(IS_PARTIAL)} AS is_quick, read_before, received - duplicates AS read,
+    SELECT runs.organization, runs.id AS run_id, started_at, ${text(IS_PARTIAL)} AS is_partial, read_before, received - duplicates AS read,
       (SELECT max(total) FROM windows WHERE run_id = runs.id) AS total, holder
     FROM leases JOIN runs ON runs.id = leases.run_id
     WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`,

@@ -124,3 +124,12 @@ test('a quick run is not the last run that decides what is due, and none of its 
     { trusted_pages: 0 },
   ])
 })
+
+test.each([false, true])('a run that is under way says whether it is a quick one: %s', async (isPartial) => {
+  const mirror = await aMirror()
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, isPartial })
+
+  expect(await mirror.listUnderway({ nowMs: START_MS, monotonicMs: undefined })).toMatchObject([
+    { organization: 'acme', runId: 1, startedAtMs: START_MS, isPartial, read: 0 },
+  ])
+})
