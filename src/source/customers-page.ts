@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isLoopback } from '../address/http-address.ts'
-import { ContractBroken, SourceRefused, UsageError } from '../errors/errors.ts'
+import { ContractBroken, SourceRefused } from '../errors/errors.ts'
 import { type Answer, decodedText } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
@@ -236,21 +235,4 @@ export function canonicalQuery(parameters: Readonly<Record<string, string>>): st
 
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-/** Throws unless the address is https, or http to this machine: a signed request without encryption could be replayed. */
-export function refuseUnencrypted(baseUrl: URL): void {
-  if (baseUrl.protocol === 'https:') return
-  if (baseUrl.protocol === 'http:' && isLoopback(baseUrl)) return
-  throw new UsageError(
-    `The base address ${baseUrl.origin}${baseUrl.pathname} must be https; http is only for a service on this machine.`,
-  )
-}
-
-/** Some services answer a page number they cannot read with page 1, so none is ever sent. */
-export function refuseImpossible({ page, size }: Window): void {
-  for (const number of [page, size]) {
-    if (!Number.isSafeInteger(number) || number < 1)
-      throw new RangeError('page and size must be whole numbers from 1 up')
-  }
 }

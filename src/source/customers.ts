@@ -10,8 +10,6 @@ import {
   pageIn,
   placeOf,
   type Question,
-  refuseImpossible,
-  refuseUnencrypted,
   type Window,
 } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
@@ -40,7 +38,6 @@ const MOST_SEARCH_RETRIES = 1
  */
 export function openSource(options: SourceOptions) {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
-  refuseUnencrypted(settings.baseUrl)
   const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
   const requests = new SignedRequests(options, rateLimit)
   const retry = new Retry({ ...options, ...settings, rateLimit })
@@ -71,7 +68,6 @@ export function openSource(options: SourceOptions) {
   return {
     /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
     async readPage({ page, size }: Window, reading: ReadOptions): Promise<CustomersPage> {
-      refuseImpossible({ page, size })
       return { ...(await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)), askedSize: size }
     },
     /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */

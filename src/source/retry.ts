@@ -19,8 +19,6 @@ export type WaitingEvent = {
 
 export type RetryOptions = {
   rateLimit: RateLimit
-  /** Tries in all for a request that fails without naming a wait. Default 5. */
-  attempts?: number | undefined
   /** A single wait longer than this is left to the caller. */
   longestWaitMs: number
   /** The longest stretch without any successful answer, from the first refusal on. */
@@ -84,7 +82,7 @@ export class Retry {
       return { succeeded: true, result }
     } catch (error) {
       signal.throwIfAborted()
-      const waitMs = waitBeforeNext(error, tries, this.#options)
+      const waitMs = waitBeforeNext(error, tries, this.#options.random)
       if (waitMs === undefined) throw error
       this.#refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
@@ -118,21 +116,18 @@ export class Retry {
 
 type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
 
-const DEFAULT_ATTEMPTS = 5
+/** Tries in all for a request that fails without naming a wait. */
+const ATTEMPTS = 5
 const BACKOFF = { firstMs: 1000, longestMs: 30_000 }
 
 /** Milliseconds until the next try; undefined when there is to be none. */
-function waitBeforeNext(
-  error: unknown,
-  tries: number,
-  { attempts = DEFAULT_ATTEMPTS, random }: Pick<RetryOptions, 'attempts' | 'random'>,
-): number | undefined {
+function waitBeforeNext(error: unknown, tries: number, random: () => number): number | undefined {
   const { askAgain } = factsOf(error)
   if (askAgain === 'never') return undefined
   const { status, waitMs } = refusalIn(error)
   if (askAgain === 'wait' || status === 503)
     return waitMs ?? Math.max(SHORTEST_PAUSE_MS, backoffMs(tries, random(), BACKOFF))
-  return tries < attempts ? backoffMs(tries, random(), BACKOFF) : undefined
+  return tries < ATTEMPTS ? backoffMs(tries, random(), BACKOFF) : undefined
 }
 
 /** Whether a refusal names this wait, and not a shorter one that another request has extended since. */

@@ -28,7 +28,7 @@ export type SourceOptions = Pick<RetryOptions, 'monotonicMs' | 'random' | 'sleep
 }
 
 /** Without a shared rate limit, `concurrency` and `requestsPerMinute` are those of this source alone. */
-type SourceSettings = Pick<RetryOptions, 'attempts' | 'longestWaitMs' | 'maxWaitMs'> &
+type SourceSettings = Pick<RetryOptions, 'longestWaitMs' | 'maxWaitMs'> &
   Pick<RateLimitOptions, 'concurrency' | 'requestsPerMinute'> & {
     /** Ends in `/api/v1`. https, or http on loopback. */
     baseUrl: URL

@@ -73,12 +73,6 @@ test('no more than the documented maximum is ever asked for', async () => {
   expect(page).toMatchObject({ size: 100, askedSize: 500 })
 })
 
-test.each([0, -1, 1.5, Number.NaN])('page %d is never sent', async (page) => {
-  const { error, server } = await readFrom(list(120), { window: { page, size: 100 } })
-  expect(error).toBeInstanceOf(RangeError)
-  expect(server.requests).toHaveLength(0)
-})
-
 test.each([
   ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'page-mismatch'],
   ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'page-mismatch'],
@@ -91,9 +85,22 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
-test.each([null, 0, 1])('page 1 may begin at position %s, as services count', async (from) => {
-  const { page } = await readFrom(list(30, { meta: { from } }), { window: { page: 1, size: 20 } })
-  expect(page?.records()).toHaveLength(20)
+test.each([null, 0, 1, 11])(
+  'page 1 may begin at position %s, as services count, and behind the first at none',
+  async (from) => {
+    const { page, error } = await readFrom(list(30, { meta: { from } }), { window: { page: 1, size: 20 } })
+    if (from !== 11) expect(page?.records()).toHaveLength(20)
+    else expect(String(error)).toMatch(/page 1 begins at position 11 of the list.*No row.*kept/)
+  },
+)
+
+test.each([
+  ['an empty body', ''],
+  ['JSON that is cut off', '{"success":true,"data":['],
+  ['something other than JSON', 'Notice: x in y.php\n{"success":true}'],
+])('a 200 with %s is no page', async (what, body) => {
+  const { error } = await readFrom(bytes(200, body))
+  expect(error).toMatchObject({ code: 'bad-answer', message: expect.stringContaining(`answered ${what}`) })
 })
 
 test.each([
