@@ -54,36 +54,32 @@ test('a program reads customers, one customer, changes and rows, by the names of
   ])
 })
 
-const NAMES = [
-  'Zoé Composed',
-  'Zoe\u0301 Decomposed',
-  'Zoe Plain',
-  'İpek Işık',
-  'Şule',
-  'Weiß & Søn',
-  'ΟΔΥΣΣΕΥΣ',
-  '花子',
-] as const
-
-test.each([
-  ['zoé', [0, 1, 2]],
-  ['ZOE\u0301', [0, 1, 2]],
-  ['zoe', [0, 1, 2]],
-  ['ipek ISIK', [3]],
-  ['ışık', [3]],
-  ['sule', [4]],
-  ['şU', [4]],
-  ['weiss & son', [5]],
-  ['οδυσσεύς', [6]],
-  ['花', [7]],
-  ['o%_', []],
-])('a search for %s finds a name in any case, composed or not, with or without accents', async (search, found) => {
+test('a search finds a name in any case, composed or not, with or without accents', async () => {
   const open = await aMirror()
-  const list = NAMES.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
+  const names = [
+    'Zoé Composed',
+    'Zoe\u0301 Decomposed',
+    'Zoe Plain',
+    'İpek Işık',
+    'Şule',
+    'Weiß & Søn',
+    'ΟΔΥΣΣΕΥΣ',
+    '花子',
+  ]
+  const list = names.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
   await night(open, 0, list)
-  const customersFound = await Array.fromAsync((await openMirror(open.file)).customers({ search }))
-
-  expect(customersFound.map(({ name }) => name)).toEqual(found.map((at) => NAMES[at]))
+  const mirror = await openMirror(open.file)
+  for (const [search, found] of [
+    ...[['zoé', [0, 1, 2]] as const, ['ZOE\u0301', [0, 1, 2]] as const, ['zoe', [0, 1, 2]] as const],
+    ...[['ipek ISIK', [3]] as const, ['ışık', [3]] as const, ['sule', [4]] as const, ['şU', [4]] as const],
+    ...[['weiss & son', [5]] as const, ['οδυσσεύς', [6]] as const, ['花', [7]] as const, ['o%_', []] as const],
+  ]) {
+    const customersFound = await Array.fromAsync(mirror.customers({ search }))
+    expect(
+      customersFound.map(({ name }) => name),
+      search,
+    ).toEqual(found.map((at) => names[at]))
+  }
 })
 
 test('the library reports that unread changes are no longer kept, and that a name is misspelled', async () => {
@@ -136,18 +132,18 @@ test('a program mirrors an organization as sync does; a run that fails is a repo
 /** What was compiled is kept: it starts in half the time with it. */
 const COMPILED = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
 
-test('the example of the page is twenty lines, and runs as JavaScript and as TypeScript', async () => {
+test('the example of the page is twenty lines, and runs', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
   const installed = join(folder, 'node_modules', '@customer-mirror', 'cli')
   mkdirSync(installed, { recursive: true })
   writeFileSync(join(installed, 'package.json'), JSON.stringify({ type: 'module', exports: './library.js' }))
   writeFileSync(join(installed, 'library.js'), `export * from ${JSON.stringify(join(ROOT, 'src/library.ts'))}\n`)
-  for (const name of ['example.mjs', 'example.mts']) writeFileSync(join(folder, name), LIBRARY_EXAMPLE)
+  writeFileSync(join(folder, 'example.mjs'), LIBRARY_EXAMPLE)
+  const run = startCli(['example.mjs'], { cwd: folder, program: process.execPath, env: COMPILED })
 
   expect(LIBRARY_EXAMPLE.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
-  for (const name of ['example.mjs', 'example.mts']) {
-    const { stdout, stderr } = await startCli([name], { cwd: folder, program: process.execPath, env: COMPILED }).ended
-    expect(stderr).toBe('')
-    expect(stdout).toMatch(/^acme: complete, unproven, \d+ new, 0 removed\n(.+ .+@.+\n)+acme null 120\n$/)
-  }
+  expect(await run.ended).toMatchObject({
+    stderr: '',
+    stdout: expect.stringMatching(/^acme: complete, unproven, \d+ new, 0 removed\n(.+ .+@.+\n)+acme null 120\n$/),
+  })
 })

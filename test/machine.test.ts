@@ -2,11 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execPath, pid } from 'node:process'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
-import { commitIn } from '../src/machine/version.ts'
-import { aCheckout, npm } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
 test('a folder is made with those above it, and all of them are private', () => {
@@ -51,18 +49,3 @@ test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.
 function goneProcess(): number {
   return spawnSync(execPath, ['--version']).pid
 }
-
-test('a package knows the commit that the environment of its build names, as in the image', () => {
-  const checkout = aCheckout(join(temporaryFolder(), 'checkout'))
-  vi.stubEnv('CUSTOMER_MIRROR_COMMIT', 'a'.repeat(40))
-  try {
-    npm(checkout, 'run', 'build:bundle')
-  } finally {
-    vi.unstubAllEnvs()
-  }
-
-  const written = join(checkout, 'dist', 'commit')
-  expect(commitIn(written)).toBe('a'.repeat(12))
-  writeFileSync(written, '\n')
-  expect(commitIn(written)).toBeUndefined()
-})

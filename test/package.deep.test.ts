@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env as ours } from 'node:process'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { LIBRARY_EXAMPLE } from './support/documents.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
@@ -25,12 +25,12 @@ describe('the package, packed and installed', () => {
   let installed = ''
   let files: string[] = []
 
-  let place = ''
+  let [place, checkout] = ['', '']
 
   beforeAll(() => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
-    const checkout = aCheckout(join(place, 'checkout'))
+    checkout = aCheckout(join(place, 'checkout'))
     // As much as git takes for a repository.
     for (const part of ['objects', 'refs']) mkdirSync(join(checkout, '.git', part), { recursive: true })
     writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
@@ -92,6 +92,16 @@ describe('the package, packed and installed', () => {
       { organization: 'globex', proof: 'proven', inserted: 0, unchanged: 7 },
     ])
     expect(existsSync(join(installed, 'node_modules', '.cache'))).toBe(false)
+  })
+
+  test('it knows the commit that the environment of its build names, as in the image', () => {
+    vi.stubEnv('CUSTOMER_MIRROR_COMMIT', 'a'.repeat(40))
+    try {
+      npm(checkout, 'run', 'build:bundle')
+    } finally {
+      vi.unstubAllEnvs()
+    }
+    expect(readFileSync(join(checkout, 'dist/commit'), 'utf8')).toBe(`${'a'.repeat(40)}\n`)
   })
 
   test('another program imports it: the example of the page runs, and its types hold without those that only we have', async () => {

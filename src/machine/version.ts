@@ -17,15 +17,6 @@ export function commit(): string | undefined {
   return COMMIT
 }
 
-/** The commit in a file, shortened; undefined where it holds none. */
-export function commitIn(file: string): string | undefined {
-  try {
-    return /^[0-9a-f]{12}/.exec(readFileSync(file, 'utf8'))?.[0]
-  } catch {
-    return undefined
-  }
-}
-
 /** Whether this is a checkout, where commands are run by npm, and not an installed package. */
 export function isCheckout(): boolean {
   return existsSync(join(ROOT, 'src/cli/main.ts'))
@@ -42,4 +33,4 @@ const IS_COMPILED = !import.meta.url.endsWith('.ts')
 
 // Both are read once, at the start: a run does not depend on the files.
 const { version: VERSION }: { version: string } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
-const COMMIT = isCheckout() ? undefined : commitIn(join(ROOT, 'dist/commit'))
+const COMMIT = isCheckout() ? undefined : /^[0-9a-f]{12}/.exec(readFileSync(join(ROOT, 'dist/commit'), 'utf8'))?.[0]

@@ -14,6 +14,7 @@ export const manifest = z
     version: z.string(),
     bin: z.record(z.string(), z.string()),
     scripts: z.record(z.string(), z.string()),
+    files: z.array(z.string()),
   })
   .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
 
