@@ -3,9 +3,6 @@ import type { Proof, Report, RunStatus } from './report.ts'
 import type { Listed, Tally } from './run.ts'
 import type { Reject, SavedPage } from './page.ts'
 
-/** The customer to forget, or to let come back; the id in lower case. `monotonicMs` is the clock of leases. */
-export type Forgetting = { organization: string; id: string; nowMs: number; monotonicMs: number | undefined }
-
 /** A customer that was forgotten, now or before, and how many rows of each table were deleted. */
 export type ForgottenCustomer = {
   deleted: { customers: number; changes: number; rejects: number }
@@ -24,13 +21,6 @@ export type PagesSaved = Tally & {
   pages: SavedPage[]
   /** How many of the updated rows the interrupted run had read that this one continues. */
   writtenAgain: number
-}
-
-/** Customers that are new to one organization and belong to another. */
-export type KnownElsewhere = {
-  count: number
-  /** The organization with most of them; undefined if there are none. */
-  mostlyOf: string | undefined
 }
 
 /** How current an organization's rows are. Times in Unix milliseconds, each the start of a scan; undefined if there is none. */

@@ -4,7 +4,7 @@ const CHUNK_ROWS = 1 << CHUNK_BITS
 
 /** A set of row numbers, one bit each: a million consecutive rows take 125 KB, a single one 1 KB. */
 export class RowSet implements Iterable<number> {
-  #chunks: (Int32Array | undefined)[] = []
+  readonly #chunks: (Int32Array | undefined)[] = []
   #size = 0
 
   static of(rows: Iterable<number>): RowSet {
@@ -63,11 +63,6 @@ export class RowSet implements Iterable<number> {
       for (let row = 0; row < CHUNK_ROWS; row += 1) if (holds(chunk, row)) sum += index * CHUNK_ROWS + row
     })
     return sum
-  }
-
-  clear(): void {
-    this.#chunks = []
-    this.#size = 0
   }
 
   #chunkAt(index: number): Int32Array {

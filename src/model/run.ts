@@ -119,7 +119,7 @@ export type Ending = {
   /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
-  removals?: Removals | undefined
+  removals?: (Searched & { rule: RemovalRule }) | undefined
   /** What the clock of the service shows, in Unix milliseconds; undefined where it does not say. That of this machine may be behind. */
   serviceMs?: number | undefined
   error?: { code: string; message: string } | undefined
@@ -161,8 +161,6 @@ export type Searched = {
   /** Whether the searches were not finished: then this run removes no customer. */
   isPostponed?: boolean | undefined
 }
-
-type Removals = Searched & { rule: RemovalRule }
 
 /** A customer that was listed before, but not in this scan. */
 export type Absent = {

@@ -94,13 +94,8 @@ export function cutRecords(data: Buffer, most: number): CutRecords | undefined {
     hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
     record: (place) => parsedJson(textAt(place)),
     records() {
-      const values: unknown[] = []
-      for (let place = 0; place < starts.length; place += 1) {
-        const value = parsedJson(textAt(place))
-        if (value === undefined) return undefined
-        values.push(value)
-      }
-      return values
+      const values = starts.map((_, place) => parsedJson(textAt(place)))
+      return values.includes(undefined) ? undefined : values
     },
   }
 }

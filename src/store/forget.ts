@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import type { Erased, Forgetting, ForgottenCustomer } from '../model/mirror.ts'
+import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../privacy/forgotten.ts'
 import { notForgotten, requireTaken, unknownCustomer } from './refusals.ts'
 import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
 import { countOf, type Session, type Store, together } from './port/store.ts'
 import { HOLDING_TABLES } from './privacy.ts'
-import { requireUnleased } from './runs/lease.ts'
+import { type Clocks, requireUnleased } from './runs/lease.ts'
 import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 
@@ -66,7 +66,11 @@ async function readmitCustomer(session: Session, asked: Forgetting) {
   await forgetWindows(session, asked.organization)
 }
 
-type Of = Pick<Forgetting, 'organization' | 'id'>
+/** A customer; the id in lower case. */
+type Of = { organization: string; id: string }
+
+/** The customer to forget, or to let come back. */
+type Forgetting = Of & Clocks
 
 const where = ({ organization, id }: Of, column = 'id'): Sql =>
   sql`WHERE organization = ${organization} AND ${text(column)} = ${id}`

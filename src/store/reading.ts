@@ -2,7 +2,6 @@ import type {
   ChangesAsked,
   FoundChange,
   Freshness,
-  KnownElsewhere,
   LastPartialRun,
   LastRun,
   StoredReject,
@@ -234,7 +233,7 @@ export async function findKnownElsewhere(
   session: Session,
   organization: string,
   ids: readonly string[],
-): Promise<KnownElsewhere> {
+): Promise<{ count: number; mostlyOf: string | undefined }> {
   const isOf = (name: Sql) =>
     sql`(SELECT 1 FROM customers WHERE customers.organization = ${name} AND customers.id = asked.id LIMIT 1)`
   const found = await session.all<{ id: string; organization: string }>(sql`
