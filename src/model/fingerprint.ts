@@ -2,12 +2,7 @@
  * Numbers by which a received record is recognised. The same bytes give the same ones; two different records share the first
  * about once in 9,000,000,000,000,000 times, as long as the writer does not know the key.
  */
-export type Fingerprint = {
-  /** The fingerprint of the bytes of a record, in `[from, to)`: a whole number of 53 bits. */
-  record(bytes: DataView, from: number, to: number): number
-  /** The fingerprint of the UUID at `from`, in upper or lower case: a whole number of 32 bits. */
-  id(bytes: DataView, from: number): number
-}
+export type Fingerprint = ReturnType<typeof fingerprintWith>
 
 /** The steps, by their name: records are not recognised by fingerprints that were made in other steps. */
 export const FINGERPRINT_STEPS = 'HalfSipHash-1-3'
@@ -29,19 +24,21 @@ const OF_IDS = 0x1d
  * bytes go in at a time; the last word holds those that are left, and how many there were. One round for each word is enough, since no
  * result is shown: a customer who changes his record learns a night later, at the earliest, whether it has the fingerprint of another.
  */
-export function fingerprintWith(key: Uint8Array): Fingerprint {
+export function fingerprintWith(key: Uint8Array) {
   const ofRecords = beginning(key)
   const ofIds = ofRecords.with(0, Number(ofRecords[0]) ^ OF_IDS)
   const state = new Int32Array(4)
   return {
-    record(bytes, from, to) {
+    /** The fingerprint of the bytes of a record, in `[from, to)`: a whole number of 53 bits. */
+    record(bytes: DataView, from: number, to: number): number {
       state.set(ofRecords)
       takeBytes(state, bytes, from, to, 0)
       const first = half(state, 2, 0xee)
       const second = half(state, 1, 0xdd)
       return (second & 0x1f_ffff) * 2 ** 32 + (first >>> 0)
     },
-    id(bytes, from) {
+    /** The fingerprint of the UUID at `from`, in upper or lower case: a whole number of 32 bits. */
+    id(bytes: DataView, from: number): number {
       state.set(ofIds)
       takeBytes(state, bytes, from, from + ID_BYTES, LOWER_CASE)
       return half(state, 2, 0xee) >>> 0

@@ -17,26 +17,13 @@ import { storableText } from '../text/storable-text.ts'
 export type HidableColumns = Record<TextField, string | null> & { extra: string | null }
 
 /** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */
-export type HiddenValues = {
-  /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply, as an older version kept. */
-  customer<Columns extends HidableColumns>(customer: Columns): Columns
-  /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
-  record(record: unknown): object
-  /** JSON of changed fields → [before, after]; null if none is left. */
-  changedFields(json: string): string | null
-  /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
-  payload(json: string): string
-  /** The documented fields that differ. */
-  readonly columns: readonly TextField[]
-  /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
-  readonly unfilled: readonly string[]
-}
+export type HiddenValues = NonNullable<ReturnType<typeof hiddenValues>>
 
 /** Stands in place of a rejected record that has no fields. */
 const HIDDEN_RECORD = { customer_mirror_hidden: 'The record is not an object, so its value is not stored.' }
 
 /** Undefined where nothing differs. */
-export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValues | undefined {
+export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
   const named = namedIn(from, to)
   const actions = new Map(named.map((field) => [field, actionBetween(from, to, field)]))
   if ([...actions.values()].every((action) => action === 'keep')) return undefined
@@ -47,11 +34,17 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValue
   }
   const columns = TEXT_FIELDS.filter((field) => hide.column(field) !== 'keep')
   return {
-    customer: (customer) => hiddenCustomer(customer, columns, hide),
-    record: (record) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
-    changedFields: (json) => shallow(() => hiddenChange(parsedJson(json), hide), null),
-    payload: (json) => shallow(() => hiddenPayload(parsedJson(json), hide), JSON.stringify(HIDDEN_RECORD)),
+    /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply, as an older version kept. */
+    customer: <Columns extends HidableColumns>(customer: Columns) => hiddenCustomer(customer, columns, hide),
+    /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
+    record: (record: unknown) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
+    /** JSON of changed fields → [before, after]; null if none is left. */
+    changedFields: (json: string) => shallow(() => hiddenChange(parsedJson(json), hide), null),
+    /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
+    payload: (json: string) => shallow(() => hiddenPayload(parsedJson(json), hide), JSON.stringify(HIDDEN_RECORD)),
+    /** The documented fields that differ. */
     columns,
+    /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
     unfilled: named.filter((field) => actions.get(field) === 'blank'),
   }
 }

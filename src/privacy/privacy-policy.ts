@@ -15,23 +15,15 @@ export type HiddenFields = {
 }
 
 /** A policy with its key. */
-export type PrivacyPolicy = HiddenFields & {
-  /** The stored form of a text in a hashed field. */
-  hashOf(text: string): string
-  /** Mixes the configured key, if there is one, into a key or digest that is stored or compared with stored ones. */
-  keyed(purpose: 'fingerprint' | 'page', value: Uint8Array | string): Buffer | undefined
-}
+export type PrivacyPolicy = ReturnType<typeof privacyPolicy>
 
 export const NOTHING_HIDDEN: HiddenFields = { drop: [], hash: [], mixed: [], keyCheck: null }
 
-/** What stands before the hexadecimal digits of a hash. */
-const HASH_PREFIX = 'hmac:'
-
 /** The policy in a configuration. Fields stand there as documented, as `extra.NAME`, or as NAME where none is documented. */
-export function privacyPolicy({ drop = [], hash = [], key }: Configured): PrivacyPolicy {
+export function privacyPolicy({ drop = [], hash = [], key }: Configured) {
   const sign = (data: Uint8Array | string) => createHmac('sha256', key ?? '').update(data)
   // No text in UTF-8 has the byte 0xff, so no value of a customer has the hash of one of these.
-  const keyed = (purpose: string, value: Uint8Array | string) =>
+  const keyed = (purpose: 'check' | 'fingerprint', value: Uint8Array | string) =>
     key === undefined
       ? undefined
       : sign(Buffer.concat([Buffer.of(0xff), Buffer.from(`${purpose}\0`), Buffer.from(value)])).digest()
@@ -40,7 +32,9 @@ export function privacyPolicy({ drop = [], hash = [], key }: Configured): Privac
     hash: [...new Set(hash.map(fieldOf))].toSorted(),
     mixed: [],
     keyCheck: keyed('check', '')?.toString('hex') ?? null,
-    hashOf: (text) => HASH_PREFIX + sign(text).digest('hex'),
+    /** The stored form of a text in a hashed field. */
+    hashOf: (text: string) => `hmac:${sign(text).digest('hex')}`,
+    /** Mixes the configured key, if there is one, into a key that is stored. */
     keyed,
   }
 }

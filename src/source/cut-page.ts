@@ -60,20 +60,7 @@ function isMarked(envelope: unknown): envelope is { data: [string] } {
 }
 
 /** The records of a page, as positions in its bytes. */
-export type CutRecords = {
-  readonly bytes: DataView
-  /** Record `n` is at `[starts[n], ends[n])`. */
-  readonly starts: readonly number[]
-  readonly ends: readonly number[]
-  /** The start of each record's `"id"` text, which is as long as a UUID; -1 if there is none. */
-  readonly ids: readonly number[]
-  /** Whether that text is this id, in upper or lower case. */
-  hasId(place: number, id: string): boolean
-  /** Parses one record; undefined if the bytes were cut in the wrong place. */
-  record(place: number): unknown
-  /** Parses all of them. */
-  records(): readonly unknown[] | undefined
-}
+export type CutRecords = NonNullable<ReturnType<typeof cutRecords>>
 
 /**
  * Cuts the elements of an array of objects apart at every text like `},{`, even within a record, given the bytes between its brackets;
@@ -81,20 +68,27 @@ export type CutRecords = {
  * the very same bytes were parsed before, and parses the others: JSON values with a comma between each and the next are an array of
  * just these values.
  */
-export function cutRecords(data: Buffer, most: number): CutRecords | undefined {
+export function cutRecords(data: Buffer, most: number) {
   const text = data.toString('latin1')
   const borders = bordersIn(text, most)
   if (borders === undefined) return undefined
   const { starts, ends } = borders
   const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
   const textBetween = textsOf(data, text)
-  const textAt = (place: number) => textBetween(starts[place] ?? 0, ends[place] ?? 0)
+  /** Parses one record; undefined if the bytes were cut in the wrong place. */
+  const record = (place: number) => parsedJson(textBetween(starts[place] ?? 0, ends[place] ?? 0))
   return {
-    ...{ bytes: new DataView(data.buffer, data.byteOffset, data.length), starts, ends, ids },
-    hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
-    record: (place) => parsedJson(textAt(place)),
+    bytes: new DataView(data.buffer, data.byteOffset, data.length),
+    /** Record `n` is at `[starts[n], ends[n])`. */
+    ...{ starts, ends },
+    /** The start of each record's `"id"` text, which is as long as a UUID; -1 if there is none. */
+    ids,
+    /** Whether that text is this id, in upper or lower case. */
+    hasId: (place: number, id: string) => hasText(text, ids[place] ?? -1, id),
+    record,
+    /** Parses all of them. */
     records() {
-      const values = starts.map((_, place) => parsedJson(textAt(place)))
+      const values = starts.map((_, place) => record(place))
       return values.includes(undefined) ? undefined : values
     },
   }
