@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
@@ -98,6 +98,30 @@ test('the documented backup is complete, and private whatever the umask is', asy
   expect(backup.startsWith(folder)).toBe(true)
   expect(statSync(backup).mode & 0o777).toBe(0o600)
   expect(valueOf(backup, 'SELECT count(*) FROM customers')).toBe(12)
+})
+
+test('each example of publishing, used as it stands, makes copies that those it names may read', async () => {
+  const { config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
+  const group = execFileSync('id', ['--group', '--name'], { encoding: 'utf8' }).trim()
+  const examples = PAGES.filter(({ name }) => name === 'docs/operate/copies.md').flatMap((page) =>
+    blocksIn(page, 'yaml'),
+  )
+  const settings = readFileSync(config, 'utf8')
+  for (const [number, { text }] of examples.entries()) {
+    const copies = join(folder, `copies-${number}`)
+    writeFileSync(
+      config,
+      settings + text.replaceAll('/srv/copies', copies).replace('group: analysts', `group: ${group}`),
+    )
+    expect(await runCommand(syncCommand, ['--config', config])).toMatchObject({ code: 0 })
+    const [made = ''] = readdirSync(copies, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(db|parquet)$/.test(name),
+    )
+    const readers = text.includes('withoutPersonalData') ? 0o444 : 0o440
+
+    expect(statSync(join(copies, made)).mode & 0o777, text).toBe(readers)
+  }
+  expect(examples).toHaveLength(3)
 })
 
 /** A machine as the pages assume it, in a temporary folder. */

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
@@ -122,30 +121,6 @@ test.each(PAGES.flatMap((page) => blocksIn(page, 'yaml')).map((block) => [block.
     expect(config.organizations.length).toBeGreaterThan(0)
   },
 )
-
-test('each example of publishing, used as it stands, makes copies that those it names may read', async () => {
-  const { config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
-  const group = execFileSync('id', ['--group', '--name'], { encoding: 'utf8' }).trim()
-  const examples = PAGES.filter(({ name }) => name === 'docs/operate/copies.md').flatMap((page) =>
-    blocksIn(page, 'yaml'),
-  )
-  const settings = readFileSync(config, 'utf8')
-  for (const [number, { text }] of examples.entries()) {
-    const copies = join(folder, `copies-${number}`)
-    writeFileSync(
-      config,
-      settings + text.replaceAll('/srv/copies', copies).replace('group: analysts', `group: ${group}`),
-    )
-    expect(await runCommand(syncCommand, ['--config', config])).toMatchObject({ code: 0 })
-    const [made = ''] = readdirSync(copies, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.(db|parquet)$/.test(name),
-    )
-    const readers = text.includes('withoutPersonalData') ? 0o444 : 0o440
-
-    expect(statSync(join(copies, made)).mode & 0o777, text).toBe(readers)
-  }
-  expect(examples).toHaveLength(3)
-})
 
 const ORGANIZATION = {
   organizations: [

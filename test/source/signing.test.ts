@@ -29,37 +29,7 @@ test.each<[PresetName, string]>([
   })
 })
 
-const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-const PATH = '/api/v1/customers'
-const TARGET = `${PATH}?page=2&per_page=100`
-const STRINGS: Record<PresetName, string> = {
-  'method-target-ts-body-lf': `GET\n${TARGET}\n1700000000\n`,
-  'method-path-ts-body-lf': `GET\n${PATH}\n1700000000\n`,
-  'ts-method-path-body-lf': `1700000000\nGET\n${PATH}\n`,
-  'ts-method-target-body-lf': `1700000000\nGET\n${TARGET}\n`,
-  'method-path-ts-hash-lf': `GET\n${PATH}\n1700000000\n${SHA256_OF_NOTHING}`,
-  'ts-method-path-hash-lf': `1700000000\nGET\n${PATH}\n${SHA256_OF_NOTHING}`,
-  'ts-method-target-body': `1700000000GET${TARGET}`,
-  'ts-method-path-body': `1700000000GET${PATH}`,
-  'method-target-ts-body': `GET${TARGET}1700000000`,
-  'method-path-ts-body': `GET${PATH}1700000000`,
-  'laravel-path': 'GETapi/v1/customers1700000000',
-  'method-path-ts-colon': `GET:${PATH}:1700000000`,
-  'ts-method-path-dot': `1700000000.GET.${PATH}`,
-  'ts-body': '1700000000',
-  'key-ts': 'ak_live_1231700000000',
-}
-
-test.each(Object.entries(STRINGS))('%s signs its string', (name, expected) => {
-  const preset = Object.keys(PRESETS).find((known): known is PresetName => known === name)
-  const recipe = recipeOf(preset ?? 'key-ts')
-  expect(stringToSign(REQUEST, CREDENTIALS.apiKey, MOMENT, recipe)).toBe(expected)
-  const own = createHmac('sha256', CREDENTIALS.secret).update(expected).digest('hex')
-  expect(signedHeaders(REQUEST, CREDENTIALS, MOMENT, recipe)['X-Signature']).toBe(own)
-})
-
-test('every preset is named above and is a valid template', () => {
-  expect(Object.keys(STRINGS).toSorted()).toEqual(Object.keys(PRESETS).toSorted())
+test('every preset is a valid template', () => {
   expect(Object.values(PRESETS).map(templateProblem)).toEqual(Object.values(PRESETS).map(() => undefined))
 })
 
