@@ -1,15 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { readConfig } from '../../src/config/read-config.ts'
-import type { Config } from '../../src/config/read-config.ts'
+import { type Config, readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** A folder of its own for one test, removed when the test ends. */
 export async function aFolder(files: Record<string, string | Uint8Array> = {}): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-config-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
   return folder
 }
