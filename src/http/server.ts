@@ -38,8 +38,8 @@ export async function listen(
   unreadable: object = { error: UNREADABLE },
 ): Promise<Listening> {
   const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
-  // A server inside another program must not replace its global Request and Response.
-  const options = { overrideGlobalObjects: false, errorHandler, hostname: NAMELESS }
+  // A server inside another program must not replace its global Request and Response; by HTTP/1.0, a request names no host.
+  const options = { overrideGlobalObjects: false, errorHandler, hostname: 'localhost' }
   const answer = getRequestListener(app.fetch, options)
   const server = createServer(timeoutsOf(limits), (request, response) => void answer(request, response))
   if (limits !== undefined) limit(server, limits)
@@ -51,9 +51,6 @@ export async function listen(
   let closed: Promise<void> | undefined
   return { origin: originOf(server, host), close: () => (closed ??= stop(server, graceMs)) }
 }
-
-/** The name in the address of a request that names none, as by HTTP/1.0. */
-const NAMELESS = 'localhost'
 
 /** A connection over the limit takes the place of the one that has waited longest without a request, so that idle ones keep no probe out. */
 function limit(server: Server, { connections, silentMs }: Limits): void {
@@ -132,18 +129,18 @@ const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY',
 /** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
 
-/** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. */
-export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Readiness> = async () => READY): void {
+/**
+ * `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. A program without one is
+ * ready as soon as it listens.
+ */
+export function addHealth<E extends Env>(app: Hono<E>, examine?: () => Promise<Readiness>): void {
   app.get('/healthz', (context) => context.json({ alive: true }))
   app.get('/readyz', async (context) => {
-    const readiness = await examine()
+    const readiness = (await examine?.()) ?? { ready: true, problems: [] }
     return context.json(readiness, readiness.ready ? 200 : 503)
   })
   for (const path of ['/healthz', '/readyz']) app.all(path, onlyReads)
 }
-
-/** A program without an examination of its own is ready as soon as it listens. */
-const READY: Readiness = { ready: true, problems: [] }
 
 /** Refuses every method but GET and HEAD, at an address that answers these: put it behind their handler, for all methods. */
 export const onlyReads: Handler = (context) =>

@@ -58,10 +58,7 @@ export class RowSet implements Iterable<number> {
   /** With the size, it distinguishes sets that differ by few rows. */
   sum(): number {
     let sum = 0
-    this.#chunks.forEach((chunk, index) => {
-      if (chunk === undefined) return
-      for (let row = 0; row < CHUNK_ROWS; row += 1) if (holds(chunk, row)) sum += index * CHUNK_ROWS + row
-    })
+    for (const row of this) sum += row
     return sum
   }
 

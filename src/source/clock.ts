@@ -86,8 +86,9 @@ export class Clock {
 
   /** Whether a signature made by a clock with this lead may have been refused for its time alone. */
   explains(signedLeadMs: number): boolean {
-    const seen = this.#seen?.middleMs
-    return seen !== undefined && isCorrectable(seen - this.#ownLeadMs) && isNotable(seen - signedLeadMs)
+    const { offsetMs } = this
+    if (this.#seen === undefined || offsetMs === undefined) return false
+    return Math.abs(offsetMs) <= MOST_CORRECTION_MS && isNotable(this.#seen.middleMs - signedLeadMs)
   }
 
   /** From now on, sign with the service's clock. Its offset; undefined when another request has done it already. */
@@ -127,11 +128,6 @@ type Lead = { earliestMs: number; middleMs: number; latestMs: number }
 /** Whether an offset is larger than the resolution of a `Date` header explains. */
 export function isNotable(offsetMs: number): boolean {
   return Math.abs(offsetMs) > NOTABLE_OFFSET_MS
-}
-
-/** Whether signatures may be corrected by so much. */
-function isCorrectable(offsetMs: number): boolean {
-  return Math.abs(offsetMs) <= MOST_CORRECTION_MS
 }
 
 /** Seconds an answer has spent in caches, as the caches state. */

@@ -45,12 +45,10 @@ const MOST_TRIES = 4
 function closings(body: Buffer, from: number): number[] {
   const start = Math.max(from, body.length - MOST_AFTER)
   const found = body.toString('latin1', start).matchAll(CLOSING).take(MOST_TRIES)
-  return [...found.map(({ index }) => start + index)].filter((to) => !isBlankIn(body, from, to))
-}
-
-/** Whether there is no value: none begins with a space or a byte below it. */
-function isBlankIn(body: Buffer, from: number, to: number): boolean {
-  return body.subarray(from, to).every((byte) => byte <= 0x20)
+  // No value begins with a space or a byte below it.
+  return [...found.map(({ index }) => start + index)].filter((to) =>
+    body.subarray(from, to).some((byte) => byte > 0x20),
+  )
 }
 
 function isMarked(envelope: unknown): envelope is { data: [string] } {

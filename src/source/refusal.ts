@@ -31,7 +31,9 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
-  const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
+  const [form, doubt] = answer.text.trimStart().startsWith('<')
+    ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`]
+    : ['', '']
   const { code, text = unauthorizedAdvice(context) } = advice
   const message = `${context.place} answered ${status}${form}${saidBy(answer, context)}. ${text}${doubt}`
   return new SourceRefused(message, { code, status })
@@ -59,10 +61,6 @@ const OF_PROXIES: Readonly<Record<number, string>> = {
 
 /** A service may refuse in HTML, and every proxy and firewall does. */
 const MAYBE_PROXY = 'If a proxy or a firewall in between answered this, have it let these requests pass.'
-
-function isHtml(text: string): boolean {
-  return text.trimStart().startsWith('<')
-}
 
 function unauthorizedAdvice(context: RefusalContext): string {
   const { clock, correctionMs, settings } = context
