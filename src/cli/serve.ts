@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readReaders } from '../config/readers.ts'
+import { readReaders } from '../config/credentials.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { createLog } from '../machine/log.ts'
 import { monotonicMs } from '../machine/timers.ts'

@@ -1,9 +1,10 @@
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import { isEncoded, type Credentials, type SecretEncoding } from '../signing/signing.ts'
+import { isEncoded, type Credentials, type Recipe, type SecretEncoding } from '../signing/signing.ts'
 import { readText } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
+import type { serveSettings } from './schema.ts'
 import type { SecretReference } from './values.ts'
 
 type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
@@ -17,7 +18,7 @@ export async function readCredentials(
   environment: Environment = processEnvironment(),
 ): Promise<Credentials> {
   const [apiKey = '', secret = ''] = textsOf([
-    await lookUp(kept.apiKey, { what: `the API key of ${title}`, environment, check: keyProblem }),
+    await lookUpKey(kept.apiKey, title, environment),
     await lookUp(kept.secret, {
       what: `the secret of ${title}`,
       environment,
@@ -25,13 +26,6 @@ export async function readCredentials(
     }),
   ])
   return { apiKey, secret }
-}
-
-/** The API key of an organization where this process can read it. */
-export async function apiKeyAtHand({ id, apiKey }: Pick<Organization, 'id' | 'apiKey'>): Promise<string | undefined> {
-  const environment = processEnvironment()
-  const found = await lookUp(apiKey, { what: `the API key of organization ${id}`, environment, check: keyProblem })
-  return typeof found === 'string' ? found : undefined
 }
 
 /** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
@@ -49,6 +43,56 @@ export async function readPrivacy(
 export async function readWebhookSecret(reference: SecretReference): Promise<string> {
   const environment = processEnvironment()
   return readSecret(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
+}
+
+/** A program that may read, with its credentials. */
+export type Reader = {
+  name: string
+  organizations: readonly string[]
+  apiKey: string
+  secret: string
+  recipe: Recipe
+  requestsPerMinute?: number | undefined
+}
+
+type Configured = { file: string; serve: ReturnType<typeof serveSettings>; organizations: readonly Organization[] }
+
+/**
+ * Looks up the keys and secrets of the readers. Their requests are signed as those to the service are. Throws ConfigError for a key that cannot
+ * be read, or that opens something else too, and for organizations that are not there or that are signed for in different ways.
+ */
+export async function readReaders({ file, serve: readers = [], organizations }: Configured): Promise<Reader[]> {
+  const refuse = (path: string, message: string) => new ConfigError([{ file, path, message }])
+  if (readers.length === 0)
+    throw refuse('serve.readers', 'names no reader: each has a name, organizations, apiKey and secret')
+  const taken = new Map<string, string>()
+  for (const { id, apiKey } of organizations) {
+    const known = await lookUpKey(apiKey, `organization ${id}`, processEnvironment())
+    if (typeof known === 'string') taken.set(known, `organization ${id}`)
+  }
+  const found: Reader[] = []
+  for (const reader of readers) {
+    const refuseReader = (message: string) => refuse(`serve.readers (${reader.name})`, message)
+    if (found.some(({ name }) => name === reader.name)) throw refuse('serve.readers', `names ${reader.name} twice`)
+    const read = reader.organizations.map((id) => organizations.find((organization) => organization.id === id))
+    const [first] = read
+    if (first === undefined || read.includes(undefined))
+      throw refuseReader('names an organization that is not configured')
+    const { signing } = first
+    if (read.some((other) => JSON.stringify(other?.signing) !== JSON.stringify(signing)))
+      throw refuseReader('names organizations whose requests are signed differently: make it two readers')
+    const credentials = await readCredentials({ ...reader, id: reader.name, title: `reader ${reader.name}`, signing })
+    const other = taken.get(credentials.apiKey)
+    if (other !== undefined) throw refuseReader(`has the API key of ${other}: each key opens one thing`)
+    taken.set(credentials.apiKey, `reader ${reader.name}`)
+    const { name, organizations: ids, requestsPerMinute } = reader
+    found.push({ ...credentials, name, organizations: ids, recipe: signing, requestsPerMinute })
+  }
+  return found
+}
+
+function lookUpKey(apiKey: SecretReference, title: string, environment: Environment): Promise<string | Problem> {
+  return lookUp(apiKey, { what: `the API key of ${title}`, environment, check: keyProblem })
 }
 
 async function readSecret(reference: SecretReference, lookup: Lookup): Promise<string> {

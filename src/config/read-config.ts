@@ -6,9 +6,8 @@ import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
 import { mergeOrganizations } from './organization.ts'
-import { BUILT_IN } from './schema.ts'
+import { BUILT_IN, serveSettings } from './schema.ts'
 import { publishSettings } from './publish.ts'
-import { serveSettings } from './serve.ts'
 import { secretReference } from './values.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Hono, MiddlewareHandler } from 'hono'
 import { Counter, Registry } from 'prom-client'
-import type { Reader } from '../config/readers.ts'
+import type { Reader } from '../config/credentials.ts'
 import { describeError } from '../errors/errors.ts'
 import { onlyReads } from '../http/server.ts'
 import type { Logger } from '../machine/log.ts'

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Reader } from '../../src/config/readers.ts'
+import type { Reader } from '../../src/config/credentials.ts'
 import { listen, UNREADABLE } from '../../src/http/server.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { errorAnswer, listAnswer } from '../../src/serve/open-api.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Organization } from '../../src/config/organization.ts'
-import type { Reader } from '../../src/config/readers.ts'
+import type { Reader } from '../../src/config/credentials.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { DAY_MS, night } from '../store/nights.ts'
