@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { QueueClient } from '../jobs/queue/postgres.ts'
 import { passwordFor } from '../src/address/postgres-login.ts'
+import { openMirrorToRead } from '../src/store/mirror.ts'
 import { MirrorClient, openPool } from '../src/store/port/postgres-connections.ts'
 import { eventually } from './support/eventually.ts'
-import { runCli } from './support/run-cli.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
 const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
@@ -37,20 +37,17 @@ test('the server gets the password of the file without a warning of the driver, 
   const server = await aServerThatRefuses()
   const file = join(temporaryFolder(), 'passwords')
   writeFileSync(file, `*:${server.port}:crm:ann:hunter2\n*:*:*:*:other\n`, { mode: 0o600 })
-  const ask = () =>
-    runCli(['sql', '--mirror', `postgres://ann@127.0.0.1:${server.port}/crm`, 'SELECT 1'], {
-      cwd: temporaryFolder(),
-      env: { PGPASSFILE: file },
-    })
+  stubEnvironment('PGPASSFILE', file)
+  const ask = () => openMirrorToRead(`postgres://ann@127.0.0.1:${server.port}/crm`).catch((error: unknown) => error)
 
   const refused = await ask()
   chmodSync(file, 0o640)
   const unsafe = await ask()
 
   expect(server.passwords).toEqual(['hunter2'])
-  expect(refused).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
-  expect(unsafe).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`chmod 600 ${file}`) })
-  expect(refused.stderr + unsafe.stderr).not.toContain('hunter2')
+  expect(refused).toMatchObject({ code: 'denied', message: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
+  expect(unsafe).toMatchObject({ code: 'usage', message: expect.stringContaining(`chmod 600 ${file}`) })
+  expect(String(refused) + String(unsafe)).not.toContain('hunter2')
   expect(warnings).toEqual([])
 })
 
@@ -69,12 +66,7 @@ test.each([
   ['the queue', QueueClient],
 ])('a connection to %s is closed at once where there is no password for it', async (_what, Client) => {
   const { port, connected } = await aServer(asked(10, 'SCRAM-SHA-256\0\0'), asked(11, 'r=none,s=none,i=4096'))
-  const before = process.env['PGPASSFILE']
-  process.env['PGPASSFILE'] = temporaryFolder()
-  onTestFinished(() => {
-    if (before === undefined) delete process.env['PGPASSFILE']
-    else process.env['PGPASSFILE'] = before
-  })
+  stubEnvironment('PGPASSFILE', temporaryFolder())
   const client = new Client({ host: '127.0.0.1', port, user: 'ann', database: 'crm', password: '' })
 
   await expect(client.connect()).rejects.toThrow('password must be a string')
@@ -83,6 +75,11 @@ test.each([
   onTestFinished(() => void socket.destroy())
   expect(await eventually(() => socket.closed, Boolean)).toBe(true)
 })
+
+function stubEnvironment(name: string, value: string): void {
+  vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+}
 
 /** A server that asks each connection for its password in the clear, and refuses it. */
 async function aServerThatRefuses(): Promise<{ port: number; passwords: string[] }> {

@@ -70,7 +70,7 @@ test('every scenario of the sandbox is played here', () => {
 })
 
 test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer is removed', async (name) => {
-  const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 450 })
+  const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 250 })
   const hand = sandbox.organization('acme')
   const first = name === 'ties' ? 'proven' : 'unproven'
   expect((await nightly()).report).toMatchObject({ status: 'complete', proof: first })
