@@ -5,7 +5,7 @@ import { checkShape } from '../src/config/mistakes.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'
 import { WARNING_MEANINGS } from '../src/model/customer.ts'
-import { REASONS } from '../src/model/reasons.ts'
+import { REASON_MEANINGS } from '../src/model/reasons.ts'
 import { reasonWords } from '../src/status/proof-words.ts'
 import { everyMetric } from './support/metrics.ts'
 
@@ -132,7 +132,7 @@ function reasons(): string {
     '## Reasons',
     'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [What a run proves](../explain/proof.md) has the argument.',
     ['reason', 'meaning'],
-    [...REASONS, ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
+    [...Object.keys(REASON_MEANINGS), ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
   )
 }
 

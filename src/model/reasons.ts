@@ -1,5 +1,5 @@
 /** Every reason why a scan is not proven, with the sentence that explains it. */
-const EXPLANATIONS = {
+export const REASON_MEANINGS = {
   'link-broken': 'Two neighbouring pages shared no customer, so customers between them may have been missed.',
   'order-unstable': 'The same customers came in a different order from one page to the next.',
   'no-witness':
@@ -38,15 +38,4 @@ const EXPLANATIONS = {
   'no-order': 'The order of the list is not remembered, so the run could not know where to look.',
 } as const
 
-export type Reason = keyof typeof EXPLANATIONS
-
-export const REASONS: readonly Reason[] = Object.keys(EXPLANATIONS).filter(isReason)
-
-export function explainReason(reason: Reason): string {
-  return EXPLANATIONS[reason]
-}
-
-/** Whether a stored text is a reason that this version knows. */
-export function isReason(text: string): text is Reason {
-  return Object.hasOwn(EXPLANATIONS, text)
-}
+export type Reason = keyof typeof REASON_MEANINGS

@@ -1,19 +1,20 @@
 import * as z from 'zod'
-import { explainReason, isReason } from '../model/reasons.ts'
+import { REASON_MEANINGS } from '../model/reasons.ts'
 import type { StoredRun } from '../model/mirror.ts'
 import type { ShapeChange } from '../model/run.ts'
 import { listedNames, count, grouped } from '../text/wording.ts'
 
 /** A reason why a run is not proven, as one sentence; empty for a reason of another version. */
 export function reasonWords(reason: string): string {
-  return isReason(reason) ? explainReason(reason) : (OTHER_REASONS[reason] ?? '')
+  return MEANINGS.get(reason) ?? ''
 }
 
-const OTHER_REASONS: Readonly<Record<string, string>> = {
+const OF_THE_RUN = {
   failed: 'The run ended with the error above; the rows it saved are kept.',
   waiting: 'The service asked for a pause. The rows saved are kept, and the job continues by itself.',
   held: 'Another run was mirroring this organization.',
 }
+const MEANINGS: ReadonlyMap<string, string> = new Map(Object.entries({ ...REASON_MEANINGS, ...OF_THE_RUN }))
 
 const certificateSchema = z.object({
   pageSize: z.number().optional().catch(undefined),

@@ -57,24 +57,23 @@ test.each([-3_600_000, -10 * DAY_MS, 3_600_000])(
   },
 )
 
-test.each([['that names a time', { 'Retry-After': dateOf(-3_600_000 + 7000).Date }, 7000]])(
-  'where the question for its time is answered with a 429 %s, no request is sent before the pause is over',
-  async (_, until, pauseMs) => {
-    const time = virtualTime(NOW_MS)
-    const [aheadMs, askedMs]: [number, number[]] = [-3_600_000, []]
-    await using server = await faultServer((response, request) => {
-      askedMs.push(time.now() - NOW_MS)
-      const date = dateOf(aheadMs + time.now() - NOW_MS)
-      const isTime = request.url.searchParams.has('search')
-      const reply = isTime ? refusal(429, 'slow', 'down', { ...date, ...until }) : list(500, { headers: date })
-      return reply(response, request)
-    })
-    const { source } = aSource(server, {}, time)
-    for (const page of [1, 2]) await source.readPage({ page, size: 50 }, PATIENT)
-    expect(askedMs).toEqual([0, 0, pauseMs])
-    expect(source.counters.waitedMs).toBe(pauseMs)
-  },
-)
+test('where the question for its time is answered with a 429 that names a time, no request is sent before that', async () => {
+  const pauseMs = 7000
+  const until = { 'Retry-After': dateOf(-3_600_000 + pauseMs).Date }
+  const time = virtualTime(NOW_MS)
+  const [aheadMs, askedMs]: [number, number[]] = [-3_600_000, []]
+  await using server = await faultServer((response, request) => {
+    askedMs.push(time.now() - NOW_MS)
+    const date = dateOf(aheadMs + time.now() - NOW_MS)
+    const isTime = request.url.searchParams.has('search')
+    const reply = isTime ? refusal(429, 'slow', 'down', { ...date, ...until }) : list(500, { headers: date })
+    return reply(response, request)
+  })
+  const { source } = aSource(server, {}, time)
+  for (const page of [1, 2]) await source.readPage({ page, size: 50 }, PATIENT)
+  expect(askedMs).toEqual([0, 0, pauseMs])
+  expect(source.counters.waitedMs).toBe(pauseMs)
+})
 
 test('where the clock of the service is behind, only an answer that is older still is refused', async () => {
   const aheadMs = -3_600_000
