@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { codeOf } from '../errors/faults.ts'
+import { isMapping } from '../text/parsed-json.ts'
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type Document, type YAMLError } from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
@@ -89,10 +90,6 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
     else return undefined
   }
   return inner
-}
-
-export function isMapping(data: unknown): data is Record<string, unknown> {
-  return typeof data === 'object' && data !== null && !Array.isArray(data)
 }
 
 /** The text of a file, or a phrase that continues "the file …" and says why there is none. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
-import { isMapping, valueAt, type Mistake } from './document.ts'
+import { isMapping } from '../text/parsed-json.ts'
+import { valueAt, type Mistake } from './document.ts'
 import { privacyMistakes } from './privacy.ts'
 import { configFile, parseBaseUrl } from './schema.ts'
 import { didYouMean, nearest } from './suggestion.ts'

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
 import { refusing, NOT_IN_THIS_FILE, secretReference, secretReferenceForm, setting } from './values.ts'
-import { isMapping, valueAt, type Mistake } from './document.ts'
+import { isMapping } from '../text/parsed-json.ts'
+import { valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
 /** A customer is known by its id; its date is evidence that a scan is complete, and that a list is not an older one. */

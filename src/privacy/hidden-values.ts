@@ -1,5 +1,5 @@
 import { TEXT_FIELDS, type Customer, type TextField } from '../model/customer.ts'
-import { parsedJson } from '../text/parsed-json.ts'
+import { isMapping, parsedJson } from '../text/parsed-json.ts'
 import {
   actionBetween,
   fieldOf,
@@ -37,7 +37,7 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
     /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply, as an older version kept. */
     customer: <Columns extends HidableColumns>(customer: Columns) => hiddenCustomer(customer, columns, hide),
     /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
-    record: (record: unknown) => (isObject(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
+    record: (record: unknown) => (isMapping(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
     /** JSON of changed fields → [before, after]; null if none is left. */
     changedFields: (json: string) => shallow(() => hiddenChange(parsedJson(json), hide), null),
     /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
@@ -90,7 +90,7 @@ function hiddenCustomer<Columns extends HidableColumns>(
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   if (json === null) return null
   const fields = parsedJson(json)
-  if (!isObject(fields)) return null
+  if (!isMapping(fields)) return null
   const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
   return kept.length === 0 ? null : jsonOf(kept)
 }
@@ -114,7 +114,7 @@ function actionFor(name: string, hide: Hide): Action {
 }
 
 function hiddenPayload(record: unknown, hide: Hide): string {
-  if (!isObject(record)) return JSON.stringify(HIDDEN_RECORD)
+  if (!isMapping(record)) return JSON.stringify(HIDDEN_RECORD)
   if (!Object.hasOwn(record, CUT_MARK)) return JSON.stringify(hiddenRecord(record, hide))
   // Which values stand in the beginning of a record is not known.
   return jsonOf(Object.entries(record).filter(([name]) => name === CUT_MARK))
@@ -122,7 +122,7 @@ function hiddenPayload(record: unknown, hide: Hide): string {
 
 /** What is left of `{ field: [before, after] }`: no entry for a dropped field, and two nulls where the values are not known. */
 function hiddenChange(change: unknown, hide: Hide): string | null {
-  if (!isObject(change)) return null
+  if (!isMapping(change)) return null
   const kept = Object.entries(change).flatMap(([name, pair]: [string, unknown]): [string, unknown][] => {
     const [before, after]: unknown[] = Array.isArray(pair) ? pair : []
     if (name === 'extra') {
@@ -148,7 +148,7 @@ export function isFilled(
   if (field !== 'extra') return before[field] === null && unfilled.includes(field)
   // What was edited by hand may be no JSON: that is a change.
   const known = parsedJson(before.extra ?? '{}')
-  if (!isObject(known)) return false
+  if (!isMapping(known)) return false
   const lacking = { ...NOTHING_HIDDEN, drop: unfilled }
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
     ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
@@ -164,7 +164,7 @@ function textOf(value: unknown): string {
 function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(storableText(value))
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (!isObject(value)) return JSON.stringify(value)
+  if (!isMapping(value)) return JSON.stringify(value)
   const fields = Object.entries(value).map(([name, inner]) => [storableText(name), inner] as const)
   const sorted = fields.toSorted(([one], [other]) => (one < other ? -1 : 1))
   return `{${sorted.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
@@ -183,8 +183,4 @@ function shallow<Value>(read: () => Value, instead: Value): Value {
     if (error instanceof RangeError) return instead
     throw error
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ContractBroken, SourceRefused } from '../errors/errors.ts'
+import { isMapping } from '../text/parsed-json.ts'
 import { type Answer, decodedText } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
@@ -137,8 +138,6 @@ function nature(text: string): string {
   return /^[[{]/.test(start) ? 'JSON that is cut off or malformed' : 'something other than JSON'
 }
 
-const WHOLE_NUMBER = { error: 'must be a whole number' }
-
 /** A whole number, also as digits in a string. */
 const integer = z.union(
   [
@@ -148,19 +147,18 @@ const integer = z.union(
       .regex(/^\d{1,15}$/)
       .transform(Number),
   ],
-  WHOLE_NUMBER,
+  { error: 'must be a whole number' },
 )
 
-/** An array with holes is written as an object by some services: its integer keys come in order. */
+/**
+ * An array with holes is written as an object by some services: its integer keys come in order. Every own key is checked, including
+ * `__proto__`, so that no received record is left out.
+ */
 const holed = z
-  .custom<Readonly<Record<string, unknown>>>((value) => isHoledArray(value))
+  .custom<Readonly<Record<string, unknown>>>(
+    (value) => isMapping(value) && Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key)),
+  )
   .transform((rows): unknown[] => Object.values(rows))
-
-/** Every own key is checked, including `__proto__`, so that no received record is left out. */
-function isHoledArray(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key))
-}
 
 /** The documented envelope of a list. The records are validated elsewhere. Links are ignored: they are never followed. */
 export const listEnvelope = z.object({

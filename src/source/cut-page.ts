@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { parsedJson } from '../text/parsed-json.ts'
+import { isMapping, parsedJson } from '../text/parsed-json.ts'
 
 /**
  * Cuts a body around the bytes of its `data` without parsing them, so that records received before need not be parsed again. Returns those
@@ -52,8 +52,7 @@ function closings(body: Buffer, from: number): number[] {
 }
 
 function isMarked(envelope: unknown): envelope is { data: [string] } {
-  if (typeof envelope !== 'object' || envelope === null || !('data' in envelope)) return false
-  const { data } = envelope
+  const data = isMapping(envelope) ? envelope['data'] : undefined
   return Array.isArray(data) && data.length === 1 && data[0] === MARK
 }
 

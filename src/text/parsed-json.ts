@@ -6,3 +6,8 @@ export function parsedJson(text: string): unknown {
     return undefined
   }
 }
+
+/** Whether a value of JSON is an object, with names and values. */
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
