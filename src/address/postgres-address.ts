@@ -21,8 +21,6 @@ export type Tls = {
   rootCertificate: string | undefined
 }
 
-export const DEFAULT_SCHEMA = 'customer_mirror'
-
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
 /** The queue has one schema, which BullMQ names. */
@@ -53,7 +51,7 @@ export function parsePostgresAddress(
   if (parts.problem !== undefined) return { problem: parts.problem }
   const { query, port, user, password, path: database } = parts
   const host = query.get('host') ?? parts.host
-  const schema = query.get('schema') ?? DEFAULT_SCHEMA
+  const schema = query.get('schema') ?? 'customer_mirror'
   // Nothing leaves this machine, so TLS is not asked for there.
   const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
   const rootCertificate = query.get('sslrootcert') ?? undefined

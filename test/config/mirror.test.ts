@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import { shownMirror } from '../../src/address/mirror-address.ts'
-import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../src/address/postgres-address.ts'
+import { parsePostgresAddress } from '../../src/address/postgres-address.ts'
 import { acme, aFolder, configOf, linesOf } from './configuration-folder.ts'
 
 test.each([
@@ -48,5 +48,5 @@ test.each([
 ])('TLS is asked for wherever the address leaves this machine, unless it says otherwise: %s', (_name, text, tls) => {
   const parsed = parsePostgresAddress(text)
 
-  expect(parsed).toMatchObject({ address: { database: 'c', schema: DEFAULT_SCHEMA, tls } })
+  expect(parsed).toMatchObject({ address: { database: 'c', schema: 'customer_mirror', tls } })
 })
