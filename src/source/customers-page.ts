@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { ContractBroken, SourceRefused } from '../errors/errors.ts'
+import { isLoopback } from '../address/http-address.ts'
+import { ContractBroken, SourceRefused, UsageError } from '../errors/errors.ts'
 import { isMapping } from '../text/parsed-json.ts'
 import { type Answer, decodedText } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
@@ -233,4 +234,12 @@ export function canonicalQuery(parameters: Readonly<Record<string, string>>): st
 
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Throws unless the address is https, or http to this machine: a signed request without encryption could be replayed. */
+export function refuseUnencrypted(baseUrl: URL): void {
+  if (baseUrl.protocol === 'https:' || (baseUrl.protocol === 'http:' && isLoopback(baseUrl))) return
+  throw new UsageError(
+    `The base address ${baseUrl.origin}${baseUrl.pathname} must be https; http is only for a service on this machine.`,
+  )
 }

@@ -10,6 +10,7 @@ import {
   pageIn,
   placeOf,
   type Question,
+  refuseUnencrypted,
   type Window,
 } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
@@ -38,6 +39,7 @@ const MOST_SEARCH_RETRIES = 1
  */
 export function openSource(options: SourceOptions) {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
+  refuseUnencrypted(settings.baseUrl)
   const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
   const requests = new SignedRequests(options, rateLimit)
   const retry = new Retry({ ...options, ...settings, rateLimit })
