@@ -94,7 +94,7 @@ describe('a run that is stopped and continued', () => {
   test.each([
     ...someOf(
       Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop }))),
-      { every: 7 },
+      { every: 11 },
     ),
     ...BY_ID,
   ])(

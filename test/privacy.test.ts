@@ -240,36 +240,26 @@ test.skipIf(sqliteAlone.wal)('a reader that keeps the file busy is waited for by
 test('stored rejects lose hidden values too: cut ones, and those that are no objects', async () => {
   const mirror = await aMirror()
   const list = [
-    aCustomer(1),
-    ...customers(4, 8),
-    ['in a list', 'x'.repeat(100_000)],
-    'a text alone',
+    ...[aCustomer(1), ...customers(4, 8)],
+    ...[['in a list', 'x'.repeat(100_000)], 'a text alone', { phone: 'without an id' }],
     aCustomer(2, { language: [], phone: 'of the cut '.repeat(10_000) }),
     aCustomer(3, { language: [], phone: 'short phone', note: 'y'.repeat(100_000) }),
-    { phone: 'without an id' },
   ]
+  const hidden = ['in a list', 'a text alone', 'of the cut', 'short phone', 'without an id']
   const plainly = { scan: 'plain' as const, pageSize: 100 }
   await mirrorList(mirror, list, undefined, plainly)
   const keys = rowsOf(mirror.file, 'SELECT record_key FROM rejects WHERE record_id IS NULL')
-  expect(
-    textsIn(mirror.file, ['in a list', 'a text alone', 'of the cut', 'short phone', 'without an id']),
-  ).toHaveLength(5)
-  const { report } = await mirrorList(mirror, list, privacyPolicy({ hash: ['phone'], key: KEY }), plainly)
+  expect(textsIn(mirror.file, hidden)).toEqual(hidden)
+  for (const _ of ['changed', 'at rest']) {
+    const { report } = await mirrorList(mirror, list, privacyPolicy({ hash: ['phone'], key: KEY }), plainly)
+    expect(report).toMatchObject({ status: 'complete', rejected: 5 })
+  }
 
-  expect(report).toMatchObject({ status: 'complete', rejected: 5 })
-  expect(textsIn(mirror.file, ['in a list', 'a text alone', 'of the cut', 'short phone', 'without an id'])).toEqual([])
   // A digest of the whole payload would show whether a guess is right.
-  expect(
-    textsIn(
-      mirror.file,
-      keys.map(({ record_key }) => String(record_key)),
-    ),
-  ).toEqual([])
-  expect(
-    rowsOf(mirror.file, `SELECT payload FROM rejects WHERE record_id = '${customerId(3)}'`)[0]?.['payload'],
-  ).toContain(hmac('short phone'))
-  const again = await mirrorList(mirror, list, privacyPolicy({ hash: ['phone'], key: KEY }), plainly)
-  expect(again.report).toMatchObject({ status: 'complete', rejected: 5 })
+  const digests = keys.map(({ record_key }) => String(record_key))
+  expect(textsIn(mirror.file, [...hidden, ...digests])).toEqual([])
+  const [cut] = rowsOf(mirror.file, `SELECT payload FROM rejects WHERE record_id = '${customerId(3)}'`)
+  expect(cut?.['payload']).toContain(hmac('short phone'))
 })
 
 test('a run that was interrupted under another key is not continued: its customers are read again', async () => {
