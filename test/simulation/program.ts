@@ -3,8 +3,7 @@ import { type Processing, type RunOfJob, runForJob } from '../../jobs/run/run-jo
 import { requestMissedRuns, watchDueTimes, type Occasion } from '../../jobs/schedule/due-runs.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { openMirror } from '../../src/store/mirror.ts'
+import { type Mirror, openMirror } from '../../src/store/mirror.ts'
 import { Killed } from './disk.ts'
 import type { PlayedJob, PlayedQueue } from './queue.ts'
 
