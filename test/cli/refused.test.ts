@@ -84,8 +84,6 @@ test.each<[line: string, said: RegExp | string]>([
   ['publish', /^Nothing says where the copy goes. Name a file in a folder of its own/],
   ['publish a/x.db b/x.db', /too many arguments/],
   ['publish data/customers.db', /customers\.db: is the mirror itself/],
-  ['publish data/x.db', /data: is the folder of the mirror/],
-  ['publish customer-mirror.yaml', /customer-mirror\.yaml: was not published by this program/],
   ['move --to postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
   ['move --to postgres://db', /--to must name one database/],
   ['move --to ./other.db', /Both mirrors are files, .*customer-mirror backup/],
@@ -155,19 +153,17 @@ test.each(['backup shared/b.db', 'export --format csv -o shared/e.csv', 'publish
   },
 )
 
-const COMMANDS = ['sync', 'sync --dry-run', 'status', 'runs', 'query', 'export --format csv', 'publish c/c.db']
+test('each command refuses a mirror of another version with 7, and says what to do', async () => {
+  tamper(here.mirror, `PRAGMA user_version = ${VERSION + 1}`)
+  const before = dump(here.mirror)
+  const said =
+    `customers.db: another version of Customer Mirror made this mirror (it is of version ${VERSION + 1}, this program makes and reads version ` +
+    `${VERSION}), so it is left as it is. Use the version that made it, or name another mirror in the configuration and sync anew.`
 
-test.each([VERSION - 1, VERSION + 1])(
-  'each command refuses a mirror of version %d with 7, and says what to do',
-  async (version) => {
-    tamper(here.mirror, `PRAGMA user_version = ${version}`)
-    const before = dump(here.mirror)
-    const said =
-      `customers.db: another version of Customer Mirror made this mirror (it is of version ${version}, this program makes and reads version ` +
-      `${VERSION}), so it is left as it is. Use the version that made it, or name another mirror in the configuration and sync anew.`
-
-    for (const line of [...COMMANDS, 'sql VALUES(1)', 'organizations list', 'backup b.db'])
-      expect(await run(line), line).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining(said) })
-    expect(dump(here.mirror)).toEqual(before)
-  },
-)
+  for (const line of [
+    ...['sync', 'sync --dry-run', 'status', 'runs', 'query', 'export --format csv', 'publish c/c.db'],
+    ...['sql VALUES(1)', 'organizations list', 'backup b.db'],
+  ])
+    expect(await run(line), line).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining(said) })
+  expect(dump(here.mirror)).toEqual(before)
+})

@@ -1,9 +1,10 @@
 // Programs for tests that watch, stop or kill them: `node child.ts NAME ARGUMENT...`.
-import { flushCompileCache } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { argv, stderr, stdout } from 'node:process'
+import { PassThrough } from 'node:stream'
 import { z } from 'zod'
 
-const PROGRAMS = { mirror, hide, work, write }
+const PROGRAMS = { mirror, hide, work, write, load }
 
 /** Mirrors a list again and again, a new edition each time, and writes a line when it opens the mirror and after each save. */
 async function mirror(file: string, edition: string): Promise<void> {
@@ -80,7 +81,34 @@ async function write(file: string): Promise<void> {
   setInterval(() => {}, 1000)
 }
 
-const [, , name = '', first = '', second = '', third = ''] = argv
-const program = Object.entries(PROGRAMS).find(([each]) => each === name)?.[1]
+/** Runs command lines one after the other, and writes the packages that were loaded until the end of each. */
+async function load(...lines: string[]): Promise<void> {
+  const packages = new Set<string>()
+  registerHooks({
+    load(url, context, next) {
+      const [, name] = /.*\/node_modules\/([^/]+)\//.exec(url) ?? []
+      if (name !== undefined) packages.add(name)
+      return next(url, context)
+    },
+  })
+  const { runProgram } = await import('../../src/cli/program.ts')
+  const loaded: string[][] = []
+  for (const line of lines) {
+    const [out, err] = [new PassThrough().resume(), new PassThrough().resume()]
+    const { signal } = new AbortController()
+    await runProgram(line.split(' '), {
+      signal,
+      stdout: out,
+      stderr: err,
+      exitWith: (code) => (process.exitCode = code),
+    })
+    loaded.push([...packages])
+  }
+  stdout.write(JSON.stringify(loaded))
+}
+
+const [, , name = '', ...given] = argv
+const programs: Readonly<Record<string, (...given: string[]) => Promise<void>>> = PROGRAMS
+const program = programs[name]
 if (program === undefined) throw new Error(`There is no program ${name}.`)
-await program(first, second, third)
+await program(...given)
