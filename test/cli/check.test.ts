@@ -235,9 +235,7 @@ test('copies that can be made are reported, and nothing is made', async () => {
 test('a copy that cannot be made is an error before a night finds out', async () => {
   const file = join(temporaryFolder(), 'note')
   writeFileSync(file, 'not a copy')
-  const place = aWorkplace(await organizations([3]), { publish: { file } })
-  await runCli(['sync'], { cwd: place.folder })
-  const { code, of } = await check(place)
+  const { code, of } = await checked({ publish: { file } })
 
   expect(code).toBe(3)
   expect(of('publish')).toMatch(/^✖ publish: .*note: was not published by this program/)

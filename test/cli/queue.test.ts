@@ -197,11 +197,12 @@ test('the coming runs are shown in local time and in UTC, with the organizations
   const own = [acme!, { ...globex!, schedule: { timezone: 'Asia/Kolkata' } }, initech!]
   const { folder, config } = aWorkplace(own, { schedule: SCHEDULE })
   await runCli(['sync', 'acme', 'globex'], { cwd: folder })
-  const [paris, kolkata, due] = await listed(config, '--next', '366')
-  const { stdout } = await runCommand(scheduleCommand, ['--next', '366', '--config', config])
+  const [paris, kolkata, due] = await listed(config, '--next', '220')
+  const { stdout } = await runCommand(scheduleCommand, ['--next', '1', '--config', config])
 
   expect([paris, kolkata, due].map((each) => each?.dueNow)).toEqual([false, false, true])
-  expect(paris?.runs).toHaveLength(366)
+  expect(paris?.runs).toHaveLength(220)
+  // Longer than summer time lasts.
   expect(new Set(paris?.runs.map(({ local }) => local.slice(17)))).toEqual(new Set(['GMT+1', 'GMT+2']))
   for (const { at, local } of kolkata?.runs ?? []) {
     expect(at).toMatch(/T21:00:00.000Z$/)
@@ -216,15 +217,15 @@ test('quick runs are shown apart from the nights, and where an organization has 
   const { config } = aWorkplace([acme!, { ...globex!, schedule: { quick: 'never' } }], {
     schedule: { cron: '30 2 * * *', timezone: 'UTC', quick: '*/15 * * * *', spread: '1h' },
   })
-  const [first, second] = await listed(config, '--next', '96')
+  const [first, second] = await listed(config, '--next', '8')
   const { stdout } = await runCommand(scheduleCommand, ['--next', '3', '--config', config])
 
   const timesMs = first?.quick?.runs.map(({ at }) => Date.parse(at)) ?? []
-  expect(first).toMatchObject({ cron: SCHEDULE.cron, runs: { length: 96 }, quick: { cron: '*/15 * * * *' } })
-  expect(timesMs).toHaveLength(96)
+  expect(first).toMatchObject({ cron: SCHEDULE.cron, runs: { length: 8 }, quick: { cron: '*/15 * * * *' } })
+  expect(timesMs).toHaveLength(8)
   // The spread of an hour is cut to the quarter of an hour from one quick run to the next.
   expect(new Set(timesMs.map((ms) => ms % 900_000)).size).toBe(1)
-  expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBe(95 * 900_000)
+  expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBe(7 * 900_000)
   expect(second?.quick).toBeNull()
   expect(stdout.match(/ GMT /g)).toHaveLength(9)
   expect(stdout.match(/ (full|quick) /g)).toEqual([' full ', ' quick ', ' full '])

@@ -148,12 +148,12 @@ test('an organization held by another run does not delay the others; alone it en
 })
 
 test('--quick says what it found and how many pages it did not read; with --dry-run it changes nothing', async () => {
-  const sandbox = await aSandbox({ customers: [3000] })
-  const place = aWorkplace(organizationsOf(sandbox))
+  const sandbox = await aSandbox({ customers: [600] })
+  const place = aWorkplace(organizationsOf(sandbox, { pageSize: 20 }))
   await runCli(['sync'], { cwd: place.folder })
   // Then one customer comes, and two leave.
   const hand = sandbox.organization('acme')
-  const [last, ...gone] = [-1, 900, 1700].map((at) => hand.customers.at(at))
+  const [last, ...gone] = [-1, 180, 340].map((at) => hand.customers.at(at))
   for (const customer of gone) hand.delete(customer?.id ?? '')
   hand.insert(newcomers('new')(last?.created_at ?? ''))
   const dry = await inPlace(place)('--quick', '--dry-run')
@@ -186,11 +186,11 @@ test('before the first full run, --quick asks for one without a request, and end
 })
 
 test('at its limit of requests, --quick ends with 5, and says that the next one goes on', async () => {
-  const sandbox = await aSandbox({ customers: [6000] })
-  const place = aWorkplace(organizationsOf(sandbox))
+  const sandbox = await aSandbox({ customers: [1200] })
+  const place = aWorkplace(organizationsOf(sandbox, { pageSize: 20 }))
   await inPlace(place)()
   const ids = sandbox.organization('acme').customers.map(({ id }) => id)
-  for (let row = 150; row < ids.length; row += 300) sandbox.organization('acme').delete(ids[row] ?? '')
+  for (let row = 30; row < ids.length; row += 60) sandbox.organization('acme').delete(ids[row] ?? '')
   const { code, stderr } = await inPlace(place)('--quick')
 
   expect(code).toBe(5)
