@@ -28,8 +28,10 @@ function withStatementLast(args: readonly string[]): readonly string[] {
 
 async function program(args: readonly string[], io: Io): Promise<Command> {
   const named = args[0] === 'help' ? args[1] : args[0]
-  const isCommand = named !== undefined && Object.hasOwn(LOADERS, named)
-  const commands = isCommand ? await loadCommands(named, io) : Object.keys(LOADERS).map((name) => described(name))
+  const commands = COMMANDS.has(named ?? '')
+    ? await loadCommands(named, io)
+    : // A command that is only named is known to suggestions.
+      [...COMMANDS.keys()].map((name) => new Command(name))
   const root = new Command('customer-mirror')
     .version(['-V', '--version'].includes(args[0] ?? '') ? exactVersion() : '', '-V, --version', 'print the version')
     .enablePositionalOptions()
@@ -57,7 +59,7 @@ function helpWidth(stream: NodeJS.WritableStream): number {
 /** All commands by what they are for, on one screen of 80 columns and 40 rows. */
 function mainHelp(): string {
   const groups = Object.entries(GROUPS).map(([heading, group]) => {
-    const lines = Object.entries(group).map(([name, description]) => `  ${name.padEnd(14)}${description}`)
+    const lines = Object.entries(group).map(([name, [does]]) => `  ${name.padEnd(14)}${does}`)
     return [`${heading}:`, ...lines].join('\n')
   })
   return `Usage: customer-mirror [options] [command]\n${groups.join('\n')}\n${MORE}\n`
@@ -74,97 +76,67 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
   return exitCodeOf(error)
 }
 
-/** What each command does, in the order of the help. */
-const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** The file of a command `run` has a function `runCommand`, which makes it. */
+type CommandFile = Readonly<Record<`${string}Command`, (io: Io) => CommandUnknownOpts>>
+
+/** What each command does, and its file, of which only that of the command that is called is loaded; in the order of the help. */
+const GROUPS: Readonly<
+  Record<string, Readonly<Record<string, readonly [does: string, load: () => Promise<CommandFile>]>>>
+> = {
   Start: {
-    init: 'write a commented configuration to start from; never overwrites',
-    check: 'check what a sync needs, and ask each organization for a page',
-    conformance: 'ask a service which of our assumptions hold, in 40 requests',
-    sync: 'mirror organizations now, those named or all',
-    demo: 'mirror three made-up organizations from a sandbox, twice',
-    sandbox: 'start a service like the real one here, with made-up customers',
-    signing: 'explain how requests are signed, or find out from an example',
-    schema: 'print the JSON Schema of the configuration file, for editors',
+    init: ['write a commented configuration to start from; never overwrites', () => import('./init.ts')],
+    check: ['check what a sync needs, and ask each organization for a page', () => import('./check.ts')],
+    conformance: ['ask a service which of our assumptions hold, in 40 requests', () => import('./conformance.ts')],
+    sync: ['mirror organizations now, those named or all', () => import('./sync.ts')],
+    demo: ['mirror three made-up organizations from a sandbox, twice', () => import('./sandbox.ts')],
+    sandbox: ['start a service like the real one here, with made-up customers', () => import('./sandbox.ts')],
+    signing: ['explain how requests are signed, or find out from an example', () => import('./signing.ts')],
+    schema: ['print the JSON Schema of the configuration file, for editors', () => import('./init.ts')],
   },
   Watch: {
-    status: 'report how current the mirror is, per organization',
-    runs: 'list the latest runs, newest first',
-    rejects: 'list records that could not be kept as customers, and why',
-    queue: 'show which runs are under way, wait or are delayed, and why',
-    schedule: 'show when each organization is mirrored next, or due now',
+    status: ['report how current the mirror is, per organization', () => import('./status.ts')],
+    runs: ['list the latest runs, newest first', () => import('./runs.ts')],
+    rejects: ['list records that could not be kept as customers, and why', () => import('./runs.ts')],
+    queue: ['show which runs are under way, wait or are delayed, and why', () => import('./queue.ts')],
+    schedule: ['show when each organization is mirrored next, or due now', () => import('./queue.ts')],
   },
   Decide: {
-    removals: 'list, show, approve or discard removals that are held back',
-    accept: 'accept that fields have changed, and store them as they come',
-    organizations: 'list, rename, retire or forget organizations of the mirror',
-    forget: 'delete everything of one customer, and keep that customer out',
+    removals: ['list, show, approve or discard removals that are held back', () => import('./removals.ts')],
+    accept: ['accept that fields have changed, and store them as they come', () => import('./removals.ts')],
+    organizations: ['list, rename, retire or forget organizations of the mirror', () => import('./organizations.ts')],
+    forget: ['delete everything of one customer, and keep that customer out', () => import('./forget.ts')],
   },
   Read: {
-    query: 'list customers of the mirror',
-    diff: 'print who came, left or returned, and which fields changed',
-    sql: 'run one SQL statement that only reads, or list the tables',
-    report: 'show growth, changes, languages and companies, in figures',
-    export: 'write customers, or what changed, as a file for other programs',
-    publish: 'make a copy for readers: FILE, s3://bucket/prefix, or configured',
-    serve: 'answer signed requests for customers, as the service does',
+    query: ['list customers of the mirror', () => import('./query.ts')],
+    diff: ['print who came, left or returned, and which fields changed', () => import('./diff.ts')],
+    sql: ['run one SQL statement that only reads, or list the tables', () => import('./sql.ts')],
+    report: ['show growth, changes, languages and companies, in figures', () => import('./report.ts')],
+    export: ['write customers, or what changed, as a file for other programs', () => import('./export.ts')],
+    publish: ['make a copy for readers: FILE, s3://bucket/prefix, or configured', () => import('./export.ts')],
+    serve: ['answer signed requests for customers, as the service does', () => import('./serve.ts')],
   },
   Operate: {
-    worker: 'mirror every organization on its schedule, until stopped',
-    run: 'ask the worker to mirror organizations now',
-    cancel: 'end runs after their current pages; the next ones continue there',
-    pause: 'hold back the runs of organizations, or of all, until resumed',
-    resume: 'end the pause of organizations; without a name, every pause',
-    backup: 'make a backup of the whole mirror, and check it',
-    restore: 'put a backup in the place of the mirror, which is kept beside it',
-    move: 'copy the mirror from its file to PostgreSQL or back, and compare',
+    worker: ['mirror every organization on its schedule, until stopped', () => import('./worker.ts')],
+    run: ['ask the worker to mirror organizations now', () => import('./worker.ts')],
+    cancel: ['end runs after their current pages; the next ones continue there', () => import('./worker.ts')],
+    pause: ['hold back the runs of organizations, or of all, until resumed', () => import('./queue.ts')],
+    resume: ['end the pause of organizations; without a name, every pause', () => import('./queue.ts')],
+    backup: ['make a backup of the whole mirror, and check it', () => import('./backup.ts')],
+    restore: ['put a backup in the place of the mirror, which is kept beside it', () => import('./backup.ts')],
+    move: ['copy the mirror from its file to PostgreSQL or back, and compare', () => import('./backup.ts')],
   },
 }
 
-const DESCRIPTIONS: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS))
-
-/** Only the command that is called is loaded. */
-const LOADERS: Readonly<Record<string, (io: Io) => Promise<CommandUnknownOpts>>> = {
-  init: async (io) => (await import('./init.ts')).initCommand(io),
-  check: async (io) => (await import('./check.ts')).checkCommand(io),
-  conformance: async (io) => (await import('./conformance.ts')).conformanceCommand(io),
-  sync: async (io) => (await import('./sync.ts')).syncCommand(io),
-  demo: async (io) => (await import('./sandbox.ts')).demoCommand(io),
-  sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
-  signing: async (io) => (await import('./signing.ts')).signingCommand(io),
-  schema: async (io) => (await import('./init.ts')).schemaCommand(io),
-  status: async (io) => (await import('./status.ts')).statusCommand(io),
-  runs: async (io) => (await import('./runs.ts')).runsCommand(io),
-  rejects: async (io) => (await import('./runs.ts')).rejectsCommand(io),
-  queue: async (io) => (await import('./queue.ts')).queueCommand(io),
-  schedule: async (io) => (await import('./queue.ts')).scheduleCommand(io),
-  removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
-  accept: async (io) => (await import('./removals.ts')).acceptCommand(io),
-  organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
-  forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
-  query: async (io) => (await import('./query.ts')).queryCommand(io),
-  diff: async (io) => (await import('./diff.ts')).diffCommand(io),
-  sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
-  report: async (io) => (await import('./report.ts')).reportCommand(io),
-  export: async (io) => (await import('./export.ts')).exportCommand(io),
-  publish: async (io) => (await import('./export.ts')).publishCommand(io),
-  serve: async (io) => (await import('./serve.ts')).serveCommand(io),
-  worker: async (io) => (await import('./worker.ts')).workerCommand(io),
-  run: async (io) => (await import('./worker.ts')).runCommand(io),
-  cancel: async (io) => (await import('./worker.ts')).cancelCommand(io),
-  pause: async (io) => (await import('./queue.ts')).pauseCommand(io),
-  resume: async (io) => (await import('./queue.ts')).resumeCommand(io),
-  backup: async (io) => (await import('./backup.ts')).backupCommand(io),
-  restore: async (io) => (await import('./backup.ts')).restoreCommand(io),
-  move: async (io) => (await import('./backup.ts')).moveCommand(io),
-}
+const COMMANDS = new Map(Object.values(GROUPS).flatMap((group) => Object.entries(group)))
 
 /** The command of this name; all commands without a name. */
 export async function loadCommands(name: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
-  const loaders = Object.entries(LOADERS).filter(([each]) => name === undefined || each === name)
-  return Promise.all(loaders.map(async ([each, load]) => described(each, await load(io))))
-}
-
-/** A command with its description; one that is only named is known to the help and to suggestions. */
-function described(name: string, command: CommandUnknownOpts = new Command(name)): CommandUnknownOpts {
-  return command.description(DESCRIPTIONS[name] ?? '')
+  const named = [...COMMANDS].filter(([each]) => name === undefined || each === name)
+  return Promise.all(
+    named.map(async ([each, [does, load]]) => {
+      const make = (await load())[`${each}Command`]
+      if (make === undefined) throw new Error(`The file of ${each} makes no such command.`)
+      return make(io).description(does)
+    }),
+  )
 }
