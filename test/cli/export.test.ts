@@ -108,17 +108,6 @@ test('a published copy is exported, without the columns that it lacks', async ()
 
 const CSV = ['--format', 'csv']
 
-test.each<[args: string[], said: RegExp]>([
-  [['--org', 'acm'], /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/],
-  [['--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
-  [['--changes-since', '3'], /^There is no change 3 yet: the last one is 2\./],
-])('export %j ends with 2 before anything is written', async (args, said) => {
-  const { code, stdout, stderr } = await run(...CSV, ...args)
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(said)
-})
-
 test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
   const { config } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') }, { id: 'soon' })], {
     mirror,

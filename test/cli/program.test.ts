@@ -10,21 +10,8 @@ const COMMANDS = [
   ...['removals', 'removals list', 'removals show', 'removals approve', 'removals discard', 'accept'],
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
-  ...[
-    'worker',
-    'run',
-    'cancel',
-    'pause',
-    'resume',
-    'queue',
-    'schedule',
-    'publish',
-    'serve',
-    'query',
-    'diff',
-    'sql',
-    'export',
-  ],
+  ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'serve'],
+  ...['query', 'diff', 'sql', 'export'],
   ...['backup', 'restore', 'move', 'schema', 'sandbox', 'demo'],
 ]
 

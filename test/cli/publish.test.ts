@@ -17,13 +17,19 @@ async function aPlace(publish?: object, env: Record<string, string> = {}) {
   return { ...place, run, readers: join(place.folder, 'copies', 'x.db') }
 }
 
-test('publishes to the file that is named, relative to where the command runs', async () => {
-  const { run, readers: file } = await aPlace()
+test('publishes to the file that is named, relative to where the command runs, and names who is left out', async () => {
+  const { run, readers: file, config } = await aPlace()
+  appendFileSync(
+    config,
+    '  - { id: soon, baseUrl: https://soon.example.com, apiKey: { env: A }, secret: { env: B } }\n',
+  )
 
   expect(await run('publish', 'copies/x.db')).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/^! \S+x\.db: only its owner may read it; .* publish\.group\b/),
-    stdout: `Copy for readers: ${file} (2 organizations, 15 customers)\n`,
+    stdout:
+      `Copy for readers: ${file} (2 organizations, 15 customers)\n` +
+      'Not in a copy: soon, whose list was never read to its end\n',
   })
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
   expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o440, 0o750])

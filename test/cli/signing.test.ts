@@ -113,7 +113,7 @@ test('solve prints nothing but the configuration', async () => {
   })
 })
 
-test('solve with the wrong secret ends with 3 and explains what to check; with another timestamp it ends with 2', async () => {
+test('solve with the wrong secret ends with 3 and explains what to check', async () => {
   const { organization, solve, named } = await aKnownRequest(recipeOf('ts-body'))
 
   expect(await solve(named, { THE_SECRET: `${organization.secret}-but-not-quite` })).toMatchObject({
@@ -121,11 +121,6 @@ test('solve with the wrong secret ends with 3 and explains what to check; with a
     stdout: '',
     stderr: expect.stringMatching(/No preset makes this.*Check that/s),
   })
-  for (const timestamp of ['soon', '2026-01-05T02:00:00Z'])
-    expect(await solve([...named, '--timestamp', timestamp])).toMatchObject({
-      ...{ code: 2, stdout: '' },
-      stderr: expect.stringMatching(/The timestamp must be as it was sent.*Unix seconds, Unix milliseconds/s),
-    })
 })
 
 test('solve takes no secret on the command line, where every user of the machine could read it', async () => {

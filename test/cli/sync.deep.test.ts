@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { hang, list, refusal } from '../support/fault-server.ts'
+import { hang, list } from '../support/fault-server.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { startCli } from '../support/run-cli.ts'
@@ -24,18 +24,6 @@ test.each([
   expect(server.requests).toHaveLength(pages)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
   expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
-})
-
-test('a stop ends a long wait at once', async () => {
-  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '600' }))
-  const { folder } = aWorkplace([organizationAt(server)])
-  const running = startCli(['sync', '--json'], { cwd: folder })
-  await expect.poll(() => server.requests.length).toBe(1)
-  running.send('SIGTERM')
-  const { code, stdout } = await running.ended
-
-  expect(code).toBe(143)
-  expect(onlyRun(stdout)).toMatchObject({ status: 'interrupted', received: 0 })
 })
 
 test('a second Ctrl-C ends the program at once, even during a page', async () => {
