@@ -1,6 +1,5 @@
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
-import { publishBucket, publishFolder } from './objects/publish-objects.ts'
 import { withFileToRead } from './read-rows.ts'
 import { type Answer, placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 import { publishCopies, requireHidden } from './publish.ts'
@@ -42,5 +41,7 @@ async function publishAll(mirror: string): Promise<Published> {
 
 async function publish(plan: TargetPlan): Promise<Published> {
   if ('file' in plan) return publishCopies(plan)
+  // Parquet and the client of object storage take a third of a start.
+  const { publishBucket, publishFolder } = await import('./objects/publish-objects.ts')
   return 'parquet' in plan ? publishFolder(plan) : publishBucket(plan, processEnvironment())
 }

@@ -90,8 +90,7 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
   const bucket: BucketServer = await aBucketServer()
   const nowhere = { AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
   const { run, mirror } = await aPlace({ to: TO }, { ...bucket.env, ...nowhere })
-  const first = await run('sync')
-  const again = await run('publish', `${TO}/`, '--json')
+  const named = await run('publish', `${TO}/`, '--json')
   const rows = manifestIn(bucket).organizations.map((each) => each.rows)
   bucket.requests.length = 0
   const good = await run('check')
@@ -103,13 +102,10 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
   const denied = [await run('sync'), await run('check')]
   const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
 
-  expect(first).toMatchObject({
-    ...{ code: 0, stderr: '' },
-    stdout: expect.stringContaining(`Objects for readers: ${TO} (2 organizations, 15 customers; 2 objects written)\n`),
-  })
-  expect(JSON.parse(again.stdout)).toMatchObject({
+  expect(named).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(named.stdout)).toMatchObject({
     ...{ copies: [], failed: [] },
-    bucket: { to: TO, isNew: false, organizations: [{ organization: 'acme', isNew: false, customers: 12 }, {}] },
+    bucket: { to: TO, isNew: true, organizations: [{ organization: 'acme', isNew: true, customers: 12 }, {}] },
   })
   expect({ rows, asked }).toEqual({ rows: [12, 3], asked: [['GET', '', 'customer-mirror/customers/']] })
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining(`✔ publish: ${TO} answered`) })
@@ -119,6 +115,5 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
     { code: 3, stdout: expect.stringMatching(what) },
   ])
   expect(JSON.parse(stdout).copies).toEqual([TO])
-  for (const { stdout: said, stderr } of [first, again, ...denied])
-    expect(said + stderr).not.toMatch(/AKIAEXAMPLE|a secret/)
+  for (const { stdout: said, stderr } of [named, ...denied]) expect(said + stderr).not.toMatch(/AKIAEXAMPLE|a secret/)
 })

@@ -1,29 +1,36 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { syncRuns } from '../support/json-page.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { runCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
-  const cwd = temporaryFolder()
-  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', 'my trial.yaml']
-  const sandbox = startCli(['sandbox', ...options], { cwd })
-  await sandbox.lineOnStderr(/^ {2}customer-mirror sync --config 'my trial\.yaml'$/)
-  const { code, stdout } = await runCli(['sync', '--config', 'my trial.yaml', '--json'], { cwd })
-  sandbox.send('SIGINT')
-  const ended = await sandbox.ended
+  const file = join(temporaryFolder(), 'my trial.yaml')
+  const stopping = new AbortController()
+  const started = Promise.withResolvers<void>()
+  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', file]
+  const ending = runCommand(sandboxCommand, options, {
+    signal: stopping.signal,
+    onStderr: (text) => text.includes(`\n  customer-mirror sync --config '${file}'\n`) && started.resolve(),
+  })
+  await started.promise
+  const synced = await runCommand(syncCommand, ['--config', file, '--json'])
+  stopping.abort()
+  const ended = await ending
 
-  expect(code).toBe(0)
-  expect(syncRuns(stdout)).toMatchObject([
+  expect(synced.code).toBe(0)
+  expect(syncRuns(synced.stdout)).toMatchObject([
     { organization: 'acme', inserted: 230 },
     { organization: 'globex', inserted: 7 },
     { organization: 'initech', inserted: 0 },
   ])
-  expect(ended.code).toBe(130)
   expect(ended.stdout).toMatch(/^acme, 230 customers\n {2}base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v1\n {2}API key /)
-  expect(statSync(join(cwd, 'my trial.yaml')).mode & 0o777).toBe(0o600)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
 test('a sandbox lists its scenarios', async () => {

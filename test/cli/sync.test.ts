@@ -219,7 +219,7 @@ test('the current page is finished and kept when a stop comes, no other is reque
 test('a dry run that is stopped says that nothing was saved', async () => {
   const stop = new AbortController()
   const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], ONE_AT_A_TIME)
-  const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], stop.signal)
+  const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], stop)
 
   expect(stderr).toMatch(/■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/)
 })

@@ -58,11 +58,9 @@ test.each([
   ['no organization', [{ ...shop, organizations: [] }], 'must name at least one organization'],
 ])('a configuration with %s is refused with 2, and no secret is said', async (_, readers, said) => {
   const { config } = await configured(readers)
-  const { code, stdout, stderr } = await runCommand(
-    serveCommand,
-    ['--config', config, '--port', '0'],
-    AbortSignal.timeout(5000),
-  )
+  const { code, stdout, stderr } = await runCommand(serveCommand, ['--config', config, '--port', '0'], {
+    signal: AbortSignal.timeout(5000),
+  })
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(said)

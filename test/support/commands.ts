@@ -27,11 +27,8 @@ export function move(mirror: string, to: string, ...[option]: ('--json' | AbortS
     mirror,
   })
   const asJson = option === '--json' ? [option] : []
-  return runCommand(
-    moveCommand,
-    ['--to', to, '--config', config, ...asJson],
-    option instanceof AbortSignal ? option : undefined,
-  )
+  const signal = option instanceof AbortSignal ? option : undefined
+  return runCommand(moveCommand, ['--to', to, '--config', config, ...asJson], { signal })
 }
 
 /** Runs `cancel` for an organization. */

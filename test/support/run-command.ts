@@ -11,8 +11,8 @@ type Runnable = { name(): string; parseAsync(args: readonly string[], options: {
 type Command = (io: Io) => Runnable
 
 /** Runs one command in this process, for promises that are not about the process. */
-export function runCommand(command: Command, args: readonly string[], signal?: AbortSignal): Promise<Done> {
-  return captured((io) => runWith(command, args, io), { signal })
+export function runCommand(command: Command, args: readonly string[], capturing: Capturing = {}): Promise<Done> {
+  return captured((io) => runWith(command, args, io), capturing)
 }
 
 type Capturing = { signal?: AbortSignal | undefined; onStderr?: ((text: string) => void) | undefined }
