@@ -39,13 +39,8 @@ export function diffCommand(io: Io) {
         const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
         const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
         if (!(await writeToStream(io.stdout, textOf(rows, layout), io.signal))) return
-        const { added, removed, returned, changed } = seen
-        const counts = countsOf([
-          [added, 'came'],
-          [removed, 'left'],
-          [returned, 'returned'],
-          [changed, 'changed'],
-        ])
+        const { added: came, removed: left, ...same } = seen
+        const counts = countsOf(Object.entries({ came, left, ...same }).map(([what, number]) => [number, what]))
         if (layout.format === 'table' && counts.length > 0)
           say(io.stdout, `\n${organization}: ${counts.join(', ')} since ${words}.\n`)
       }),

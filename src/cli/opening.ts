@@ -48,16 +48,12 @@ export async function withMirror<Result>(
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await namedConfig(file)
-  return withMirrorOf(config, (mirror) => work(mirror, config))
+  return closing(await openToRead(config), (mirror) => work(mirror, config))
 }
 
-/** Opens the mirror of a configuration to read, and closes it again after `work`. */
-async function withMirrorOf<Result>(
-  config: Pick<Config, 'mirror'>,
-  work: (mirror: Mirror) => Promise<Result>,
-): Promise<Result> {
+async function openToRead(config: Pick<Config, 'mirror'>): Promise<Mirror> {
   const { openMirrorToRead } = await import('../store/mirror.ts')
-  return closing(await openMirrorToRead(config.mirror), work)
+  return openMirrorToRead(config.mirror)
 }
 
 /** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
@@ -84,7 +80,9 @@ export async function closing<Opened extends { close(): Promise<void> }, Result>
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
 export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
-  return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
+  return openToRead(config)
+    .then((opened) => closing(opened, (mirror) => mirror.listUnderway(clocks())))
+    .catch(() => [])
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

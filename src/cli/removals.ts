@@ -133,13 +133,7 @@ function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
 
 async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<void> {
   const { writeToStream } = await import('../copies/export-mirror.ts')
-  const rows = customers.map(({ absentSinceMs, id, name, username, email }) => [
-    id,
-    name,
-    username,
-    email,
-    isoTime(absentSinceMs),
-  ])
+  const rows = customers.map((customer) => [...fieldsOf(customer), isoTime(customer.absentSinceMs)])
   const layout = layoutOf({ csv: true }, { document: {}, nothing: '', stdout: io.stdout })
   await writeToStream(io.stdout, textOf([{ columns: COLUMNS, rows }], layout), io.signal)
 }
@@ -147,10 +141,12 @@ async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<voi
 const COLUMNS = ['id', 'name', 'username', 'email', 'absent_since']
 
 function tableOf(customers: readonly HeldCustomer[]): Table {
-  const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
-    return [id, name ?? '–', username ?? '–', email ?? '–', moment(absentSinceMs)]
-  })
-  return { head: COLUMNS, rows }
+  const shown = (customer: HeldCustomer) => fieldsOf(customer).map((field) => field ?? '–')
+  return { head: COLUMNS, rows: customers.map((each) => [...shown(each), moment(each.absentSinceMs)]) }
+}
+
+function fieldsOf({ id, name, username, email }: HeldCustomer) {
+  return [id, name, username, email]
 }
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */

@@ -34,10 +34,10 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
         print(stdout, describe(sandbox))
-        const written = file === undefined ? '' : `Wrote ${file}. In another terminal:\n  customer-mirror sync`
         const playing = options.scenario === undefined ? '' : ` and plays the scenario ${options.scenario}`
         say(stderr, `\nThe sandbox listens at ${sandbox.origin}${playing}. Ctrl-C stops it.\n`)
-        if (written !== '') say(stderr, `${written}${configOption(file)}\n`)
+        if (file !== undefined)
+          say(stderr, `Wrote ${file}. In another terminal:\n  customer-mirror sync${configOption(file)}\n`)
         if (!signal.aborted) await once(signal, 'abort')
       } finally {
         await sandbox.close()
