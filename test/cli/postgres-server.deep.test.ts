@@ -6,7 +6,7 @@ import { getuid } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { oneStatement, PLAIN_USER, type PostgresServer, startPostgres } from '../../bench/postgres-server.ts'
+import { oneStatement, PLAIN_USER, startPostgres } from '../../bench/postgres-server.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
@@ -17,7 +17,7 @@ import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* What only a PostgreSQL of its own has: TLS, rules of who may come in, roles, partitions, its programs, a full disk, and standbys. */
 
-let server: StrictServer
+let server: Awaited<ReturnType<typeof startStrictServer>>
 let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
@@ -343,15 +343,6 @@ function expectRefused({ code, stdout, stderr }: Awaited<ReturnType<typeof run>>
   expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts|hunter2|h%2Fnter2|wr0ng/)
 }
 
-/** A server with TLS, whose certificate is for `localhost`, and which lets users in by rules of its own. */
-type StrictServer = PostgresServer & {
-  /** The files of the authority that signed its certificate, and of another one. */
-  authority: string
-  otherAuthority: string
-  /** Runs statements in a database as its owner. */
-  run(database: string, sql: string): Promise<void>
-}
-
 /** Into the database `with_tls` no connection without TLS, and as `asked` none without the password. */
 const RULES = `
 hostssl   with_tls all   all trust
@@ -361,8 +352,8 @@ host      replication all all trust
 host      all      all   all trust
 `
 
-/** Starts it, which needs openssl. */
-async function startStrictServer(): Promise<StrictServer> {
+/** A server with TLS, made by openssl, whose certificate is for `localhost`, and which lets users in by rules of its own. */
+async function startStrictServer() {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-tls-'))
   chmodSync(folder, 0o755)
   const [authority, otherAuthority] = [anAuthority(folder, 'ours'), anAuthority(folder, 'other')]
@@ -378,8 +369,10 @@ async function startStrictServer(): Promise<StrictServer> {
   await postgres.start()
   return {
     ...postgres,
+    /** The files of the authority that signed its certificate, and of another one. */
     authority: authority.certificate,
     otherAuthority: otherAuthority.certificate,
+    /** Runs statements in a database as its owner. */
     run: runIn,
     close: async () => {
       await postgres.close()
@@ -388,17 +381,15 @@ async function startStrictServer(): Promise<StrictServer> {
   }
 }
 
-type Pair = { certificate: string; key: string }
-
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 
-function anAuthority(folder: string, name: string): Pair {
+function anAuthority(folder: string, name: string) {
   const [key, certificate] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)]
   openssl('req', '-x509', ...KEY, '-keyout', key, '-out', certificate, '-subj', `/CN=${name}`)
   return { certificate, key }
 }
 
-function signed(folder: string, authority: Pair): Pair {
+function signed(folder: string, authority: ReturnType<typeof anAuthority>) {
   const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.pem')]
   const [asked, names] = [join(folder, 'server.csr'), join(folder, 'names')]
   writeFileSync(names, 'subjectAltName=DNS:localhost')

@@ -2,10 +2,11 @@ import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
-import { mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aPlayedFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
@@ -20,17 +21,20 @@ let workplace: Workplace
 /** Runs 3 and 4: acme lost fifty of its hundred customers at once, globex sixty. */
 beforeEach(async () => {
   workplace = aWorkplace(['acme', 'globex'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })))
-  await nights(['acme', 1, 0], ['globex', 1, 0], ['acme', 51, 1], ['globex', 61, 1])
+  await aPlayedFile(fourNights, workplace.mirror)
 })
 
 const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
-/** Runs after so many minutes that read the customers from a number to 100. */
-async function nights(...runs: (readonly [organization: string, from: number, minutes: number])[]) {
-  const mirror = await openMirror(workplace.mirror)
-  for (const [organization, from, minutes] of runs)
-    await mirrorPages(mirror, [customers(from, 100)], { organization, atMs: START_MS + minutes * MINUTE_MS, ending })
-  await mirror.close()
+async function fourNights(mirror: Mirror): Promise<void> {
+  for (const organization of ['acme', 'globex']) await night(mirror, organization, 1, 0)
+  await night(mirror, 'acme', 51, 1)
+  await night(mirror, 'globex', 61, 1)
+}
+
+/** A run after so many minutes that read the customers from a number to 100. */
+function night(mirror: Mirror, organization: string, from: number, minutes: number) {
+  return mirrorPages(mirror, [customers(from, 100)], { organization, atMs: START_MS + minutes * MINUTE_MS, ending })
 }
 
 const removals = (...args: string[]) => runCommand(removalsCommand, [...args, '--config', workplace.config])
@@ -98,7 +102,9 @@ test('at a terminal, the first names are shown and the person is asked; without 
 })
 
 test('the number of an old alert says which run holds removals back now', async () => {
-  await nights(['acme', 61, 2])
+  const mirror = await openMirror(workplace.mirror)
+  await night(mirror, 'acme', 61, 2)
+  await mirror.close()
 
   expect(await removals('approve', '3', '--yes')).toMatchObject({
     code: 2,

@@ -3,13 +3,15 @@ import { rejectsCommand, runsCommand } from '../../src/cli/runs.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { REASON_MEANINGS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { html, list } from '../support/fault-server.ts'
-import { mirrorPages } from '../support/mirror-file.ts'
+import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aFaultServer, aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
+import { aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
+
+const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 let workplace: Workplace
 
@@ -21,13 +23,24 @@ describe('runs and rejects', () => {
   const NO_ID = { name: 'Nobody Fictional', email: 'nobody@example.com' }
   const BAD_FIELD = { id: SOME_ID, name: ['Two', 'Names'] }
 
+  const DATA = [NO_ID, BAD_FIELD, ...['2', '3'].map((last) => ({ id: SOME_ID.replace(/1$/, last) }))]
+  const FAILED = {
+    status: 'failed',
+    reasons: ['failed'],
+    readToEnd: false,
+    error: { code: 'server-error', message: 'answered 500' },
+  } as const
+
   /** acme: a complete run, then a failed one. globex: a run with two rejects. */
+  async function threeRuns(mirror: Mirror): Promise<void> {
+    await mirrorPages(mirror, [customers(1, 3)])
+    await mirrorPages(mirror, [DATA], { organization: 'globex' })
+    await mirrorPages(mirror, [], { ending: FAILED })
+  }
+
   beforeEach(async () => {
-    const data = [NO_ID, BAD_FIELD, ...['2', '3'].map((last) => ({ id: SOME_ID.replace(/1$/, last) }))]
-    const acme = organizationAt(await aFaultServer(list(3), html(500)))
-    const globex = organizationAt(await aFaultServer(list(4, { envelope: { data } })), { id: 'globex' })
-    workplace = aWorkplace([acme, globex], { defaults: { maxWait: '0s' } })
-    for (const id of ['acme', 'globex', 'acme']) await runCli(['sync', id], { cwd: workplace.folder })
+    workplace = aWorkplace(['acme', 'globex'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })))
+    await aPlayedFile(threeRuns, workplace.mirror)
   })
 
   test('runs lists the latest runs, newest first, as a table and as one document with the trigger of each', async () => {
@@ -72,10 +85,11 @@ describe('runs and rejects', () => {
   test('rejects says where there are more than it lists, and writes out what would act on a terminal', async () => {
     const odd = { name: 'a\u009b31m\u202e\u2028\u200b\n\u001b[31m' }
     const data = [odd, ...Array.from({ length: 50 }, (_, number) => ({ ...NO_ID, name: `Nobody ${number}` }))]
-    workplace = aWorkplace([organizationAt(await aFaultServer(list(51, { envelope: { data } })))])
-    await runCli(['sync'], { cwd: workplace.folder })
+    const mirror = await openMirror(workplace.mirror)
+    await mirrorPages(mirror, [data])
+    await mirror.close()
     const listed = async (...args: string[]) => {
-      const { stdout, stderr } = await rejects('--json', ...args)
+      const { stdout, stderr } = await rejects('acme', '--json', ...args)
       expect(stdout).toMatch(/^[\x20-\x7e\n]+$/)
       return { found: JSON.parse(stdout).rejects, stderr }
     }
