@@ -27,13 +27,13 @@ beforeEach(async () => {
 const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 async function fourNights(mirror: Mirror): Promise<void> {
-  for (const organization of ['acme', 'globex']) await night(mirror, organization, 1, 0)
-  await night(mirror, 'acme', 51, 1)
-  await night(mirror, 'globex', 61, 1)
+  for (const organization of ['acme', 'globex']) await aNight(mirror, organization, 1, 0)
+  await aNight(mirror, 'acme', 51, 1)
+  await aNight(mirror, 'globex', 61, 1)
 }
 
 /** A run after so many minutes that read the customers from a number to 100. */
-function night(mirror: Mirror, organization: string, from: number, minutes: number) {
+function aNight(mirror: Mirror, organization: string, from: number, minutes: number) {
   return mirrorPages(mirror, [customers(from, 100)], { organization, atMs: START_MS + minutes * MINUTE_MS, ending })
 }
 
@@ -103,7 +103,7 @@ test('at a terminal, the first names are shown and the person is asked; without 
 
 test('the number of an old alert says which run holds removals back now', async () => {
   const mirror = await openMirror(workplace.mirror)
-  await night(mirror, 'acme', 61, 2)
+  await aNight(mirror, 'acme', 61, 2)
   await mirror.close()
 
   expect(await removals('approve', '3', '--yes')).toMatchObject({
