@@ -73,7 +73,7 @@ function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
 }
 
 /** The jobs of a queue: who runs, until when and why what waits. */
-export function queueTable(lines: readonly Line[], nowMs: number): Table {
+function queueTable(lines: readonly Line[], nowMs: number): Table {
   const rows = lines.map((line) => [
     plainText(line.organization),
     line.kind,

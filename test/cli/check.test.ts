@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
@@ -128,18 +127,6 @@ test('a secret file that every user may read is a warning with the command that 
   expect((await check(place)).what).not.toContain('secret of acme')
 })
 
-const OF_VERSION_99 = ['PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99']
-
-test('a mirror of another version is reported with its fix, and the organizations are still checked', async () => {
-  const place = aWorkplace(await organizations())
-  sqlite(place.mirror, ...OF_VERSION_99)
-  const { code, of } = await check(place)
-
-  expect(code).toBe(7)
-  expect(of('mirror')).toMatch(/^✖ mirror: .*another version of Customer Mirror[^]*name another mirror/)
-  expect(of('acme')).toMatch(/^✔/)
-})
-
 test('a mirror where nothing can be made is reported, and with an organization that is refused it ends with 3', async () => {
   const mirror = '/proc/none/customers.db'
   const forbidden = await aFaultServer(refusal(403, 'forbidden', 'Upgrade.'))
@@ -240,9 +227,3 @@ test('a copy that cannot be made is an error before a night finds out', async ()
   expect(code).toBe(3)
   expect(of('publish')).toMatch(/^✖ publish: .*note: was not published by this program/)
 })
-
-function sqlite(file: string, ...statements: string[]): void {
-  const db = new Database(file)
-  for (const sql of statements) db.exec(sql)
-  db.close()
-}

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { pause } from '../../jobs/pauses.ts'
-import { pauseCommand, queueCommand, queueTable, resumeCommand, scheduleCommand } from '../../src/cli/queue.ts'
+import { pauseCommand, queueCommand, resumeCommand, scheduleCommand } from '../../src/cli/queue.ts'
 import { runCommand as runOfWorker } from '../../src/cli/worker.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
@@ -139,6 +139,7 @@ if (!isEmbedded) {
     }
     await expect.poll(countDelayed).toBe(1)
     const { jobs, paused } = shown
+    const table = await runCommand(queueCommand, ['--config', place.config])
     gate.open()
 
     const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
@@ -151,36 +152,14 @@ if (!isEmbedded) {
       ...{ state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT },
     })
     expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
+    expect(table.stdout).toMatch(
+      new RegExp(`^acme +full +running \\d+ % +since 20[\\d-]+ [\\d:]+ +process ${pid} on ${hostname()}$`, 'm'),
+    )
+    expect(table.stdout).toMatch(
+      /^initech +full +delayed +until 20[\d-]+ [\d:]+ +the service does not answer; attempt 2; next in \d+ min/m,
+    )
   })
 }
-
-test('the table says who runs, until when and why what waits', () => {
-  const nowMs = Date.UTC(2026, 10, 22, 12)
-  const job = {
-    kind: 'full',
-    trigger: 'schedule',
-    ...{ sinceMs: nowMs, failures: 0, percent: undefined, wait: undefined, worker: undefined },
-  } as const
-  const outage = { why: 'outage', status: 503, attempt: 3, untilMs: nowMs + 60_000 } as const
-  const { rows } = queueTable(
-    [
-      { ...job, organization: 'acme', state: 'running', percent: 34, worker: 'host.example/pid:[1]#4711#9#b' },
-      { ...job, organization: 'globex', state: 'delayed', wait: outage, failures: 2 },
-    ],
-    nowMs,
-  )
-
-  expect(rows).toEqual([
-    ['acme', 'full', 'running 34 %', 'since 2026-11-22 12:00:00', 'process 4711 on host.example'],
-    [
-      'globex',
-      'full',
-      'delayed',
-      'until 2026-11-22 12:01:00',
-      expect.stringContaining('503; attempt 3; next in 1 min'),
-    ],
-  ])
-})
 
 const SCHEDULE = { cron: '30 2 * * *', timezone: 'Europe/Paris' }
 

@@ -43,7 +43,7 @@ describe('runs and rejects', () => {
     await aPlayedFile(threeRuns, workplace.mirror)
   })
 
-  test('runs lists the latest runs, newest first, as a table and as one document with the trigger of each', async () => {
+  test('runs lists the latest runs of all or of one, newest first, as a table and as one document with the trigger of each', async () => {
     const { code, stdout } = await runs()
     const [head, ...rows] = stdout.trimEnd().split('\n')
 
@@ -54,18 +54,14 @@ describe('runs and rejects', () => {
       expect.stringMatching(/^#2 .* globex +complete +4 +2 +0 +0 +2 /),
       expect.stringMatching(/^#1 /),
     ])
-    expect(JSON.parse((await runs('--json')).stdout).runs).toMatchObject([
+    const listed = async (...args: string[]) => JSON.parse((await runs('--json', ...args)).stdout).runs
+    expect(await listed('acme')).toMatchObject([{ id: 3 }, { id: 1 }])
+    expect(await listed('acme', '--limit', '1')).toMatchObject([{ id: 3 }])
+    expect(await listed()).toMatchObject([
       { id: 3, organization: 'acme', status: 'failed', received: 0, trigger: 'sync' },
       { id: 2, organization: 'globex', status: 'complete', received: 4, trigger: 'sync' },
       { id: 1, organization: 'acme', status: 'complete', received: 3, trigger: 'sync' },
     ])
-  })
-
-  test('runs can be those of one organization, and as many as asked for', async () => {
-    const listed = async (...args: string[]) => JSON.parse((await runs('--json', ...args)).stdout).runs
-
-    expect(await listed('acme')).toMatchObject([{ id: 3 }, { id: 1 }])
-    expect(await listed('acme', '--limit', '1')).toMatchObject([{ id: 3 }])
   })
 
   test('rejects lists the records that could not be kept, with the reasons; the document has them as received', async () => {

@@ -33,14 +33,7 @@ test('a sandbox writes a configuration that mirrors it, and stops when asked', a
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('a sandbox lists its scenarios', async () => {
-  const { code, stdout } = await runCli(['sandbox', '--list-scenarios'], { cwd: temporaryFolder() })
-
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/^insert-delete +\S/m)
-})
-
-test('neither a sandbox nor a demo replaces what is there', async () => {
+test('a sandbox lists its scenarios, and neither it nor a demo replaces what is there', async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, 'made'))
   writeFileSync(join(cwd, 'mine.yaml'), 'mine: true\n')
@@ -52,6 +45,7 @@ test('neither a sandbox nor a demo replaces what is there', async () => {
     [['demo', '--folder', ''], /^The name of the folder is empty: --folder names a folder\.$/m],
   ] as const)
     expect(await runCli(args, { cwd })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
+  expect((await runCli(['sandbox', '--list-scenarios'], { cwd })).stdout).toMatch(/^insert-delete +\S/m)
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
   expect(readdirSync(cwd).toSorted()).toEqual(['made', 'mine.yaml'])
 })
