@@ -7,13 +7,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /** The command line, the library, and what is run in a process apart. Each is a file of dist/, and shares the others with its kin. */
-const PROGRAMS = [
-  'src/cli/main',
-  'src/library',
-  'src/cli/statement-process',
-  'src/copies/publish-process',
-  'src/report/process',
-]
+const PROGRAMS = ['src/cli/main', 'src/library', 'src/cli/statement-process', 'src/report/publish-process']
 
 /** Packages that every command loads: two hundred small files, of which to find and to open each took a third of a start. */
 const BUILT_IN = ['@commander-js/extra-typings', 'commander', 'croner', 'leven', 'p-limit', 'undici', 'yaml', 'zod']

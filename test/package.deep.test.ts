@@ -45,7 +45,7 @@ describe('the package, packed and installed', () => {
   afterAll(() => rmSync(place, { recursive: true, force: true }))
 
   test('it holds the program, compiled, with the types of the library, and nothing else', () => {
-    const programs = ['cli/main', 'library', 'cli/statement-process', 'copies/publish-process', 'report/process']
+    const programs = ['cli/main', 'library', 'cli/statement-process', 'report/publish-process']
     const made = files.filter((path) => path.startsWith('dist/'))
     const isType = (path: string) => path.startsWith('dist/src/') && path.endsWith('.d.ts')
 

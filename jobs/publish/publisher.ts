@@ -5,7 +5,6 @@ import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } fr
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { withReports } from '../../src/report/beside-copies.ts'
 import { isOfService } from '../../src/status/standing.ts'
 import type { Moment } from '../monitoring/metrics.ts'
 import { repeatedly } from '../queue/deadline.ts'
@@ -37,7 +36,7 @@ export function startPublisher({ config, mirror, moment, log, timings, monotonic
     try {
       const stale = await listStale(configuredPlans(config.current))
       if (stale.length > 0) {
-        const published = await withReports(config.current, await publishAfterRuns(stale, stopping), stopping)
+        const published = await publishAfterRuns(stale, stopping)
         if (!stopping.signal.aborted) logPublished(log, published)
       }
     } catch (error) {

@@ -7,7 +7,6 @@ import type { Exported } from '../copies/selection.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
 import { configuredPlans, ownerAlone, placeOf, publishApart } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
-import { withReports } from '../report/beside-copies.ts'
 import { plainText } from '../text/plain-text.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
@@ -98,7 +97,7 @@ export function publishCommand(io: Io) {
       const named = file === undefined || /^s3:/i.test(file) ? file : namedFile(file, 'copy')
       const plans = configuredPlans(config, named)
       if (plans.length === 0) throw new UsageError(NO_FILE)
-      const published = await withReports(config, await publishApart(plans, io), io)
+      const published = await publishApart(plans, io)
       for (const plan of plans) {
         const alone = ownerAlone(plan)
         if (alone) published.warnings.push(`${placeOf(plan)}: ${alone.said}; ${alone.fix}`)

@@ -9,7 +9,6 @@ import { liveLines } from './output/live-lines.ts'
 import { runsTable } from './output/run-words.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
-import { withReports } from '../report/beside-copies.ts'
 import { describeError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { hasChangedCustomers, type Report, toJson } from '../model/report.ts'
@@ -116,9 +115,7 @@ export async function syncOrganizations(
     // A copy after each partial run that found nothing would be in vain.
     const isNew = !isPartial || outcomes.some(({ report }) => hasChangedCustomers(report))
     const isPublished = plans.length > 0 && !dryRun && !signal.aborted && isNew
-    const published = isPublished
-      ? await withReports(config, await publishAfterRuns(plans, { signal }), { signal })
-      : undefined
+    const published = isPublished ? await publishAfterRuns(plans, { signal }) : undefined
     return { outcomes, held, mirrorFile: shownMirror(config.mirror), published }
   })
 }

@@ -34,6 +34,8 @@ export type PublishPlan = CommonPlan & {
   group?: string | number | undefined
   /** How many older copies are kept; undefined leaves those that are there alone, and keeps none. */
   keep?: number | undefined
+  /** Whether a page of figures is written beside each copy. */
+  report?: boolean | undefined
   /** The files to make, of those that the plan names; without it, all of them. */
   only?: string[] | undefined
   /** How long to wait for another process that publishes there. */
@@ -111,7 +113,13 @@ const GRACE_MS = 600_000
  * place of the configured ones. Throws UsageError for such an address with a mistake.
  */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
-  const { group, keep, withoutPersonalData = false, ...settings }: Partial<PublishSettings> = config.publish ?? {}
+  const {
+    group,
+    keep,
+    report,
+    withoutPersonalData = false,
+    ...settings
+  }: Partial<PublishSettings> = config.publish ?? {}
   const { file, parquet, to }: Partial<PublishSettings> =
     place === undefined ? settings : isBucketAddress(place) ? { to: addressOf(place) } : { file: place }
   const shared = {
@@ -125,7 +133,7 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
     ),
   }
   return [
-    ...(file === undefined ? [] : [{ ...shared, group, file, keep, lockWaitMs: LOCK_WAIT_MS }]),
+    ...(file === undefined ? [] : [{ ...shared, group, file, keep, report, lockWaitMs: LOCK_WAIT_MS }]),
     ...(parquet === undefined ? [] : [{ ...shared, group, parquet }]),
     ...(to === undefined ? [] : [{ ...shared, to, graceMs: GRACE_MS }]),
   ]
@@ -162,7 +170,7 @@ export async function publishApart(
   { signal }: { signal: AbortSignal },
 ): Promise<Published> {
   const asked = { env: processEnvironment(), signal }
-  const { said, ending } = await askApart('copies/publish-process', JSON.stringify(plans), asked)
+  const { said, ending } = await askApart('report/publish-process', JSON.stringify(plans), asked)
   if (signal.aborted) throw new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
   if (ending !== undefined)
     throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })

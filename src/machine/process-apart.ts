@@ -20,7 +20,7 @@ function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
 }
 
 /**
- * Starts a program, such as `report/process`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
+ * Starts a program, such as `report/publish-process`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
  * reports on standard output; where that is for `results`, which it prints, on file descriptor 3. Aborting `signal` kills it, at any moment.
  */
 export async function askApart(

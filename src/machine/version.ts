@@ -22,7 +22,7 @@ export function isCheckout(): boolean {
   return existsSync(join(ROOT, 'src/cli/main.ts'))
 }
 
-/** The file of a program that runs apart, such as `report/process`: compiled as this code is, or TypeScript as this code is. */
+/** The file of a program that runs apart, such as `report/publish-process`: compiled as this code is, or TypeScript as this code is. */
 export function programFile(name: string): string {
   return IS_COMPILED ? join(ROOT, 'dist/src', `${name}.js`) : join(ROOT, 'src', `${name}.ts`)
 }

@@ -17,7 +17,7 @@ import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
 
-const PROGRAM = argumentsOf('copies/publish-process')
+const PROGRAM = argumentsOf('report/publish-process')
 const CUSTOMERS = 800
 
 test('killed at any moment there is the copy from before or the new one, and a reader who has one open goes on reading', async () => {

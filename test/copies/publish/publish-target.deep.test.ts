@@ -14,7 +14,7 @@ describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {
     for (const path of [folder, dirname(mirror)]) chmodSync(path, 0o777)
     for (const name of readdirSync(dirname(mirror))) chmodSync(join(dirname(mirror), name), 0o666)
     const plan = aPlan(mirror, { file: join(folder, 'copies', 'readers.db'), group: 60 })
-    const program = new URL('../../../src/copies/publish-process.ts', import.meta.url).pathname
+    const program = new URL('../../../src/report/publish-process.ts', import.meta.url).pathname
     const publish = (change: object) =>
       execFileSync(process.execPath, [program], {
         input: JSON.stringify([{ ...plan, ...change }]),

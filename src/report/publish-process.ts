@@ -1,9 +1,16 @@
+import { readFileSync, statSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
-import { withFileToRead } from './read-rows.ts'
-import { type Answer, placeOf, type Published, type TargetPlan } from './publish-plan.ts'
-import { publishCopies, requireHidden } from './publish.ts'
+import { withFileToRead } from '../copies/read-rows.ts'
+import { type Answer, placeOf, type Published, type PublishedCopy, type TargetPlan } from '../copies/publish-plan.ts'
+import { publishCopies, requireHidden } from '../copies/publish.ts'
+import { copyError } from '../copies/copy-error.ts'
+import { writeTextFile } from '../copies/written-file.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
+import { isoOf } from '../time/moments.ts'
+
+/** At the end of each page of figures. */
+const MADE = 'by Customer Mirror '
 
 /** The process that publishes: takes plans as JSON on standard input, and prints what became of them as JSON. All are for one mirror. */
 const plans: [TargetPlan, ...TargetPlan[]] = JSON.parse(await text(process.stdin))
@@ -40,8 +47,33 @@ async function publishAll(mirror: string): Promise<Published> {
 }
 
 async function publish(plan: TargetPlan): Promise<Published> {
-  if ('file' in plan) return publishCopies(plan)
+  if ('file' in plan) {
+    const published = publishCopies(plan)
+    for (const copy of plan.report ? published.copies : []) published.warnings.push(...(await writePage(copy)))
+    return published
+  }
   // Parquet and the client of object storage take a third of a start.
-  const { publishBucket, publishFolder } = await import('./objects/publish-objects.ts')
+  const { publishBucket, publishFolder } = await import('../copies/objects/publish-objects.ts')
   return 'parquet' in plan ? publishFolder(plan) : publishBucket(plan, processEnvironment())
+}
+
+/** Writes the page of figures beside a copy, for those who may read the copy. Returns a warning where it cannot be written. */
+async function writePage({ file, publishedAt }: PublishedCopy): Promise<string[]> {
+  const page = `${file.replace(/\.[^./]*$/, '')}.html`
+  try {
+    const found = statSync(page, { throwIfNoEntry: false })
+    // A pipe would be read for ever.
+    const isMade = found === undefined || (found.isFile() && readFileSync(page, 'utf8').includes(MADE))
+    if (!isMade) return [`${page}: is not of this program and was left as it is; the copy has no page of figures.`]
+    const { readFigures } = await import('./figures.ts')
+    const { reportPage } = await import('./page.ts')
+    const drawn = await reportPage(await readFigures(file), Date.parse(isoOf(publishedAt)))
+    const { mode, gid } = statSync(file)
+    writeTextFile(page, drawn, { mode: mode & 0o777, gid })
+    return []
+  } catch (error) {
+    const told = copyError(error, page)
+    if (!isOurs(told)) throw told
+    return [told.message]
+  }
 }
