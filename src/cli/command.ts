@@ -13,8 +13,8 @@ export type Io = {
   stderr: NodeJS.WritableStream
   /** Sets the exit code of a command that did its work but reports a problem. */
   exitWith: (code: ExitCode) => void
-  /** From now on SIGHUP calls `listener` and no longer ends the process. Absent where no signals arrive. */
-  onHangUp?: (listener: () => void) => void
+  /** From now on SIGHUP ends the process only with its terminal. Absent where no signals arrive. */
+  ignoreHangUp?: () => void
   /** Asks the person at the terminal for a line; the empty text once stopped. Absent where there is no terminal. */
   ask?: (question: string) => Promise<string>
   /**

@@ -82,14 +82,14 @@ const COLUMNS = ['seq', 'run', 'changed_at', ...CUSTOMER]
 async function* rowsOf(
   mirror: Pick<Mirror, 'listChanges'>,
   asked: readonly Pick<ChangesAsked, 'organization' | 'since'>[],
-  { columns, onChange }: { columns: string[]; onChange?: (change: FoundChange) => void },
+  { columns, onChange }: { columns: string[]; onChange: (change: FoundChange) => void },
 ): AsyncGenerator<SomeRows, void> {
   yield { columns, rows: [] }
   for (const { organization, since } of asked)
     for (let afterSeq = 0; ;) {
       const found = await mirror.listChanges({ organization, since, afterSeq, limit: AT_ONCE })
       const rows = found.flatMap((change) => {
-        onChange?.(change)
+        onChange(change)
         const { seq, runId, changedAtMs, change: what, id, name, username, email, fields } = change
         const when = { seq, run: runId, changed_at: isoTime(changedAtMs) }
         const about = { organization, ...when, change: what, id, name, username, email }

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => stopOrEnd(143))
   const io: Io = {
     signal: stopping.signal,
-    onHangUp: (listener) => void process.on('SIGHUP', () => (isTerminalGone() ? stop(143) : listener())),
+    ignoreHangUp: () => void process.on('SIGHUP', () => isTerminalGone() && stop(143)),
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => {

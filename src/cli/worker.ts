@@ -28,7 +28,7 @@ export function workerCommand(io: Io) {
       const { runWorker } = await import('../../jobs/worker.ts')
       const http = { host, port: at, names: allowHost ?? [] }
       // The file is read anyway when it changes: SIGHUP only must not end the process.
-      io.onHangUp?.(() => {})
+      io.ignoreHangUp?.()
       await runWorker({ config: file, embedded, http, logLevel }, io).finally(() => io.endSoon?.())
     })
 }

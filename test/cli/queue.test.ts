@@ -8,6 +8,7 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { aMirrorOfFive } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { startWorker } from '../support/worker-log.ts'
@@ -104,24 +105,6 @@ test.each([
 })
 
 if (!isEmbedded) {
-  test('status shows what is paused, and run asks for no run of it', async () => {
-    const { ask, config } = await aPlace()
-    const resume = `customer-mirror resume acme --config ${config}`
-    await ask(syncCommand)
-    await ask(pauseCommand, 'acme', '--until', '2999-01-01')
-
-    const { organizations } = JSON.parse((await ask(statusCommand, '--json')).stdout)
-    expect(organizations).toMatchObject([
-      { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until: '2999-01-01T00:00:00.000Z' } },
-      { organization: 'globex', paused: null },
-    ])
-    expect((await ask(statusCommand)).stdout).toContain(`acme: paused since MOMENT, until MOMENT: ${resume}\n`)
-    expect(await ask(runOfWorker, 'acme', 'globex')).toMatchObject({
-      code: 5,
-      stdout: `acme: is paused until MOMENT; nothing was requested. First: ${resume}\nglobex: queued\n`,
-    })
-  })
-
   test('queue shows who runs and how far it is, what is paused, and when a failed job is tried again', async () => {
     const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })
     const sandbox = await aSandbox({ customers: [500, 3, 3], intercept: gate.intercept })
@@ -211,13 +194,16 @@ test('quick runs are shown apart from the nights, and where an organization has 
 })
 
 if (!isEmbedded) {
-  test('a paused organization is shown as paused, with its runs after the pause', async () => {
-    const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1, 1] })), {
+  test('a paused organization is shown as paused by schedule and status, with its runs after the pause, and run asks for none', async () => {
+    const { config, mirror } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1, 1] })), {
       schedule: { cron: '0 6 * * *', timezone: 'UTC', quick: '*/15 * * * *' },
     })
+    await aMirrorOfFive(mirror)
     await runCommand(pauseCommand, ['acme', '--until', '2999-12-24 05:30', '--config', config])
     await runCommand(pauseCommand, ['globex', '--config', config])
     const { stdout } = await runCommand(scheduleCommand, ['--next', '2', '--config', config])
+    const standing = await runCommand(statusCommand, ['--json', '--config', config])
+    const asked = await runCommand(runOfWorker, ['acme', 'initech', '--config', config])
 
     for (const said of [
       /^acme +paused +full +2999-12-24 05:30 GMT .*\n +2999-12-24 06:00 GMT/m,
@@ -228,10 +214,22 @@ if (!isEmbedded) {
       /^globex: paused since .* UTC: customer-mirror resume globex --config \S+$/m,
     ])
       expect(stdout).toMatch(said)
+    const until = '2999-12-24T05:30:00.000Z'
     expect(await listed(config, '--next', '2')).toMatchObject([
-      { dueNow: false, paused: { until: '2999-12-24T05:30:00.000Z' }, runs: [{ at: '2999-12-24T05:30:00.000Z' }, {}] },
+      { dueNow: false, paused: { until }, runs: [{ at: until }, {}] },
       { dueNow: false, paused: { until: null }, runs: [], quick: { runs: [] } },
       { dueNow: true, paused: null, runs: { length: 2 } },
     ])
+    expect(JSON.parse(standing.stdout).organizations).toMatchObject([
+      { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until } },
+      { organization: 'globex', paused: { until: null } },
+      { organization: 'initech', paused: null },
+    ])
+    expect(asked).toMatchObject({
+      code: 5,
+      stdout:
+        `acme: is paused until 2999-12-24 05:30 UTC; nothing was requested. First: customer-mirror resume acme --config ${config}\n` +
+        'initech: queued\n',
+    })
   })
 }

@@ -89,6 +89,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['publish s3:/analytics/x', /s3:\/analytics\/x: must be an address such as s3:\/\/bucket\/prefix/],
   ['publish', /^Nothing says where the copy goes. Name a file in a folder of its own/],
   ['publish a/x.db b/x.db', /too many arguments/],
+  ['sql --mirror postgres://ann:hunter2@db/crm SELECT', /^--mirror holds a password/],
   ['move --to postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],
   ['move --to postgres://db', /--to must name one database/],
   ['move --to ./other.db', /Both mirrors are files, .*customer-mirror backup/],
