@@ -6,7 +6,7 @@ import { fates } from '../store/nights.ts'
 import { customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
 import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, aPlayedMirror, rowsOf } from '../support/mirror-file.ts'
 import {
   aDatedCustomer,
   BROKEN,
@@ -18,32 +18,23 @@ import {
 
 const USUAL = { requests: 200 }
 
-/** A mirror with its runs, each an hour after the one before. */
+/** A mirror in which this list was read in one night, and its runs, each an hour after the one before. */
 async function aMirrored(list: readonly SentRecord[], overrides: Partial<Mirroring> = {}) {
-  const mirror = await aMirror()
   let hours = 0
-  const run = async (source: PageSource, settings: Partial<Mirroring> = {}) => {
+  const runIn = async (there: Mirror, source: PageSource, settings: Partial<Mirroring> = {}) => {
+    const nowMs = START_MS + hours * 60 * MINUTE_MS
+    const told = { scan: 'chain', now: () => nowMs, ...overrides, ...settings } as const
+    return (await mirrorOrganization(mirroring(there, source, told))).report
+  }
+  const mirror = await aPlayedMirror((made) => runIn(made, listedSource(list)), list)
+  const run = (source: PageSource, settings: Partial<Mirroring> = {}) => {
     hours += 1
-    const now = () => START_MS + hours * 60 * MINUTE_MS
-    const { report } = await mirrorOrganization(
-      mirroring(mirror, source, { scan: 'chain', now, ...overrides, ...settings }),
-    )
-    return report
+    return runIn(mirror, source, settings)
   }
   const night = (shown: readonly SentRecord[]) => run(listedSource(shown))
   const quickly = (shown: readonly SentRecord[], settings: Partial<Mirroring> = {}) =>
     run(searchedSource({ shown }).source, { requestLimit: USUAL, ...settings })
-  await night(list)
   return { mirror, run, night, quickly }
-}
-
-/** As the list of a service that sorts by name: in no order that can be seen. */
-function shuffled(list: readonly SentRecord[], seed = 1): SentRecord[] {
-  const chance = dice(seed)
-  return list
-    .map((record) => ({ record, at: chance.next() }))
-    .toSorted((one, other) => one.at - other.at)
-    .map(({ record }) => record)
 }
 
 const without = (list: readonly SentRecord[], ...gone: number[]) =>
@@ -53,6 +44,11 @@ const missingIn = (mirror: Mirror) =>
   rowsOf(mirror.file, 'SELECT id FROM customers WHERE missing_since IS NOT NULL ORDER BY id').map(({ id }) => id)
 
 const LISTED = datedCustomers(10, 1016)
+const chance = dice(1)
+/** The same list of a service that sorts by name: in no order that can be seen. */
+const BY_NAME = LISTED.map((record) => ({ record, at: chance.next() }))
+  .toSorted((one, other) => one.at - other.at)
+  .map(({ record }) => record)
 
 test('a quick run saves who came, marks who left, and reads few pages', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)
@@ -150,7 +146,7 @@ test('where exactly the newest customers are gone, the list may be an older one:
 })
 
 test('a customer that moved to where another one left is found by a search, and is not missing', async () => {
-  const before = shuffled(LISTED)
+  const before = BY_NAME
   let found = 0
   for (const [from, to] of [
     [250, 655],
@@ -174,10 +170,9 @@ test('a customer that moved to where another one left is found by a search, and 
 })
 
 test('by name, customers who left are missing where searches confirm it', async () => {
-  const before = shuffled(LISTED)
-  const { mirror, quickly } = await aMirrored(before)
+  const { mirror, quickly } = await aMirrored(BY_NAME)
 
-  expect(await quickly(without(before, 400, 800))).toMatchObject({ missing: 2, reasons: ['quick'] })
+  expect(await quickly(without(BY_NAME, 400, 800))).toMatchObject({ missing: 2, reasons: ['quick'] })
   expect(missingIn(mirror)).toEqual([customerId(400), customerId(800)])
 })
 
@@ -185,9 +180,8 @@ test.each<[string, SearchKind]>([
   ['finds no customer', BROKEN['with no customer, whatever the text']],
   ['looks at one field alone', WORKING['by name only']],
 ])('by name, customers who left their places wait for the night where the search %s', async (_what, search) => {
-  const before = shuffled(LISTED)
-  const { mirror, run } = await aMirrored(before)
-  const { source } = searchedSource({ shown: without(before, 400, 800), search })
+  const { mirror, run } = await aMirrored(BY_NAME)
+  const { source } = searchedSource({ shown: without(BY_NAME, 400, 800), search })
 
   const reports = [await run(source, { requestLimit: USUAL }), await run(source, { requestLimit: USUAL })]
 

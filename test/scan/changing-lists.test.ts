@@ -14,7 +14,10 @@ const SECONDS: [string, (serial: number) => number][] = [
 ]
 
 test.each(SECONDS)('where %s, a purge between two windows hides no customer behind a proof', (_, createdSecondOf) => {
-  for (const gone of someOf(Array.from({ length: 60 }, (_row, index) => index + 1))) {
+  for (const gone of someOf(
+    Array.from({ length: 60 }, (_row, index) => index + 1),
+    { every: 7 },
+  )) {
     const { certificate, lost } = scanOf(honest, {
       ...{ size: 700, order: 'serial', createdSecondOf },
       between: (list, _luck, answered) => answered === 3 && list.delete(gone, 0),
@@ -27,7 +30,7 @@ test.each([101, 150, 250, 450])(
   'by last change: an unread row that changes, and is pushed down by %d new ones, is read before anything is proven',
   (pushes) => {
     for (const order of ['last change desc', 'last change asc'] as const) {
-      for (let when = 1; when <= 5; when += 1) {
+      for (const when of someOf([1, 2, 3, 4, 5])) {
         const { certificate, lost } = scanOf(honest, {
           ...{ size: 600, order },
           between: (list, _luck, answered) => {
@@ -63,7 +66,7 @@ test('a list that only grows at its top is proven in few windows more', () => {
 test.each(IMMUTABLE_ORDERS)(
   '%s: a list that changes is not taken for two, however many pages are under way',
   (order) => {
-    for (let seed = 1; seed <= seeds(60, { every: 5 }); seed += 1) {
+    for (let seed = 1; seed <= seeds(60, { least: 5, every: 12 }); seed += 1) {
       const { certificate } = scanOf(honest, {
         ...{ size: 500 + ((seed * 379) % 1000), order, seed, parallel: 2 + (seed % 7) },
         between: (list, luck) => (luck.chance(0.5) ? undefined : luck.chance(0.5) ? list.insert() : list.delete()),

@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import { openMirror, type Mirror } from '../../src/store/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { DAY_MS, night } from './nights.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aPlayedMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
 const ID = 'f0f0f0f0-aaaa-4bbb-8ccc-d1d2d3d4d5d6'
@@ -35,10 +35,8 @@ const forgetting = (overrides: object = {}) => {
   return { organization: 'acme', id: ID, nowMs: NOW, monotonicMs: undefined, ...overrides }
 }
 
-/** A closed mirror in which the customer stands wherever a customer can. */
-async function aFullMirror(): Promise<string> {
-  const file = aMirrorFile()
-  const mirror = await openMirror(file)
+/** The customer stands wherever a customer can. */
+async function everywhere(mirror: Mirror) {
   const others = customers(1, 300).filter(({ id }) => id !== customerId(7))
   await night(mirror, 0, [...others, wanted(1)])
   await night(mirror, 1, [...others.slice(1), wanted(2)])
@@ -57,32 +55,23 @@ async function aFullMirror(): Promise<string> {
   await night(mirror, 7, [...others, wanted(5)], { ending: { status: 'failed', error } })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 8 * DAY_MS })
   const window = { page: 1, size: 100, perPage: 100, total: 2, lastPage: 1, beyondEnd: false }
-  await mirror.savePages(
-    run,
-    [{ ...aPage(1, [{ ...wanted(6), phone: {} }, aCustomer(1)]), window }],
-    START_MS + 8 * DAY_MS,
-  )
+  const page = aPage(1, [{ ...wanted(6), phone: {} }, aCustomer(1)])
+  await mirror.savePages(run, [{ ...page, window }], START_MS + 8 * DAY_MS)
   await mirror.finishRun(run, anEnding({ status: 'interrupted' }), START_MS + 8 * DAY_MS)
-  await mirror.close()
-  return file
 }
 
-async function forgotten(file: string) {
-  const mirror = await openMirror(file)
-  try {
-    const { deleted } = await mirror.forgetCustomer(forgetting())
-    return { deleted, erased: await mirror.eraseForgotten(ID) }
-  } finally {
-    await mirror.close()
-  }
+async function forgotten(mirror: Mirror) {
+  const { deleted } = await mirror.forgetCustomer(forgetting())
+  return { deleted, erased: await mirror.eraseForgotten(ID) }
 }
 
 test('no byte of the file, its WAL or its index holds a forgotten customer, whichever rows and earlier rows did', async () => {
-  const file = await aFullMirror()
+  const mirror = await aPlayedMirror(everywhere)
+  const { file } = mirror
   expect(tracesIn(file)).toHaveLength(TRACES.length - 1)
   const kept = rowsOf(file, 'SELECT * FROM customers WHERE id <> ? ORDER BY row_id', ID)
 
-  const { deleted, erased } = await forgotten(file)
+  const { deleted, erased } = await forgotten(mirror)
 
   expect(deleted).toEqual({ customers: 1, changes: 3, rejects: 5 })
   expect(erased).toBe(onPostgres ? 'released' : 'erased')
@@ -98,14 +87,9 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
     expect(rowsOf(file, `SELECT * FROM ${table}`), table).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
-})
 
-test('what stays is a hash of the id under random bytes of the organization, and the time', async () => {
-  const file = await aFullMirror()
-  await forgotten(file)
-
-  const [key] = rowsOf(file, 'SELECT organization, key FROM forgotten_keys')
-  const bytes = key?.['key']
+  // What stays is a hash of the id under random bytes of the organization, and the time.
+  const bytes = valueOf(file, 'SELECT key FROM forgotten_keys')
   if (!Buffer.isBuffer(bytes)) throw new Error('There is no key.')
   expect(bytes).toHaveLength(32)
   expect(rowsOf(file, 'SELECT * FROM forgotten')).toEqual([
@@ -122,8 +106,8 @@ test.each([
   ['a customer that the mirror does not hold', { id: customerId(9999) }],
   ['a customer of another organization', { organization: 'globex' }],
 ])('%s cannot be forgotten, and nothing changes', async (_, asked) => {
-  const file = await aFullMirror()
-  const mirror = await aMirror(file)
+  const mirror = await aPlayedMirror(everywhere)
+  const { file } = mirror
   await night(mirror, 20, customers(1, 3), { organization: 'globex' })
 
   await expect(mirror.forgetCustomer(forgetting(asked))).rejects.toMatchObject({
@@ -172,16 +156,17 @@ test('rows of another customer that hold the id stay, and are reported', async (
 test.skipIf(sqliteAlone.bytesOfTheFile)(
   'a reader with an open transaction keeps the bytes for now, and the next try erases them',
   async () => {
-    const file = await aFullMirror()
+    const mirror = await aPlayedMirror(everywhere)
+    const { file } = mirror
     const reader = new Database(file, { readonly: true })
     onTestFinished(() => void reader.close())
     reader.exec('BEGIN')
     reader.prepare('SELECT count(*) FROM customers').get()
 
-    expect(await forgotten(file)).toMatchObject({ erased: 'busy' })
+    expect(await forgotten(mirror)).toMatchObject({ erased: 'busy' })
 
     reader.exec('COMMIT')
-    expect(await forgotten(file)).toMatchObject({ erased: 'erased' })
+    expect(await forgotten(mirror)).toMatchObject({ erased: 'erased' })
     expect(tracesIn(file)).toEqual([])
   },
 )

@@ -12,7 +12,7 @@ import { COLUMNS } from '../../src/store/schema/schema.ts'
 import { customerId } from '../support/builders.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
 import { aFullMirror, aSqliteMirror, HOW_MANY_NIGHTS, playNight } from '../support/full-mirror.ts'
-import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { anEmptyMirror, pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 
 let server: PGlite
@@ -25,31 +25,26 @@ beforeAll(async () => {
 const NOT_MOVED = ['dictionary', 'leases', 'mirror_schema', 'commits', 'unnoticed']
 
 test('every table and every column of both stores is moved, or known to be made anew', async () => {
-  const columns = new Map<string, string[]>()
-  for (const { table, column } of rowsOf((await aSqliteMirror()).file, SQLITE_COLUMNS))
-    columns.set(String(table), [...(columns.get(String(table)) ?? []), String(column)])
-  const inPostgres = new Map<string, string[]>()
-  const rows = await (
-    await aDatabase()
-  ).read((session) => session.all<{ table: string; column: string }>(text(POSTGRES_COLUMNS)))
-  for (const { table, column } of rows) inPostgres.set(table, [...(inPostgres.get(table) ?? []), column])
-  const moved = new Map(MOVED_TABLES.map(({ name }) => [name, (COLUMNS[name] ?? []).toSorted()]))
+  const inFile = rowsOf((await aSqliteMirror()).file, SQLITE_COLUMNS)
+  const onServer = await rowsOn(await aDatabase(), POSTGRES_COLUMNS)
+  const moved = MOVED_TABLES.flatMap(({ name }) => (COLUMNS[name] ?? []).map((column) => `${name}.${column}`))
 
-  for (const stored of [columns, inPostgres]) {
-    const own = [...stored].filter(([table]) => !NOT_MOVED.includes(table))
-    expect(new Map(own.map(([table, names]) => [table, names.toSorted()]))).toEqual(moved)
+  for (const stored of [inFile, onServer]) {
+    const own = stored.filter(({ table }) => !NOT_MOVED.includes(String(table)))
+    expect(own.map(({ table, column }) => `${String(table)}.${String(column)}`).toSorted()).toEqual(moved.toSorted())
   }
 })
 
-test('a mirror goes to PostgreSQL and back, and every row and every number is as it was', async () => {
+test('a mirror goes to PostgreSQL and back, and all is as it was: rows, numbers, views, verbs, queries of the README', async () => {
   const file = await aFullMirror()
   tamper(file, `INSERT INTO windows VALUES (2, 0, 100, 100, 5, 1, 0, ?, '[]')`, rowIdsFrom([61, 0, -1]))
   const database = await aDatabase()
   const { file: returned } = await aSqliteMirror()
 
   const there = await toPostgres(file, database)
-  const spans = await database.read((session) =>
-    session.all(text('SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1')),
+  const spans = await rowsOn(
+    database,
+    'SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1',
   )
   const back = await toSqlite(database, returned)
 
@@ -66,39 +61,33 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
     expect(rowsOf(returned, rows), name).toEqual(rowsOf(file, rows))
   }
   expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
-  expect(await database.read((session) => session.all(text(LISTED)))).toEqual([
+  expect(await rowsOn(database, LISTED)).toEqual([
     { row_ids: '0100000029230000', later_rows: '000000000300000001000000', pending_rows: '020000002a230000' },
   ])
   const first = valueOf(returned, `SELECT min(row_id) FROM customers WHERE organization = 'globex'`)
   expect(valueOf(returned, 'SELECT row_ids FROM windows WHERE run_id = 2')).toEqual(rowIdsFrom([Number(first), 0, -1]))
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
-})
-
-test('views, verbs and the queries of the README read the same from PostgreSQL as from SQLite', async () => {
-  const file = await aFullMirror()
-  const database = await aDatabase()
-  await toPostgres(file, database)
-  const [here, there] = [mirrorOf(database), await aMirror(file)]
   const queries = [...Object.entries(VIEWS).map(([view, columns]) => `SELECT ${columns} FROM ${view}`), ...QUERIES]
-  const verbs: ((mirror: Mirror) => Promise<unknown>)[] = [
-    (mirror) => mirror.listRuns({ limit: 7 }),
-    (mirror) => mirror.listRuns({ organization: 'acme', limit: 99 }),
-    (mirror) => mirror.findRun(3),
-    (mirror) => mirror.listFreshness(),
-    (mirror) => mirror.listUncountedFreshness(),
-    (mirror) => mirror.listLastRuns(),
-    (mirror) => mirror.listLatestRuns({ organizations: ['globex', 'acme', 'nobody'], limit: 3 }),
-    (mirror) => mirror.listRejects({ limit: 9 }),
-    (mirror) => mirror.findKnownElsewhere('acme', ['acme', ...[2, 9, 101, 110].map(customerId)]),
-  ]
-
   for (const query of queries) {
-    const rows = await database.read((session) => session.all(text(query.replace(/;\s*$/, ''))))
+    const rows = await rowsOn(database, query.replace(/;\s*$/, ''))
     expect({ query, rows: sorted(rows) }).toEqual({ query, rows: sorted(rowsOf(file, query)) })
   }
-  for (const verb of verbs) expect(await verb(here), String(verb)).toEqual(await verb(there))
+  const [here, original] = [mirrorOf(database), await aMirror(file)]
+  for (const verb of VERBS) expect(await verb(here), String(verb)).toEqual(await verb(original))
 })
+
+const VERBS: ((mirror: Mirror) => Promise<unknown>)[] = [
+  (mirror) => mirror.listRuns({ limit: 7 }),
+  (mirror) => mirror.listRuns({ organization: 'acme', limit: 99 }),
+  (mirror) => mirror.findRun(3),
+  (mirror) => mirror.listFreshness(),
+  (mirror) => mirror.listUncountedFreshness(),
+  (mirror) => mirror.listLastRuns(),
+  (mirror) => mirror.listLatestRuns({ organizations: ['globex', 'acme', 'nobody'], limit: 3 }),
+  (mirror) => mirror.listRejects({ limit: 9 }),
+  (mirror) => mirror.findKnownElsewhere('acme', ['acme', ...[2, 9, 101, 110].map(customerId)]),
+]
 
 /** Rows as texts that can be compared, whatever order they came in. */
 function sorted(rows: readonly unknown[]): string[] {
@@ -123,7 +112,7 @@ test.each([
   await ask('CREATE TRIGGER spoil BEFORE INSERT ON changes FOR EACH ROW EXECUTE FUNCTION spoil()')
   onTestFinished(() => ask('DROP FUNCTION spoil CASCADE').then(() => {}))
 
-  await expect(toPostgres(await aFullMirror(), database)).rejects.toThrow(what)
+  await expect(toPostgres(await aFullMirror(), database, { tables: ['changes'] })).rejects.toThrow(what)
 })
 
 /** The columns of views, without those that depend on the clock. */
@@ -155,6 +144,10 @@ const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_cus
 
 async function aDatabase(): Promise<Postgres> {
   return openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+}
+
+function rowsOn(database: Postgres, query: string): Promise<Row[]> {
+  return database.read((session) => session.all<Row>(text(query)))
 }
 
 const differing = (what: string) => new Error(what)

@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import type { Mirror, Organizations } from '../../src/store/mirror.ts'
+import { organizationsIn } from '../../src/store/organizations.ts'
+import { sqliteStore } from '../../src/store/port/sqlite-store.ts'
+import { openDatabase, openFile } from '../../src/store/sqlite/open-database.ts'
 import { CLOCKS, type Night, night, organizationsOf } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aPlayedMirror, dump, type Row, rowsOf, tamper, valueOf, withReader } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
 const RENAME = { from: 'acme', to: 'acme.eu' }
@@ -12,7 +14,7 @@ const RENAME = { from: 'acme', to: 'acme.eu' }
 const EMPTY_AT_FIRST = ['retired_organizations', 'unfinished_forgets']
 
 test('every row of every table has the new name, and nothing else of it differs', async () => {
-  const { file } = await aMirrorWithEverything()
+  const { file } = await aPlayedMirror(withEverything)
   const [before, others] = [contentsOf(file, 'acme'), contentsOf(file, 'acme-two')]
   const lacking = Object.keys(before).filter((table) => before[table]?.length === 0)
 
@@ -52,7 +54,7 @@ test.each<[what: string, before: Before, act: (them: Organizations) => Promise<u
   ['forget during a run', running('acme'), forget, 'leased', leased('acme', 'forgotten')],
   ['retire twice', (_, them) => retire(them), retire, 'usage', /^acme: is retired already, since 2026-01-14 02:00 UTC/],
 ])('a request to %s is refused, and nothing is changed', async (_, prepare, act, code, said) => {
-  const mirror = await aMirrorWithEverything()
+  const mirror = await aPlayedMirror(withEverything)
   const organizations = await organizationsOf(mirror.file)
   await prepare(mirror, organizations)
   const before = dump(mirror.file)
@@ -62,8 +64,7 @@ test.each<[what: string, before: Before, act: (them: Organizations) => Promise<u
 })
 
 test('nothing is left of it: no row in any table, and no byte in the file or beside it', async () => {
-  const mirror = await aMirrorWithTraces()
-  const { file } = mirror
+  const { file } = await aPlayedMirror(withTraces)
   expect(holds(file, TRACE)).toBe(true)
   const others = contentsOf(file, 'acme')
 
@@ -78,34 +79,22 @@ test('nothing is left of it: no row in any table, and no byte in the file or bes
 })
 
 test.skipIf(sqliteAlone.driver)(
-  'a process that is killed in the middle leaves everything as it was, and a second one does it all',
+  'a process that ends before the bytes are overwritten leaves a note, and a second one does the rest',
   async () => {
-    const { file } = await aMirrorWithEverything()
-    const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')]
-
-    expect(killedAt('DELETE FROM unnoticed', file, `rename(${JSON.stringify(RENAME)}`)).toBe('SIGKILL')
-    expect(contentsOf(file, 'acme')).toEqual(before)
-    expect(countsOf(file, 'acme.eu')['customers']).toBe(0)
-    await (await organizationsOf(file)).rename(RENAME, CLOCKS)
-    expect(contentsOf(file, 'acme.eu')).toEqual({ ...before, leases: [] })
-    expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')).toEqual(schema)
-  },
-)
-
-test.skipIf(sqliteAlone.driver).each([
-  ['in the middle of the deletes', 'INSERT INTO unfinished_forgets', true],
-  ['before the file is written anew', 'VACUUM', false],
-])(
-  'a process that is killed %s leaves all of it or a note, and a second one does the rest',
-  async (_, sql, isWhole) => {
-    const { file } = await aMirrorWithTraces()
-    const before = contentsOf(file, 'initrode')
-
-    expect(killedAt(sql, file, `forget('initrode'`)).toBe('SIGKILL')
+    const { file } = await aPlayedMirror(withTraces)
     const organizations = await organizationsOf(file)
-    expect(await organizations.isUnfinished('initrode')).toBe(!isWhole)
-    expect(contentsOf(file, 'initrode')['customers']).toEqual(isWhole ? before['customers'] : [])
+    const db = openDatabase(file, 'write')
+    const store = {
+      ...sqliteStore(db, file, { place: openFile(file) }),
+      purge: () => Promise.reject(new Error('ended')),
+    }
+    await expect(organizationsIn(store).forget('initrode', CLOCKS)).rejects.toThrow('ended')
+    await store.close()
+
+    expect(await organizations.isUnfinished('initrode')).toBe(true)
+    expect(contentsOf(file, 'initrode')['customers']).toEqual([])
     expect(await organizations.forget('initrode', CLOCKS)).toBe(true)
+    expect(await organizations.isUnfinished('initrode')).toBe(false)
     expect(holds(file, TRACE)).toBe(false)
   },
 )
@@ -116,9 +105,8 @@ const TRACE = 'trace-of-initrode'
 /** Whether the text stands anywhere in the file. */
 const holds = (file: string, text: string) => storedText(file).includes(text)
 
-/** A mirror with acme, and with initrode, whose customers were renamed, removed and rejected under this trace. */
-async function aMirrorWithTraces() {
-  const mirror = await aMirror()
+/** Acme, and initrode, whose customers were renamed, removed and rejected under this trace. */
+async function withTraces(mirror: Mirror) {
   const organization = 'initrode'
   const list = (name: string) => [
     ...customers(1, 40).map((_, n) => aCustomer(n + 1, { name: `${TRACE} ${name} ${n}`, note: `${TRACE} extra` })),
@@ -128,13 +116,12 @@ async function aMirrorWithTraces() {
   for (const [n, name] of ['first', 'second', 'third'].entries()) await night(mirror, n, list(name), { organization })
   await night(mirror, 4, list('fourth').slice(2), { organization })
   await night(mirror, 5, list('fifth').slice(2), { organization })
-  return mirror
 }
 
 const RETIRED_AT = '2026-01-14 02:00:00.000'
 
 test('every customer leaves active_customers with a change, and nothing is deleted', async () => {
-  const { file } = await aMirrorWithEverything()
+  const { file } = await aPlayedMirror(withEverything)
   const [before, others] = [countsOf(file, 'acme'), contentsOf(file, 'acme-two')]
   const active = valueOf(file, `SELECT COUNT(*) FROM active_customers WHERE organization = 'acme'`)
   const lastSeq = valueOf(file, 'SELECT MAX(seq) FROM changes')
@@ -144,13 +131,10 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(retired).toEqual({ removed: active })
   expect(rowsOf(file, `SELECT 1 FROM active_customers WHERE organization = 'acme'`)).toEqual([])
   const lastRun = valueOf(file, `SELECT MAX(id) FROM runs WHERE organization = 'acme'`)
-  expect(
-    rowsOf(
-      file,
-      'SELECT organization, change, run_id, changed_at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4',
-      lastSeq,
-    ),
-  ).toEqual([{ organization: 'acme', change: 'removed', run_id: lastRun, changed_at: RETIRED_AT, n: active }])
+  const fed = `SELECT organization, change, run_id, changed_at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4`
+  expect(rowsOf(file, fed, lastSeq)).toEqual([
+    { organization: 'acme', change: 'removed', run_id: lastRun, changed_at: RETIRED_AT, n: active },
+  ])
   const removed = 'removed_at = ? AND NOT is_active AND last_run_id = ? AND updated_at > ?'
   const marked = `SELECT COUNT(*) FROM customers WHERE organization = 'acme' AND ${removed}`
   expect(valueOf(file, marked, RETIRED_AT, lastRun, '2026-01-10')).toBe(active)
@@ -168,57 +152,33 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-/** How a process ends that does this to the organizations of a file, and is killed when it is about to run that statement. */
-function killedAt(sql: string, file: string, verb: string): string | null {
-  const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
-  const program = `
-    import { openDatabase, openFile } from ${module('../../src/store/sqlite/open-database.ts')}
-    import { organizationsIn } from ${module('../../src/store/organizations.ts')}
-    import { sqliteStore } from ${module('../../src/store/port/sqlite-store.ts')}
-    const [file, last] = process.argv.slice(-2)
-    const db = openDatabase(file, 'write')
-    for (const name of ['exec', 'prepare']) {
-      const own = db[name].bind(db)
-      db[name] = (sql) => sql.startsWith(last) ? process.kill(process.pid, 'SIGKILL') : own(sql)
-    }
-    await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).${verb}, ${JSON.stringify(CLOCKS)})`
-  return spawnSync(process.execPath, ['--input-type=module', '--eval', program, file, sql]).signal
-}
-
-/** Every table of the schema with a column `organization`. */
-function tablesByOrganization(file: string): string[] {
-  const sql = `SELECT name FROM sqlite_schema WHERE type = 'table'
-    AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization') ORDER BY name`
-  return rowsOf(file, sql).map(({ name }) => String(name))
-}
-
 /** The number of rows of an organization in each such table. */
 function countsOf(file: string, organization: string): Record<string, number> {
-  const counted = tablesByOrganization(file).map((table) => [
-    table,
-    Number(rowsOf(file, `SELECT COUNT(*) AS n FROM ${table} WHERE organization = ?`, organization)[0]?.['n']),
-  ])
-  return Object.fromEntries(counted)
+  return Object.fromEntries(Object.entries(contentsOf(file, organization)).map(([table, rows]) => [table, rows.length]))
 }
 
-/** All that the mirror holds of an organization, without its name. */
+/** All that the mirror holds of an organization, without its name, by each table of the schema with a column `organization`. */
 function contentsOf(file: string, organization: string): Record<string, Row[]> {
-  const contents = tablesByOrganization(file).map((table) => [
-    table,
-    rowsOf(file, `SELECT * FROM ${table} WHERE organization = ?`, organization)
-      .map(({ organization: _name, updated_at: _moved, ...row }) => row)
-      // A store may return rows in another order once they were written again.
-      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
-  ])
-  return Object.fromEntries(contents)
+  const sql = `SELECT name FROM sqlite_schema WHERE type = 'table'
+    AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'organization') ORDER BY name`
+  return withReader(file, (reader) => {
+    const tables = reader.all<{ name: string }>(sql).map(({ name }) => [
+      name,
+      reader
+        .all(`SELECT * FROM ${name} WHERE organization = ?`, organization)
+        .map(({ organization: _name, updated_at: _moved, ...row }) => row)
+        // A store may return rows in another order once they were written again.
+        .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+    ])
+    return Object.fromEntries(tables)
+  })
 }
 
 /**
- * A mirror in which acme and acme-two have rows in every table with an organization: customers that are active, missing and
- * removed, one that is forgotten, changes, an open reject, held removals, and a list as last read.
+ * Acme and acme-two have rows in every table with an organization: customers that are active, missing and removed, one that is
+ * forgotten, changes, an open reject, held removals, and a list as last read.
  */
-async function aMirrorWithEverything() {
-  const mirror = await aMirror()
+async function withEverything(mirror: Mirror) {
   for (const organization of ['acme', 'acme-two']) {
     const list = [...customers(1, 60), { id: 'no UUID', note: `rejected by ${organization}` }]
     await night(mirror, 0, list, { organization })
@@ -229,7 +189,6 @@ async function aMirrorWithEverything() {
     await mirror.forgetCustomer({ organization, id: customerId(40), ...CLOCKS })
     fillInternal(mirror.file, organization)
   }
-  return mirror
 }
 
 /** Tables that a run fills only under rare circumstances. */

@@ -42,20 +42,20 @@ async function aNewMirrorFile(): Promise<string> {
 
 let newMirror: Promise<Buffer> | undefined
 
-/** An open mirror in which `play` was played: once in this process where mirrors are files, of which each call has a copy. */
-export async function aPlayedMirror(play: Play): Promise<Mirror> {
-  if (onPostgres) {
-    const mirror = await aMirror()
-    await play(mirror)
-    return mirror
-  }
-  return aMirror(await aPlayedFile(play))
+/**
+ * An open mirror in which `play` was played: once in this process for each `key` where mirrors are files, of which each call has a copy.
+ */
+export async function aPlayedMirror(play: Play, key: unknown = play): Promise<Mirror> {
+  if (!onPostgres) return aMirror(await aPlayedFile(play, aSqliteFile(), key))
+  const mirror = await aMirror()
+  await play(mirror)
+  return mirror
 }
 
 /** A mirror in a file, in which `play` was played once in this process, and then closed. */
-export async function aPlayedFile(play: Play, file = aSqliteFile()): Promise<string> {
-  const bytes = played.get(play) ?? bytesAfter(play)
-  played.set(play, bytes)
+export async function aPlayedFile(play: Play, file = aSqliteFile(), key: unknown = play): Promise<string> {
+  const bytes = played.get(key) ?? bytesAfter(play)
+  played.set(key, bytes)
   writeFileSync(file, await bytes, { mode: 0o600 })
   return file
 }
@@ -68,7 +68,7 @@ export function aMirrorOfFive(file?: string): Promise<string> {
 const fiveCustomers: Play = (mirror) => mirrorPages(mirror, [customers(1, 5)])
 
 type Play = (mirror: Mirror) => Promise<unknown>
-const played = new Map<Play, Promise<Buffer>>()
+const played = new Map<unknown, Promise<Buffer>>()
 
 async function bytesAfter(play: Play): Promise<Buffer> {
   const mirror = await openMirror(aSqliteFile())

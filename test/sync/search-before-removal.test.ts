@@ -5,7 +5,7 @@ import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organi
 import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
 import { customerId, type SentRecord, START_MS } from '../support/builders.ts'
 import { mirroring } from '../support/listed-source.ts'
-import { aMirror, tamper } from '../support/mirror-file.ts'
+import { aMirror, aPlayedMirror, tamper } from '../support/mirror-file.ts'
 import {
   activeIds,
   aDatedCustomer,
@@ -26,13 +26,10 @@ const LIST = datedCustomers(1, 150)
 const WITHOUT_50 = LIST.filter(({ id }) => id !== customerId(50))
 
 test('a customer who is gone is searched for by address, username and name, and removed by the second proven scan', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, { shown: LIST })
-  const first = await night(mirror, 2, { shown: WITHOUT_50 })
+  const mirror = await aPlayedMirror(lackingOne)
 
   const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50 })
 
-  expect(first.texts).toEqual([])
   expect(texts).toEqual(expect.arrayContaining(['customer-50@example.com', 'customer-50', 'Customer 50']))
   expect(texts).toHaveLength(6)
   expect(report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], removed: 1 })
@@ -42,7 +39,7 @@ test('a customer who is gone is searched for by address, username and name, and 
 test.each(someOf(Object.entries(WORKING)))(
   'a customer that the list hides is not removed, if the service searches %s',
   async (_, search) => {
-    const mirror = await lackingOne()
+    const mirror = await aPlayedMirror(lackingOne)
     expect(fateOf(mirror, 50)).toBe('missing')
 
     const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: LIST, search })
@@ -60,15 +57,14 @@ test.each(someOf(Object.entries(WORKING)))(
 )
 
 test('a customer that the list always hides is never removed, and each run that would remove it reports this', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, { shown: LIST })
+  const mirror = await aPlayedMirror(lackingOne)
   const said: unknown[] = []
-  for (const n of [2, 3, 4, 5, 6, 7]) {
+  for (const n of [3, 4, 5]) {
     const { report } = await night(mirror, n, { shown: WITHOUT_50, listed: LIST })
     said.push(report.reasons)
   }
 
-  expect(said).toEqual([[], ['contradicted'], [], ['contradicted'], [], ['contradicted']])
+  expect(said).toEqual([['contradicted'], [], ['contradicted']])
   expect(fateOf(mirror, 50)).toBe('listed')
 })
 
@@ -95,7 +91,7 @@ const USELESS = { ...BROKEN, 'with the whole list': EVERY_CUSTOMER, 'with no ans
 test.each(someOf(Object.entries(USELESS)))(
   'a service that answers a search %s still removes customers after two proven scans',
   async (_, search) => {
-    const mirror = await lackingOne()
+    const mirror = await aPlayedMirror(lackingOne)
 
     const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50, search })
 
@@ -107,7 +103,7 @@ test.each(someOf(Object.entries(USELESS)))(
 test.each(Object.entries(OUTAGES))(
   'an outage during the searches, by %s, postpones removals, and costs neither the run nor its proof',
   async (_, outage) => {
-    const mirror = await lackingOne()
+    const mirror = await aPlayedMirror(lackingOne)
 
     const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, outage })
 
@@ -120,7 +116,7 @@ test.each(Object.entries(OUTAGES))(
 )
 
 test('a stop during the searches ends them at once: the run is complete, and the next one removes', async () => {
-  const mirror = await lackingOne()
+  const mirror = await aPlayedMirror(lackingOne)
   const stop = new AbortController()
   const search = async () => {
     stop.abort()
@@ -240,11 +236,10 @@ test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as
   },
 )
 
-async function lackingOne(): Promise<Mirror> {
-  const mirror = await aMirror()
+/** A night of the list, and one that lacks a customer. */
+async function lackingOne(mirror: Mirror) {
   await night(mirror, 1, { shown: LIST })
   await night(mirror, 2, { shown: WITHOUT_50 })
-  return mirror
 }
 
 async function night(mirror: Mirror, n: number, service: SearchedService, overrides: Partial<Mirroring> = {}) {
@@ -256,31 +251,30 @@ async function night(mirror: Mirror, n: number, service: SearchedService, overri
 
 /* On the service of the sandbox, over HTTP. */
 
-test.each([
-  ['quotes and signs of a query', `O'Neil & "Søn" (50 %) #1/?=+;`],
-  ['another script', '李雷'],
-  ['signs beyond the basic plane', 'Zoë 🦊 𝒳'],
-  ['an end of a line and a NUL', 'one\r\ntwo\u0000three'],
-  ['spaces around it', '  Ann  Lee  '],
-  ['percent escapes', '%41%zz%00'],
-])('a customer whose name holds %s is searched for by it, and removed once gone', async (_, name) => {
+/** Quotes and signs of a query, another script, signs beyond the basic plane, ends of lines, spaces around it, escapes. */
+const ODD_NAMES = [
+  ...[`O'Neil & "Søn" (50 %) #1/?=+;`, '李雷', 'Zoë 🦊 𝒳', 'one\r\ntwo\u0000three', '  Ann  Lee  ', '%41%zz%00'],
+]
+
+test('customers with any signs in their names are searched for by them, and removed once gone', async () => {
   const { sandbox, mirror, hand, nightly } = await aNight()
-  const id = '0a0b0c0d-0000-4000-8000-00000000000f'
-  const [first] = hand.customers
-  if (first === undefined) throw new Error('The sandbox has no customers')
-  const created = hand.customers.at(-1)?.created_at ?? ''
-  hand.insert({ ...first, id, name, username: `${name} user`, email: `${name}@example.com`, created_at: created })
+  const last = hand.customers.at(-1)
+  if (last === undefined) throw new Error('The sandbox has no customers')
+  const idOf = (place: number) => `0a0b0c0d-0000-4000-8000-00000000000${place}`
+  for (const [place, name] of ODD_NAMES.entries())
+    hand.insert({ ...last, id: idOf(place), name, username: `${name} user`, email: `${name}@example.com` })
   await nightly()
-  hand.delete(id)
+  for (const place of ODD_NAMES.keys()) hand.delete(idOf(place))
   await nightly()
   const before = hand.requests.length
 
   const { report } = await nightly()
 
-  expect(report).toMatchObject({ status: 'complete', proof: 'proven', removed: 1 })
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', removed: ODD_NAMES.length })
   const searches = hand.requests.slice(before).filter(({ search }) => search !== '')
-  const stored = name.replaceAll('\0', '\ufffd')
-  expect(searches.map(({ search }) => search)).toEqual(expect.arrayContaining([stored, `${stored}@example.com`]))
+  const stored = ODD_NAMES.map((name) => name.replaceAll('\0', '\ufffd'))
+  const texts = stored.flatMap((name) => [name, `${name}@example.com`])
+  expect(searches.map(({ search }) => search)).toEqual(expect.arrayContaining(texts))
   expect(searches.map(({ status }) => status)).toEqual(searches.map(() => 200))
   expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
 })
