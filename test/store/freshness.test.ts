@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { night, quickRun } from './nights.ts'
 
+const REFUSED = { status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
 test('freshness has a row for each organization', async () => {
@@ -52,8 +53,7 @@ test('why: the error of the last run first, then what the last reading could not
   const mirror = await aMirror()
   const reasons = ['short-page', 'hole']
   await mirrorPages(mirror, [customers(1, 2)], { ending: { reasons } })
-  const error = { code: 'unauthorized', message: 'no' }
-  await mirrorPages(mirror, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
+  await mirrorPages(mirror, [], { ending: { ...REFUSED, reasons: ['failed'], readToEnd: false } })
   expect(await mirror.listFreshness()).toMatchObject([{ why: ['unauthorized', ...reasons] }])
 
   await mirrorPages(mirror, [], { ending: { reasons: ['cached-answer', 'hole'], readToEnd: false } })
@@ -67,16 +67,9 @@ test('why: the error of the last run first, then what the last reading could not
 test('the last run of each organization is listed, with the start of its last complete one', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { organization: 'acme', atMs: START_MS })
-  await mirrorPages(mirror, [], {
-    organization: 'acme',
-    atMs: START_MS + MINUTE_MS,
-    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
-  })
-  await mirrorPages(mirror, [], {
-    organization: 'globex',
-    atMs: START_MS,
-    ending: { ...anEnding(), reasons: ['cached-answer'], readToEnd: false },
-  })
+  await mirrorPages(mirror, [], { atMs: START_MS + MINUTE_MS, ending: REFUSED })
+  const cached = { reasons: ['cached-answer'], readToEnd: false }
+  await mirrorPages(mirror, [], { organization: 'globex', ending: cached })
   await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
 
   const began = { startedAtMs: START_MS, firstRunAtMs: START_MS, readAsOfMs: undefined, errorCode: undefined }
@@ -106,9 +99,7 @@ const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'netw
 
 test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
   const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 50), {
-    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
-  })
+  await night(mirror, 0, customers(1, 50), { ending: REFUSED })
   const [lastRun] = await mirror.listLastRuns()
 
   await quickRun(mirror, 0, [])
@@ -118,11 +109,8 @@ test('a quick run is not the last run that decides what is due, and none of its 
   expect(await mirror.listFreshness()).toMatchObject([
     { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
   ])
-  expect(rowsOf(mirror.file, 'SELECT trusted_pages FROM runs')).toMatchObject([
-    { trusted_pages: null },
-    { trusted_pages: 12 },
-    { trusted_pages: 0 },
-  ])
+  const trusted = rowsOf(mirror.file, 'SELECT trusted_pages FROM runs').map(({ trusted_pages }) => trusted_pages)
+  expect(trusted).toEqual([null, 12, 0])
 })
 
 test.each([false, true])('a run that is under way says whether it is a quick one: %s', async (isPartial) => {

@@ -183,10 +183,8 @@ test('a record with the fingerprint of another, made by a writer who knows the k
   for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
   const forged = aCustomer(7, { name: 'Forged' })
   // Every other customer of its page has this fingerprint too.
-  remember(
-    mirror,
-    customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged)),
-  )
+  const page = customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged))
+  remember(mirror, page)
 
   for (const n of [1, 2, 3]) {
     const { report } = await makeNight(mirror, n, { list: list.with(6, forged), told })

@@ -2,11 +2,19 @@ import { expect, test } from 'vitest'
 import { sqlTime } from '../../src/store/port/sql.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aPlayedMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, fates, type Night, night, quickRun } from './nights.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
+
+/** A mirror of a hundred customers, of whom a night lacks the first thirty. */
+async function thirtyAbsent() {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
+  return { mirror, runId, startedAtMs }
+}
 
 test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d customers', async (known) => {
   const mirror = await aMirror()
@@ -57,15 +65,11 @@ test.each([
 )
 
 test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
+  const { mirror, runId, startedAtMs } = await thirtyAbsent()
   expect(await mirror.listHeldRemovals()).toEqual([{ runId, organization: 'acme', held: 30, startedAtMs }])
-  const named = rowsOf(mirror.file, 'SELECT id, name, email, absent_since, run_id FROM held_removals ORDER BY id')
-  expect(named).toEqual(
-    customers(1, 30).map(({ id, name, email }) => {
-      return { id, name, email, absent_since: sqlTime(startedAtMs), run_id: runId }
-    }),
+  const held = { absent_since: sqlTime(startedAtMs), run_id: runId }
+  expect(rowsOf(mirror.file, 'SELECT id, name, email, absent_since, run_id FROM held_removals ORDER BY id')).toEqual(
+    customers(1, 30).map(({ id, name, email }) => ({ id, name, email, ...held })),
   )
 
   expect(await mirror.approveRemovals(runId, AT_MS)).toBe(30)
@@ -73,10 +77,9 @@ test('held removals can be listed, and approved once: then the customers are rem
 
   expect(fates(mirror)).toEqual({ listed: 70, missing: 0, removed: 30 })
   expect(changes(mirror)).toEqual(customers(1, 30).map(({ id }) => [id, 'removed', runId]))
-  const shape =
+  const kept =
     'SELECT DISTINCT missing_since, removed_at, name IS NULL AS lost FROM customers WHERE removed_at IS NOT NULL'
-  const at = '2026-02-04 02:00:00.000'
-  expect(rowsOf(mirror.file, shape)).toEqual([{ missing_since: at, removed_at: at, lost: 0 }])
+  expect(rowsOf(mirror.file, kept)).toEqual([{ missing_since: sqlTime(AT_MS), removed_at: sqlTime(AT_MS), lost: 0 }])
   expect(await mirror.listHeldRemovals()).toEqual([])
   await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
   expect(changes(mirror)).toHaveLength(30)
@@ -84,9 +87,7 @@ test('held removals can be listed, and approved once: then the customers are rem
 })
 
 test('a discarded removal marks no customer, and waits for no decision as long as the same customers are absent', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  const { mirror, runId } = await thirtyAbsent()
 
   expect(await mirror.discardRemovals(runId)).toBe(30)
 
@@ -106,9 +107,7 @@ test.each([
   ['their number grows by half', customers(46, 100), 45],
   ['one of those named is listed again', [...customers(1, 1), ...customers(32, 100)], 30],
 ])('a discard ends where %s', async (_, list, held) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  const { mirror, runId } = await thirtyAbsent()
   await mirror.discardRemovals(runId)
   expect(await night(mirror, 3, customers(45, 100))).toMatchObject({ held: 44 })
   expect(await mirror.listHeldRemovals()).toEqual([])
@@ -133,9 +132,7 @@ test.each<[string, Night]>([
   ['a run that failed later', { proof: 'unproven', ending: { status: 'failed', reasons: ['failed'] } }],
   ['a run that was stopped later', { proof: 'unproven', ending: { status: 'interrupted', reasons: ['interrupted'] } }],
 ])('a held customer that %s receives again is released, and not removed by an approval', async (_, told) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  const { mirror, runId } = await thirtyAbsent()
 
   await night(mirror, 3, customers(21, 100), told)
 
@@ -145,20 +142,13 @@ test.each<[string, Night]>([
 })
 
 test.each([false, true])('a held customer that a search finds is released, also in a sample: %s', async (isSample) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
-  const removals = {
-    rule: { after: 2, maxShare: 0.1 },
-    confirmed: new Set<string>(),
-    found: new Set([customerId(1)]),
-    isSample,
-  }
+  const { mirror, runId } = await thirtyAbsent()
+  const searched = { confirmed: new Set<string>(), found: new Set([customerId(1)]), isSample }
+  const removals = { rule: { after: 2, maxShare: 0.1 }, ...searched }
 
-  expect(await night(mirror, 3, customers(31, 100), { ending: { removals } })).toMatchObject({
-    proof: 'unproven',
-    reasons: ['contradicted'],
-  })
+  const report = await night(mirror, 3, customers(31, 100), { ending: { removals } })
+
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'] })
   expect(await mirror.approveRemovals(runId, AT_MS)).toBe(29)
   expect(fateOf(mirror, 1)).toBe('listed')
 })
@@ -171,9 +161,11 @@ const wrapped = (count: number) => [...customers(1, count, { address: { line: 'x
 
 const CHANGED = { proof: 'unproven', status: 'complete' } as const
 
+/** A mirror of sixty customers with a phone. */
+const withPhones = () => aPlayedMirror((mirror) => night(mirror, 1, ALL), ALL)
+
 test('a field that many customers lose at once keeps its values, and the run says which one and how many', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
 
   for (const n of [2, 3]) {
     const report = await night(mirror, n, without(21))
@@ -187,8 +179,7 @@ test('a field that many customers lose at once keeps its values, and the run say
 })
 
 test('a field that few customers lose is emptied when the run ends, and each is an update', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
 
   const report = await night(mirror, 2, without(20))
 
@@ -200,23 +191,24 @@ test('a field that few customers lose is emptied when the run ends, and each is 
 })
 
 test('a customer who changes and loses fields in one run is one update, and has one entry in the feed', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
 
   const changed = customers(1, 2, { phone: null, company_name: null, name: 'New' })
   const report = await night(mirror, 2, [...changed, ...ALL.slice(2)])
 
   expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
   const fed = rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id')
-  expect(fed.map(({ change, fields }) => [change, Object.keys(JSON.parse(String(fields))).toSorted()])).toEqual([
-    ['changed', ['company_name', 'name', 'phone']],
-    ['changed', ['company_name', 'name', 'phone']],
+  const told = fed.map(({ change, fields }) => [
+    change,
+    Object.keys(JSON.parse(String(fields)))
+      .toSorted()
+      .join(),
   ])
+  expect(told).toEqual([1, 2].map(() => ['changed', 'company_name,name,phone']))
 })
 
 test('many records that are rejected of known customers change the shape, night after night, and no date of reading moves', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
 
   for (const n of [2, 3]) {
     const report = await night(mirror, n, wrapped(60))
@@ -226,14 +218,12 @@ test('many records that are rejected of known customers change the shape, night 
     })
   }
   const readAt = START_MS + DAY_MS
-  expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: readAt, provenAsOfMs: readAt, why: ['shape-changed'] },
-  ])
+  const fresh = { readAsOfMs: readAt, provenAsOfMs: readAt, why: ['shape-changed'] }
+  expect(await mirror.listFreshness()).toMatchObject([fresh])
 })
 
 test('a shape that a person accepts is stored by the next run, and guarded from then on', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
   await night(mirror, 2, without(60))
 
   expect(await mirror.acceptShape('acme', START_MS + 2 * DAY_MS + 1)).toEqual([
@@ -257,13 +247,11 @@ test('fields that more than half of the customers gain are named on the night th
   expect(report).toMatchObject({ proof: 'proven', updated: expect.any(Number) })
   expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { newFields: ['score', 'tier'] } })
   const next = await night(mirror, 3, [...list, ...customers(52, 60)], certified)
-  expect(await mirror.findRun(next.runId ?? 0)).toMatchObject({ certificate: { proof: 'proven' } })
-  expect(await mirror.findRun(next.runId ?? 0)).not.toMatchObject({ certificate: { newFields: expect.anything() } })
+  expect((await mirror.findRun(next.runId ?? 0))?.certificate).toEqual({ proof: 'proven' })
 })
 
 test('a quick run empties no field: the next full run decides', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
+  const mirror = await withPhones()
 
   await quickRun(mirror, 1, without(5))
 

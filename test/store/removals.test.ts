@@ -3,7 +3,7 @@ import type { Proof } from '../../src/model/report.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { changes, customerRow, DAY_MS, type Fate, fateOf, fates, fatesOf, type Night, night } from './nights.ts'
-import { aCustomer, aPage, customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
 
@@ -25,12 +25,10 @@ test.each([1, 2, 3])(
     const last = await night(mirror, 1 + after, WITHOUT_2, { rule })
 
     expect(last).toMatchObject({ missing: 0, removed: 1, held: 0 })
-    const { missing_since, removed_at, ...values } = customerRow(mirror, 2)
-    expect(values).toEqual(shown(before))
-    expect(missing_since).toBe('2026-01-07 02:00:00.000')
-    expect(removed_at).toBe(`2026-01-0${6 + after} 02:00:00.000`)
+    const marked = { missing_since: '2026-01-07 02:00:00.000', removed_at: `2026-01-0${6 + after} 02:00:00.000` }
+    expect(customerRow(mirror, 2)).toEqual({ ...before, ...marked })
     const told = 'SELECT last_run_id, changes.missing_since FROM customers JOIN changes USING (organization, id)'
-    expect(rowsOf(mirror.file, told)).toEqual([{ last_run_id: last.runId, missing_since }])
+    expect(rowsOf(mirror.file, told)).toEqual([{ last_run_id: last.runId, missing_since: marked.missing_since }])
     expect(changes(mirror)).toEqual([[customerId(2), 'removed', last.runId]])
     expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers')).toBe(4)
   },
@@ -54,10 +52,6 @@ test.each<[string, Partial<Ending>]>([
 
   expect(await night(mirror, 7, WITHOUT_2)).toMatchObject({ missing: 0, removed: 1 })
 })
-
-function shown({ missing_since: _missing, removed_at: _removed, ...values }: Record<string, unknown>) {
-  return values
-}
 
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
@@ -115,10 +109,8 @@ test.each<Proof>(['proven', 'settled', 'unproven'])('the guards hold after a %s 
 test('searches are tested with received customers that have something to search by, first those with every field, each once', async () => {
   const mirror = await aMirror()
   const silent = { username: null, email: null }
-  const received = [
-    ...[aCustomer(1, { name: '' }), aCustomer(2, silent), aCustomer(3)],
-    ...[aCustomer(5, { name: null }), aCustomer(6, { email: '' })],
-  ]
+  const odd = [aCustomer(1, { name: '' }), aCustomer(2, silent), aCustomer(3), aCustomer(5, { name: null })]
+  const received = [...odd, aCustomer(6, { email: '' })]
   await night(mirror, 1, customers(11, 20), { organization: 'abacus' })
   await night(mirror, 1, [...received, aCustomer(4)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
@@ -204,17 +196,14 @@ test('if older customers are absent too, they are removed, and the newest are mi
   expect(await night(mirror, 6, [NEWER, ...list])).toMatchObject({ removed: 3 })
 })
 
-test.each<[string, (sent: SentRecord) => SentRecord]>([
-  ['creation times in one second', (sent) => ({ ...sent, created_at: '2024-01-02T03:04:05Z' })],
-  ['no creation time', (sent) => ({ ...sent, created_at: null })],
-  ['creation times that cannot be read', (sent) => ({ ...sent, created_at: 'long ago' })],
-  [
-    'creation times far in the future',
-    (sent) => ({ ...sent, created_at: `2099-01-02T03:04:${String(sent['id']).slice(6, 8)}Z` }),
-  ],
-])('with %s, absences count as ever', async (_, spoilt) => {
+test.each<[string, (n: number) => string | null]>([
+  ['creation times in one second', () => '2024-01-02T03:04:05Z'],
+  ['no creation time', () => null],
+  ['creation times that cannot be read', () => 'long ago'],
+  ['creation times far in the future', (n) => `2099-01-02T03:04:0${n}Z`],
+])('with %s, absences count as ever', async (_, created) => {
   const mirror = await aMirror()
-  const list = datedCustomers(1, 9).map(spoilt)
+  const list = customers(1, 9).map((sent, at) => ({ ...sent, created_at: created(at + 1) }))
   await night(mirror, 1, list)
   await night(mirror, 2, list.slice(1))
 
@@ -225,10 +214,8 @@ test('a customer dated into the future neither hides an older list, nor blocks r
   const mirror = await aMirror()
   const future = aDatedCustomer(60, { created_at: '2099-01-01T00:00:00Z' })
   await night(mirror, 1, [future, ...LIST])
-  for (const n of [2, 3]) {
-    const report = await night(mirror, n, [future, ...LIST.slice(5)])
-    expect(report).toMatchObject({ proof: 'unproven', reasons: ['older-list'] })
-  }
+  for (const n of [2, 3])
+    expect(await night(mirror, n, [future, ...LIST.slice(5)])).toMatchObject({ reasons: ['older-list'] })
   await night(mirror, 4, LIST)
 
   expect(await night(mirror, 5, LIST)).toMatchObject({ proof: 'proven', reasons: [], removed: 1 })

@@ -26,7 +26,7 @@ test.each([
   expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS })
 })
 
-test.each([...['bad-answer', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
+test.each(['bad-answer', 'too-large', 'tenant-mixup', 'accounting', 'unexpected'])(
   'a run that ended with %s is not continued: its windows are deleted',
   async (code) => {
     const mirror = await aMirror()
@@ -155,7 +155,7 @@ test('a customer received again with another value after an interruption is upda
   expect(rowsOf(mirror.file, 'SELECT read_before, updated FROM runs WHERE id = ?', run.id)).toEqual([
     { read_before: 5, updated: 1 },
   ])
-  expect(rowsOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(5))).toEqual([{ name: 'Renamed' }])
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(5))).toBe('Renamed')
   expect(rowsOf(mirror.file, 'SELECT run_id, id, "change" FROM changes')).toEqual([
     { run_id: run.id, id: customerId(5), change: 'changed' },
   ])

@@ -27,7 +27,7 @@ test('changes older than they are kept are deleted from the beginning of the fee
   expect(Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))).toBeGreaterThan(last)
 })
 
-test('what is left does not lie history begins at the horizon: versions from then on are as before', async () => {
+test('history begins at the horizon: versions from then on are as before', async () => {
   const mirror = await nightsOfRenames(8)
   const versions = `SELECT id, name, max(valid_from, ?) AS valid_from, valid_to, closed_by FROM customers_history
     WHERE valid_to IS NULL OR valid_to > ? ORDER BY id, valid_from`
@@ -43,7 +43,7 @@ test('what is left does not lie history begins at the horizon: versions from the
   ])
 })
 
-test('what is left does not lie daily counts begin on the day of the horizon, with the customers of that morning, and are as before', async () => {
+test('daily counts begin on the day of the horizon, with the customers of that morning, and are as before', async () => {
   const mirror = await nightsThatComeAndGo(12)
   const daily = 'SELECT * FROM customers_daily WHERE day >= ? ORDER BY day'
   const before = rowsOf(mirror.file, daily, '2026-01-12')
@@ -54,7 +54,7 @@ test('what is left does not lie daily counts begin on the day of the horizon, wi
   expect(rowsOf(mirror.file, daily, '2000-01-01')).toEqual(before)
 })
 
-test('what is left does not lie a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
+test('a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 3))
   await night(mirror, 1, [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
@@ -74,13 +74,9 @@ test('what is left does not lie a customer who was deleted and comes back begins
 test.skipIf(sqliteAlone.readersOfTheFile)('an export of changes before the horizon is refused', async () => {
   const mirror = await nightsOfRenames(8)
   await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
-  const isRefused = (selection: Parameters<typeof exportedFrom>[1]) =>
-    exportedFrom(mirror.file, selection).then(
-      () => false,
-      (error: unknown) => error instanceof UsageError,
-    )
 
-  expect([await isRefused({ changesSince: 3 }), await isRefused({ changesSince: 4 })]).toEqual([true, false])
+  await expect(exportedFrom(mirror.file, { changesSince: 3 })).rejects.toThrow(UsageError)
+  await expect(exportedFrom(mirror.file, { changesSince: 4 })).resolves.toBeDefined()
 })
 
 test('removed customers are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
@@ -99,12 +95,9 @@ test('removed customers are deleted with the values in their changes and rejects
   expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(0)
   expect(rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')).toEqual(feed)
   expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day').slice(0, daily.length)).toEqual(daily)
-  expect(horizon(mirror)).toMatchObject({
-    pruned_seq: 0,
-    history_from: null,
-    customers_from: '2026-01-15 02:00:00.000',
-  })
-  expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
+  const from = '2026-01-15 02:00:00.000'
+  expect(horizon(mirror)).toMatchObject({ pruned_seq: 0, history_from: null, customers_from: from })
+  expect(storedText(mirror.file)).not.toMatch(/secret-(one|two|three)/)
 })
 
 test('resolved rejects are deleted by their age, open ones never', async () => {
@@ -141,33 +134,33 @@ test('runs that no row refers to are deleted; those that freshness, history and 
   expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
 })
 
-test.each([1, 6])('and far ahead deletes nothing of the last year, also in the %d nights after', async (nights) => {
-  const mirror = await nightsOfRenames(12)
-  for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
-  const all = {
-    changesMs: 60 * DAY_MS,
-    resolvedRejectsMs: 60 * DAY_MS,
-    runsMs: 60 * DAY_MS,
-    removedCustomersMs: 60 * DAY_MS,
-  }
-  const pruned = await prune(mirror, all, 3650 + nights, { isConfirmed: false })
+test.each([1, 6])(
+  'a clock that is far ahead deletes nothing of the last year, also in the %d nights after',
+  async (nights) => {
+    const mirror = await nightsOfRenames(12)
+    for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
+    const all = { changesMs: 60 * DAY_MS, resolvedRejectsMs: 60 * DAY_MS }
+    const others = { runsMs: 60 * DAY_MS, removedCustomersMs: 60 * DAY_MS }
+    const pruned = await prune(mirror, { ...all, ...others }, 3650 + nights, { isConfirmed: false })
 
-  expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
-})
+    expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
+  },
+)
 
-test('in bounded steps a first pruning of more than one run may delete goes on after the next', async () => {
+test('a first pruning of more than one run may delete goes on after the next', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 2))
   tamper(
     mirror.file,
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)
-    INSERT INTO changes (run_id, organization, id, change, changed_at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
+    INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at, resolved_at)
+    SELECT 1, 'acme', 'x', 1, 0, '', '[]', started_at, started_at, started_at FROM n JOIN runs ON runs.id = 1`,
   )
-  const first = await prune(mirror, { changesMs: DAY_MS }, 10)
-  const second = await prune(mirror, { changesMs: DAY_MS }, 11)
+  const first = await prune(mirror, { resolvedRejectsMs: DAY_MS }, 10)
+  const second = await prune(mirror, { resolvedRejectsMs: DAY_MS }, 11)
 
-  expect(first).toMatchObject({ changes: 100_000, isUnfinished: true })
-  expect(second).toMatchObject({ changes: 1000, isUnfinished: false })
+  expect(first).toMatchObject({ resolvedRejects: 100_000, isUnfinished: true })
+  expect(second).toMatchObject({ resolvedRejects: 1000, isUnfinished: false })
 })
 
 function asText(value: unknown): string {
@@ -187,11 +180,6 @@ async function nightsThatComeAndGo(nights: number): Promise<Mirror> {
 /** Without what goes on while the test runs, and what may become less exact. */
 function withoutAges(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !/age_seconds$|_after$/.test(name)))
-}
-
-/** What matches in all that is stored. */
-function bytesHolding({ file }: Mirror, pattern: RegExp): string[] {
-  return storedText(file).match(pattern) ?? []
 }
 
 const ALL = { organization: 'acme', since: { run: 0 }, afterSeq: 0, limit: 100 }

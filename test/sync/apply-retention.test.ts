@@ -1,66 +1,35 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
-import { type Pruned, toJson } from '../../src/model/report.ts'
-import type { Reckoning } from '../../src/model/run.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { nothingPruned, toJson } from '../../src/model/report.ts'
 import { applyRetention, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../store/nights.ts'
 import { aCustomer, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
 
-const RETENTION = {
-  changesMs: 3 * DAY_MS,
-  resolvedRejectsMs: undefined,
-  runsMs: undefined,
-  removedCustomersMs: undefined,
-}
-const NOTHING: Pruned = {
-  ...{ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 },
-  isUnfinished: false,
-  error: undefined,
-}
+const UNLIMITED = { resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }
+const RETENTION = { ...UNLIMITED, changesMs: 3 * DAY_MS }
+const YEARS_MS = 3650 * DAY_MS
 
-describe('the moment against which ages are measured', () => {
-  const YEARS_MS = 3650 * DAY_MS
-  test.each<[what: string, clocks: { startedMs?: number; nowMs?: number; offsetMs?: number }, expected: Reckoning]>([
-    ['is the start of the run, if the service agrees', { offsetMs: 0 }, { asOfMs: START_MS, isConfirmed: true }],
-    ['is unconfirmed, if the service sends no date', {}, { asOfMs: START_MS, isConfirmed: false }],
-    [
-      'is that of the service, if this machine is ten years ahead',
-      { startedMs: START_MS + YEARS_MS, nowMs: START_MS + YEARS_MS, offsetMs: -YEARS_MS },
-      { asOfMs: START_MS, isConfirmed: true },
-    ],
-    [
-      'is the start of the run, if the clock jumped ahead since',
-      { nowMs: START_MS + YEARS_MS, offsetMs: 0 },
-      { asOfMs: START_MS, isConfirmed: true },
-    ],
-    [
-      'is the start of the run, if the service is ten years ahead',
-      { offsetMs: YEARS_MS },
-      { asOfMs: START_MS, isConfirmed: true },
-    ],
-  ])('%s', async (_, { startedMs = START_MS, nowMs = START_MS, offsetMs }, expected) => {
-    const asked: Reckoning[] = []
-    const prune = async (_organization: string, _retention: object, reckoning: Reckoning) => {
-      asked.push(reckoning)
-      return NOTHING
-    }
-    await applyRetention(
-      { ...settings({ prune }), source: { clockOffsetMs: offsetMs }, now: () => nowMs },
-      { organization: 'acme', startedAtMs: startedMs },
-    )
+test.each([
+  ['the start of the run, if the service agrees', 0, 0, 0],
+  ['the start of the run, unconfirmed, if the service sends no date', 0, 0, undefined],
+  ['the time of the service, if this machine is ten years ahead', YEARS_MS, YEARS_MS, -YEARS_MS],
+  ['the start of the run, if the clock jumped ahead since', 0, YEARS_MS, 0],
+  ['the start of the run, if the service is ten years ahead', 0, 0, YEARS_MS],
+])('ages are measured against %s', async (_, startedMs, nowMs, clockOffsetMs) => {
+  const prune = vi.fn<Prune>(async () => nothingPruned())
+  const told = { ...settings({ prune }), source: { clockOffsetMs }, now: () => START_MS + nowMs }
+  await applyRetention(told, { organization: 'acme', startedAtMs: START_MS + startedMs })
 
-    expect(asked).toEqual([expected])
-  })
+  const reckoning = { asOfMs: START_MS, isConfirmed: clockOffsetMs !== undefined }
+  expect(prune.mock.calls).toEqual([['acme', RETENTION, reckoning]])
 })
 
 test('a failure is reported, and the run stays complete', async () => {
   const mirror = await aMirror()
-  const failing = {
-    ...mirror,
-    prune: () => Promise.reject(new MirrorUnusable('the disk is full', { code: 'full' })),
-  }
+  const failing = { ...mirror, prune: () => Promise.reject(new MirrorUnusable('the disk is full', { code: 'full' })) }
   const source = { ...listedSource([aCustomer(1)]), clockOffsetMs: 0 }
   const { report, error } = await mirrorOrganization(mirroring(failing, source, { retention: RETENTION }))
 
@@ -78,13 +47,11 @@ test('what a defect says is not repeated, since it may quote anything', async ()
 
 test('nothing is deleted, and nothing reported, without a limit or after a stop', async () => {
   const prune = () => Promise.reject(new Error('not to be asked'))
-  const stopped = new AbortController()
-  stopped.abort()
   const run = { organization: 'acme', startedAtMs: START_MS }
 
   expect(await applyRetention({ ...settings({ prune }), retention: undefined }, run)).toBeUndefined()
-  expect(await applyRetention({ ...settings({ prune }), signal: stopped.signal }, run)).toBeUndefined()
-  expect(await applyRetention(settings({ prune: async () => NOTHING }), run)).toBeUndefined()
+  expect(await applyRetention({ ...settings({ prune }), signal: AbortSignal.abort() }, run)).toBeUndefined()
+  expect(await applyRetention(settings({ prune: async () => nothingPruned() }), run)).toBeUndefined()
 })
 
 test('a night deletes what is older than the organization keeps it, and says how much', async () => {
@@ -97,14 +64,13 @@ test('a night deletes what is older than the organization keeps it, and says how
     reports.push(toJson(report))
   }
 
-  expect(reports.map((report) => report.pruned?.changes)).toEqual([
-    ...[undefined, undefined, undefined, undefined, undefined],
-    ...[1, 1, 1],
-  ])
+  expect(reports.map((report) => report.pruned?.changes ?? 0)).toEqual([0, 0, 0, 0, 0, 1, 1, 1])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(4)
 })
 
-function settings({ prune }: Pick<Parameters<typeof applyRetention>[0]['mirror'], 'prune'>) {
+type Prune = Mirror['prune']
+
+function settings({ prune }: { prune: Prune }) {
   return {
     mirror: { prune },
     source: { clockOffsetMs: 0 },

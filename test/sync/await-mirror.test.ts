@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { awaitMirror, openAwaited, type Patience } from '../../src/sync/await-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { START_MS } from '../support/builders.ts'
@@ -19,10 +20,8 @@ test('a verb waits until the server of the mirror answers, and asks with the sam
 })
 
 test('a server that stays away longer than maxWait ends the run, and later verbs ask once', async () => {
-  const { mirror, asked, waits } = await aMirrorThat(
-    Array.from({ length: 99 }, () => GONE),
-    { longestWaitMs: 10_000 },
-  )
+  const gone = Array.from({ length: 99 }, () => GONE)
+  const { mirror, asked, waits } = await aMirrorThat(gone, { longestWaitMs: 10_000 })
 
   await expect(mirror.startRun(START)).rejects.toBe(GONE)
   expect(waits).toEqual([500, 1000, 2000, 4000])
@@ -42,11 +41,8 @@ test.each(['busy', 'full', 'replaced', 'damaged'] as const)('a mirror that is %s
 
 test('a run that is stopped waits no longer, and says why it could not go on', async () => {
   const stop = new AbortController()
-  const { mirror } = await aMirrorThat([GONE, GONE], {
-    signal: stop.signal,
-    onWait: () => stop.abort(),
-    sleep: undefined,
-  })
+  const stopping = { signal: stop.signal, onWait: () => stop.abort(), sleep: undefined }
+  const { mirror } = await aMirrorThat([GONE, GONE], stopping)
 
   await expect(mirror.startRun(START)).rejects.toBe(GONE)
 })
@@ -75,32 +71,27 @@ test('a mirror is opened once its server is there, and the wait is reported once
 })
 
 /** A mirror that first fails with these errors, by a clock that moves only while it waits. */
-async function aMirrorThat(failures: (Error | undefined)[], patience: Partial<Patience> = {}) {
+async function aMirrorThat(failures: unknown[], patience: Partial<Patience> = {}) {
   const real = await aMirror()
   const asked: unknown[] = []
   const waits: number[] = []
   let nowMs = 0
-  const mirror = awaitMirror(
-    {
-      ...real,
-      startRun: async (start) => {
-        asked.push(start)
-        const failure = failures.shift()
-        if (failure !== undefined) throw failure
-        return await real.startRun(start)
-      },
+  const failing: Mirror = {
+    ...real,
+    startRun: async (start) => {
+      asked.push(start)
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
+      return await real.startRun(start)
     },
-    {
-      longestWaitMs: 60_000,
-      monotonicMs: () => nowMs,
-      random: () => 1,
-      signal: new AbortController().signal,
-      onWait: (waitMs) => waits.push(waitMs),
-      sleep: async (ms) => {
-        nowMs += ms
-      },
-      ...patience,
+  }
+  const mirror = awaitMirror(failing, {
+    ...{ longestWaitMs: 60_000, monotonicMs: () => nowMs, random: () => 1, signal: new AbortController().signal },
+    onWait: (waitMs) => waits.push(waitMs),
+    sleep: async (ms) => {
+      nowMs += ms
     },
-  )
+    ...patience,
+  })
   return { mirror, asked, waits }
 }

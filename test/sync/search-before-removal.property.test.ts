@@ -7,7 +7,14 @@ import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'
 import { type Dice, dice } from '../support/dice.ts'
 import { mirroring } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { BROKEN, OUTAGES, searchedSource, type SearchKind, WORKING } from '../support/mirrored-sandbox.ts'
+import {
+  BROKEN,
+  OUTAGES,
+  type SearchedService,
+  searchedSource,
+  type SearchKind,
+  WORKING,
+} from '../support/mirrored-sandbox.ts'
 import { seeds } from '../support/seeds.ts'
 
 const SEARCHES = {
@@ -16,29 +23,25 @@ const SEARCHES = {
   broken: Object.values(BROKEN),
 } satisfies Record<string, SearchKind[]>
 
-test('over random nights of lists that hide customers, no customer is removed whom a search would find', async () => {
-  await overSeeds(async (number) => {
-    const random = dice(number)
-    const mirror = await aMirror()
-    const service = aService(random)
-    await night(mirror, 0, { shown: service.listed() })
-    for (let n = 1; n <= 10; n += 1) {
-      service.passDay(n)
-      const listed = service.listed()
+test.each<[string, (random: Dice, states: (readonly SentRecord[])[]) => SearchedService]>([
+  [
+    'lists that hide customers, no customer is removed whom a search would find',
+    (random, states) => {
+      const listed = states.at(-1) ?? []
       const shown = random.chance(0.5) ? hiding(listed, random) : listed
-      const search = random.chance(0.3) ? one(SEARCHES.failing, random) : one(SEARCHES.working, random)
-      const report = await night(mirror, n, { shown, listed, search })
-
-      expect(wronglyRemoved(mirror, listed)).toEqual([])
-      expect(report.status).toBe('complete')
-    }
-    await expectToConverge(mirror, service)
-  })
-})
-
-test('over random nights of replicas that stopped, and search no better, no listed customer is removed', async () => {
-  await overSeeds(async (number) => {
-    const random = dice(number)
+      return { shown, listed, search: random.pick(random.chance(0.3) ? SEARCHES.failing : SEARCHES.working) }
+    },
+  ],
+  [
+    'replicas that stopped, and search no better, no listed customer is removed',
+    (random, states) => {
+      const shown = random.chance(0.5) ? random.pick(states) : (states.at(-1) ?? [])
+      return { shown, search: random.pick([...SEARCHES.working, ...SEARCHES.broken]) }
+    },
+  ],
+])('over random nights of %s', async (_, tonight) => {
+  const nights = async (seed: number) => {
+    const random = dice(seed)
     const mirror = await aMirror()
     const service = aService(random)
     const states = [service.listed()]
@@ -46,19 +49,15 @@ test('over random nights of replicas that stopped, and search no better, no list
     for (let n = 1; n <= 12; n += 1) {
       service.passDay(n)
       states.push(service.listed())
-      const state = random.chance(0.5) ? random.below(states.length) : states.length - 1
-      const search = one([...SEARCHES.working, ...SEARCHES.broken], random)
-      await night(mirror, n, { shown: states[state] ?? [], search })
+      const report = await night(mirror, n, tonight(random, states))
 
       expect(wronglyRemoved(mirror, service.listed())).toEqual([])
+      expect(report.status).toBe('complete')
     }
     await expectToConverge(mirror, service)
-  })
-})
-
-async function overSeeds(nights: (seed: number) => Promise<void>): Promise<void> {
+  }
   await fc.assert(fc.asyncProperty(fc.nat(), nights), { numRuns: seeds(30, { least: 2, every: 20 }) })
-}
+})
 
 /** A list to which customers come, each later than those before, and which some leave for good. */
 function aService(random: Dice) {
@@ -92,7 +91,7 @@ async function expectToConverge(mirror: Mirror, service: ReturnType<typeof aServ
   expect(new Set(active.map(({ id }) => id))).toEqual(new Set(service.listed().map(({ id }) => id)))
 }
 
-async function night(mirror: Mirror, n: number, service: Parameters<typeof searchedSource>[0]) {
+async function night(mirror: Mirror, n: number, service: SearchedService) {
   const { source } = searchedSource(service)
   const now = () => START_MS + n * DAY_MS
   const removals = { after: 2, maxShare: 1 }
@@ -110,10 +109,4 @@ function wronglyRemoved(mirror: Mirror, listed: readonly SentRecord[]): unknown[
 function hiding(list: readonly SentRecord[], random: Dice): SentRecord[] {
   const shown = list.filter(() => !random.chance(0.15))
   return shown.length === 0 ? [...list] : shown
-}
-
-function one<Thing>(things: readonly Thing[], random: Dice): Thing {
-  const thing = things[random.below(things.length)]
-  if (thing === undefined) throw new Error('There is nothing to choose from.')
-  return thing
 }

@@ -24,57 +24,30 @@ const lying = (change: (body: ReturnType<typeof envelopeOf>, size: number, page:
 }
 const withMeta = (meta: object): Reply => lying((body) => ({ ...body, meta: { ...body.meta, ...meta } }))
 
-const countless = { total: undefined, last_page: undefined }
+const empty = (meta: object = {}) => lying((body) => ({ ...body, data: [], meta: { ...body.meta, ...meta } }))
+const tooMany = lying((body, size) => ({ ...body, data: envelopeOf(CUSTOMERS, { page: 1, size: size + 1 }).data }))
 
-const LIES: [string, string, number, Reply][] = [
+type Lie = [what: string, code: string, exit: number, lie: Reply, said?: string]
+
+const LIES: Lie[] = [
+  ['empty pages', 'page-mismatch', 3, empty(), 'held no customers, although the total promises more'],
   ['404', 'not-found', 4, refusal(404, 'not_found', 'No.')],
   ['422', 'unprocessable', 4, refusal(422, 'invalid', 'No.')],
   ['400', 'unprocessable', 4, refusal(400, 'bad_request', 'No.')],
   ['another page number', 'page-mismatch', 3, withMeta({ current_page: 77 })],
   ['per_page 0', 'page-mismatch', 3, withMeta({ per_page: 0 })],
-  [
-    'more rows than asked for',
-    'page-mismatch',
-    3,
-    lying((body, size) => ({ ...body, data: envelopeOf(CUSTOMERS, { page: 1, size: size + 1 }).data })),
-  ],
+  ['more rows than asked for', 'page-mismatch', 3, tooMany],
   ['a redirect', 'bad-answer', 3, (response) => void response.writeHead(302, { Location: '/' }).end()],
-  [
-    'empty pages without a count',
-    'page-mismatch',
-    3,
-    lying((body) => ({ ...body, data: [], meta: { ...body.meta, ...countless } })),
-  ],
-  [
-    'an empty list',
-    'page-mismatch',
-    3,
-    lying((body) => ({ ...body, data: [], meta: { ...body.meta, total: 0, last_page: 1 } })),
-  ],
+  ['empty pages without a count', 'page-mismatch', 3, empty({ total: undefined, last_page: undefined })],
+  ['an empty list', 'page-mismatch', 3, empty({ total: 0, last_page: 1 })],
 ]
-
-test.each(['chain', 'plain'] as const)(
-  '%s: empty pages from the third request on, of a list that promises 600, are no end: exit 3, and no base line',
-  async (scan) => {
-    const server = await aFaultServer(
-      honest,
-      honest,
-      lying((body) => ({ ...body, data: [] })),
-    )
-    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
-
-    const failed = await runCommand(syncCommand, ['--json', '--config', config])
-
-    expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' } })
-    expect(failed.code).toBe(3)
-    expect(failed.stderr).toContain('held no customers, although the total promises more')
-    expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
-  },
+const IN_EACH_SCAN = LIES.flatMap((lie) =>
+  (['chain', 'plain'] as const).map((scan): [typeof scan, ...Lie] => [scan, ...lie]),
 )
 
-test.each(someOf(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) => [scan, ...lie] as const))))(
+test.each<[scan: 'chain' | 'plain', ...Lie]>(someOf(IN_EACH_SCAN, { every: 6 }))(
   '%s: from the third request on %s for everything, and the run is failed with %s, exit %d; the next goes on',
-  async (scan, _what, code, exit, lie) => {
+  async (scan, _what, code, exit, lie, said = '') => {
     let lies = true
     const later: Reply = (response, request) => (lies ? lie : honest)(response, request)
     const server = await aFaultServer(honest, honest, later)
@@ -85,6 +58,7 @@ test.each(someOf(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((s
     expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code } })
     expect(failed.code).toBe(exit)
     expect(failed.stderr).toMatch(/page \d+, per_page \d+/)
+    expect(failed.stderr).toContain(said)
     expect(server.requests.length).toBeLessThan(30)
     const kept = valueOf(mirror, 'SELECT count(*) FROM customers')
     expect(kept).toBeGreaterThan(99)
@@ -110,7 +84,7 @@ test.each([
   '%s: the run is failed with %s, and one that goes on from it with an honest service is proven',
   async (name, code) => {
     const mirror = await aMirror()
-    const liar = await aSandbox({ organizations: 1, scenario: name })
+    const liar = await aSandbox({ customers: [350], scenario: name })
 
     const { report, error } = await syncSandbox(liar, mirror)
 
@@ -118,7 +92,7 @@ test.each([
     expect(exitCodeOf(error)).toBe(3)
     expect(liar.organization('acme').requests.length).toBeLessThan(40)
 
-    const honestOne = await aSandbox({ organizations: 1 })
+    const honestOne = await aSandbox({ customers: [350] })
     const next = await syncSandbox(honestOne, mirror)
 
     expect(next.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [] })
@@ -141,36 +115,35 @@ test.each([
   ['chain', 'proven'],
   ['plain', 'unproven'],
 ] as const)(
-  '%s: a first page refused for its size is asked for again with fifty, and so is the rest',
+  '%s: a first page refused for its size is asked for again with fifty, and so is the rest; refused too, it ends the run, naming the setting',
   async (scan, proof) => {
-    const server = await aFaultServer(upTo(50))
+    const [server, strict] = [await aFaultServer(upTo(50)), await aFaultServer(upTo(20))]
     const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
+    const refused = aWorkplace([organizationAt(strict, { scan })])
 
     const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+    const ended = await runCommand(syncCommand, ['--json', '--config', refused.config])
 
     expect({ code, ...onlyRun(stdout) }).toMatchObject({ code: 0, status: 'complete', proof, error: null })
     expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(LISTED)
-    const [first, ...rest] = server.requests.map(({ page, size }) => ({ page, size }))
-    expect(first).toEqual({ page: 1, size: 100 })
-    expect(rest[0]).toEqual({ page: 1, size: 50 })
-    expect(Math.max(...rest.map(({ size }) => size))).toBe(50)
-  },
-)
-
-test.each(['chain', 'plain'] as const)(
-  '%s: a first page refused with fifty too ends the run after two requests, naming the setting',
-  async (scan) => {
-    const server = await aFaultServer(upTo(20))
-    const { config } = aWorkplace([organizationAt(server, { scan })])
-
-    const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
-
-    const { status, error } = onlyRun(stdout)
-    expect({ code, status, error: error?.code }).toEqual({ code: 4, status: 'failed', error: 'unprocessable' })
+    const asked = server.requests.map(({ page, size }) => ({ page, size }))
+    expect(asked.slice(0, 2)).toEqual(BOTH_SIZES)
+    expect(Math.max(...asked.slice(1).map(({ size }) => size))).toBe(50)
+    const { status, error } = onlyRun(ended.stdout)
+    expect({ code: ended.code, status, error: error?.code }).toEqual({
+      code: 4,
+      status: 'failed',
+      error: 'unprocessable',
+    })
     expect(error?.message).toMatch(/may not be greater than 20.*pageSize/s)
-    expect(server.requests.map(({ size }) => size)).toEqual([100, 50])
+    expect(strict.requests.map(({ page, size }) => ({ page, size }))).toEqual(BOTH_SIZES)
   },
 )
+
+const BOTH_SIZES = [
+  { page: 1, size: 100 },
+  { page: 1, size: 50 },
+]
 
 test.each([
   ['of fifty, after 100 were refused', 50, 100],

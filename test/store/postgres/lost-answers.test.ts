@@ -79,27 +79,16 @@ const VERBS: [string, (database: Database) => Promise<unknown>][] = [
 ]
 
 test.each(someOf(VERBS, { every: 4 }))(
-  'a request to %s is not reported as done where the server lost it at the commit',
+  'a request to %s is not reported as done where the server lost it at the commit, and is where the answer was lost alone',
   async (_, verb) => {
     const there = await aFilledMirror()
     const before = await contents(there)
     line.breakAt('COMMIT', 'before')
-
     await expect(verb(there)).rejects.toMatchObject({ code: 'gone' })
-
     expect(await contents(there)).toEqual(before)
-  },
-)
 
-test.each(someOf(VERBS, { every: 4 }))(
-  'a request to %s is done where only the answer to its commit was lost',
-  async (_, verb) => {
-    const there = await aFilledMirror()
-    const before = await contents(there)
     line.breakAt('COMMIT', 'after')
-
     await verb(there)
-
     expect(await contents(there)).not.toEqual(before)
   },
 )

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Opening } from '../../../src/model/mirror.ts'
 import { openMirror, type Mirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
@@ -8,8 +9,7 @@ import { aSqliteMirror } from '../../support/full-mirror.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 
 const hasIndex = ({ file }: Mirror) =>
-  rowsOf(file, `SELECT name FROM sqlite_schema WHERE name = 'customers_by_id' AND sql LIKE 'CREATE UNIQUE%'`).length ===
-  1
+  valueOf(file, `SELECT 1 FROM sqlite_schema WHERE name = 'customers_by_id' AND sql LIKE 'CREATE UNIQUE%'`) === 1
 
 const aRun = (mirror: Mirror, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS })
@@ -49,24 +49,20 @@ test.each([
     await without.finishRun(runs[0], anEnding(), START_MS),
     await beside.finishRun(runs[1], anEnding(), START_MS),
   ].map(({ inserted, duplicates, unchanged, warnings }) => ({ inserted, duplicates, unchanged, warnings }))
-  const told = ({ file }: Mirror) =>
-    rowsOf(
-      file,
-      `SELECT id, name, email, created_at_utc, first_seen_at FROM customers WHERE organization = 'acme' ORDER BY row_id`,
-    )
+  const stored = `SELECT id, name, email, created_at_utc, first_seen_at FROM customers WHERE organization = 'acme' ORDER BY row_id`
 
-  expect(told(without)).toEqual(told(beside))
+  expect(rowsOf(without.file, stored)).toEqual(rowsOf(beside.file, stored))
   expect(reports[0]).toEqual(reports[1])
 })
-
-const addedByHand = (id: string) =>
-  `INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id, updated_at)
-   SELECT organization, ${id}, first_seen_at, changed_at, last_run_id, updated_at FROM customers LIMIT 1`
 
 test('a customer that was added by hand a second time is named with how to find it', async () => {
   const mirror = await aMirror()
   const run = await saveAll(mirror)
-  tamper(mirror.file, addedByHand('id'))
+  tamper(
+    mirror.file,
+    `INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id, updated_at)
+     SELECT organization, id, first_seen_at, changed_at, last_run_id, updated_at FROM customers LIMIT 1`,
+  )
 
   await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({
     code: 'damaged',
@@ -121,7 +117,7 @@ async function aCountedMirror() {
 
 test('the end of a run that has read the list is on the disk before it is reported, and no save waits for the disk', async () => {
   const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const run = await aRun(mirror)
   const steps = stepsFromNowOn()
 
   await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
@@ -134,39 +130,35 @@ test('the end of a run that has read the list is on the disk before it is report
 
 /** When commits begin to wait for the disk, and cease to, and when there are transactions. */
 function stepsFromNowOn(): () => string[] {
-  const pragma = vi.spyOn(Database.prototype, 'pragma')
-  const exec = vi.spyOn(Database.prototype, 'exec')
+  const spies = [vi.spyOn(Database.prototype, 'pragma'), vi.spyOn(Database.prototype, 'exec')]
   onTestFinished(() => {
-    pragma.mockRestore()
-    exec.mockRestore()
+    for (const spy of spies) spy.mockRestore()
   })
   return () =>
-    [
-      ...pragma.mock.calls.map(([text], at) => [pragma.mock.invocationCallOrder[at] ?? 0, text] as const),
-      ...exec.mock.calls.map(
-        ([text], at) =>
-          [exec.mock.invocationCallOrder[at] ?? 0, text.startsWith('BEGIN') ? 'transaction' : text] as const,
-      ),
-    ]
-      .toSorted(([one], [other]) => one - other)
-      .map(([, text]) => text)
+    spies
+      .flatMap(({ mock }) => mock.calls.map(([text], at) => ({ text, at: mock.invocationCallOrder[at] ?? 0 })))
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ text }) => text.replace(/^BEGIN.*/, 'transaction'))
       .filter((text) => text === 'transaction' || text.startsWith('synchronous'))
 }
 
-test('a person may end what waits for a mirror that another program has locked: it is heard', async () => {
+/** A mirror that is open with these terms, and another program that may lock it. */
+async function besideAProgram(opening: Opening) {
   const { file } = await aMirror()
-  const stop = new AbortController()
-  const mirror = await openMirror(file, { signal: stop.signal })
+  const mirror = await openMirror(file, opening)
   const program = new Database(file)
   onTestFinished(() => {
     program.close()
     return mirror.close()
   })
+  return { file, mirror, program }
+}
+
+test('a person may end what waits for a mirror that another program has locked: it is heard', async () => {
+  const stop = new AbortController()
+  const { file, mirror, program } = await besideAProgram({ signal: stop.signal })
   program.exec('BEGIN IMMEDIATE')
-  const waiting = [
-    mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS }),
-    openMirror(file, { signal: stop.signal }),
-  ]
+  const waiting = [aRun(mirror), openMirror(file, { signal: stop.signal })]
   // A timer, as a signal, is heard by an event loop that is not blocked.
   setTimeout(() => stop.abort(), 1)
 
@@ -176,21 +168,14 @@ test('a person may end what waits for a mirror that another program has locked: 
 })
 
 test('while another program writes, the runs of a worker wait and say so, and its event loop goes on', async () => {
-  const { file } = await aMirror()
-  const mirror = await openMirror(file, { waitsOnceStopped: true })
-  const program = new Database(file)
-  onTestFinished(() => {
-    program.close()
-    return mirror.close()
-  })
-  const start = (organization: string) => mirror.startRun({ organization, trigger: 'schedule', nowMs: START_MS })
-  const underWay = await start('acme')
+  const { file, mirror, program } = await besideAProgram({ waitsOnceStopped: true })
+  const underWay = await aRun(mirror)
   program.exec('BEGIN IMMEDIATE')
   const onWaiting = vi.fn<() => void>()
   let ended = 0
 
   const verbs = [
-    start('globex'),
+    aRun(mirror, 'globex'),
     mirror.renewLease(underWay, START_MS),
     mirror.savePages(underWay, [aPage(1, customers(1, 5))], START_MS, onWaiting),
   ]
@@ -204,15 +189,9 @@ test('while another program writes, the runs of a worker wait and say so, and it
 })
 
 test('a worker that is stopped still waits for another program, to record how its runs ended', async () => {
-  const { file } = await aMirror()
   const stop = new AbortController()
-  const mirror = await openMirror(file, { signal: stop.signal, waitsOnceStopped: true })
-  const program = new Database(file)
-  onTestFinished(() => {
-    program.close()
-    return mirror.close()
-  })
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  const { file, mirror, program } = await besideAProgram({ signal: stop.signal, waitsOnceStopped: true })
+  const run = await aRun(mirror)
   program.exec('BEGIN IMMEDIATE')
   setTimeout(() => program.exec('COMMIT'), 60)
 
