@@ -178,14 +178,7 @@ function keepLease(mirror: Pick<Mirror, 'renewLease'>, run: Run, now: () => numb
   return { lost: lost.signal, stop: () => clearInterval(heartbeat) }
 }
 
-type Settings = {
-  mirror: Pick<Mirror, 'prune'>
-  source: Partial<Pick<Source, 'clockOffsetMs'>>
-  /** How long rows of the organization are kept; without it, for ever. */
-  retention?: Retention | undefined
-  now: () => number
-  signal: AbortSignal
-}
+type Settings = Pick<Mirroring, 'retention' | 'signal'> & Answered & { mirror: Pick<Mirror, 'prune'> }
 
 /**
  * Deletes what is older than the organization keeps it, after a run. Ages are measured against the start of the run or the clock of
@@ -236,32 +229,20 @@ function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring) {
   }
 }
 
-type SearchSettings = {
-  source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
-  mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
-  removals: RemovalRule
-  now: () => number
-  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
-  random: () => number
-}
-
 /**
  * Searches for the customers that the run is about to remove. The whole list has been read, so an outage, or a stop by `signal`, only
  * postpones removals.
  */
-export async function searchForAbsent(
-  { source, mirror, removals, now, random }: SearchSettings,
+async function searchForAbsent(
+  { source, mirror, removals, now, random }: Mirroring,
   run: Run,
   { pageSize, ...certificate }: Pick<Certificate, 'proof' | 'isWhole' | 'pageSize'>,
   signal: AbortSignal,
 ): Promise<Searched> {
   const proof = removingProof(certificate)
   if (proof === undefined) return NOT_SEARCHED
-  const candidates = await mirror.findRemovalCandidates(run, {
-    rule: removals,
-    proof,
-    serviceMs: serviceTimeMs({ source, now }),
-  })
+  const serviceMs = serviceTimeMs({ source, now })
+  const candidates = await mirror.findRemovalCandidates(run, { rule: removals, proof, serviceMs })
   if (candidates.length === 0) return NOT_SEARCHED
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   return confirmAbsences(candidates, controls, {

@@ -5,7 +5,7 @@ import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organi
 import { fates } from '../store/nights.ts'
 import { customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
-import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
+import { listedSource, mirroring, type PageSource, readBy } from '../support/listed-source.ts'
 import { aMirror, aPlayedMirror, rowsOf } from '../support/mirror-file.ts'
 import {
   aDatedCustomer,
@@ -239,17 +239,11 @@ test('a page from a cache leaves its part of the list unread', async () => {
   const { mirror, run } = await aMirrored(LISTED)
   const list = [aDatedCustomer(9), ...without(LISTED, 500)]
   const { source } = searchedSource({ shown: list })
-  const cached: PageSource = {
-    ...source,
-    readPage: async (window, options) => {
-      if (window.page > 40 && window.page < 60 && window.size === 10)
-        throw new ContractBroken('old', { code: 'cached-answer' })
-      return source.readPage(window, options)
-    },
-    get counters() {
-      return source.counters
-    },
-  }
+  const cached = readBy(source, async (window, options) => {
+    if (window.page > 40 && window.page < 60 && window.size === 10)
+      throw new ContractBroken('old', { code: 'cached-answer' })
+    return source.readPage(window, options)
+  })
 
   const report = await run(cached, { requestLimit: USUAL })
 
@@ -263,16 +257,10 @@ test('a service that asks to wait for long, or fails, ends the quick run, and wh
   const list = [aDatedCustomer(9), ...without(LISTED, 500)]
   const { source } = searchedSource({ shown: list })
   let answers = 0
-  const failing: PageSource = {
-    ...source,
-    readPage: async (window, options) => {
-      if (++answers > 3) throw new RateLimited('429', { waitMs: 3_600_000 })
-      return source.readPage(window, options)
-    },
-    get counters() {
-      return source.counters
-    },
-  }
+  const failing = readBy(source, async (window, options) => {
+    if (++answers > 3) throw new RateLimited('429', { waitMs: 3_600_000 })
+    return source.readPage(window, options)
+  })
 
   const report = await run(failing, { requestLimit: USUAL, concurrency: 1 })
 

@@ -3,7 +3,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
-import { type ListedOptions, listedSource, mirroring, type PageSource } from './listed-source.ts'
+import { type ListedOptions, listedSource, mirroring, readBy } from './listed-source.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { aMirror, tamper, withReader } from './mirror-file.ts'
 
@@ -62,20 +62,14 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
   let [answered, known, recognized] = [0, 0, 0]
   const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
   if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
-  const source: PageSource = {
-    search: (text, reading) => listed.search(text, reading),
-    get counters() {
-      return listed.counters
-    },
-    async readPage(window, reading) {
-      if (answered === failAfter) throw new Error('reset')
-      const page = await listed.readPage(window, reading)
-      answered += 1
-      if (answered === stopAfter) stop.abort()
-      if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
-      return page
-    },
-  }
+  const source = readBy(listed, async (window, reading) => {
+    if (answered === failAfter) throw new Error('reset')
+    const page = await listed.readPage(window, reading)
+    answered += 1
+    if (answered === stopAfter) stop.abort()
+    if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
+    return page
+  })
   const watched: Mirror = {
     ...mirror,
     savePages(run, pages, nowMs) {

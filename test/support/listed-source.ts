@@ -70,6 +70,17 @@ export function listedSource(
   })
 }
 
+/** The same source, whose pages are read by another function. */
+export function readBy(source: PageSource, readPage: ReadPage): PageSource {
+  return {
+    readPage,
+    search: (text, options) => source.search(text, options),
+    get counters() {
+      return source.counters
+    },
+  }
+}
+
 /** The settings of a run of acme: a plain scan, pages of ten, four at once, with a clock that does not move. */
 export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial<Mirroring> = {}): Mirroring {
   return {

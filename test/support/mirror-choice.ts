@@ -22,15 +22,7 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...[
-    'store/**/*',
-    'library',
-    'sync/mirror-organization*',
-
-    'sync/resume',
-    'letting-go/*',
-    'sync/random-*',
-  ],
+  ...['store/**/*', 'library', 'sync/mirror-organization*', 'sync/resume', 'letting-go/*', 'sync/random-*'],
   ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
 ]
 
@@ -63,8 +55,6 @@ export const sqliteAlone = {
   bytesOfTheFile: onPostgres,
   /** Its statements can be watched from within the process, and a test opens the file itself. */
   driver: onPostgres,
-  /** A column that a statement sets is written to its index; PostgreSQL compares the values first. */
-  indexesOfSetColumns: onPostgres,
   /** A column takes whatever is written by hand. */
   looseTypes: onPostgres,
   /** A published copy is a file beside the mirror. */
@@ -73,6 +63,4 @@ export const sqliteAlone = {
   unseenReplace: onPostgres,
   /** A reader keeps the WAL from being emptied. */
   wal: onPostgres,
-  /** Leases run by the clocks of the machine, which can be set and begin anew. */
-  clocksOfTheMachine: onPostgres,
 }

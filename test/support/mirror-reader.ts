@@ -56,11 +56,7 @@ function readerInSqlite(file: string, isWriting: boolean): Reader {
   return {
     address: file,
     all: <Found>(sql: string, ...parameters: unknown[]) => db.prepare<unknown[], Found>(sql).all(...parameters),
-    value: (sql, ...parameters) =>
-      db
-        .prepare(sql)
-        .pluck()
-        .get(...parameters),
+    value: (sql, ...parameters) => Object.values(Object(db.prepare(sql).get(...parameters)))[0],
     run: (sql, ...parameters) => db.prepare(sql).run(...parameters).changes,
     close: () => void db.close(),
   }

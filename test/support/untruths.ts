@@ -47,9 +47,9 @@ function untrueNumbers({ outcome: { report }, before, after }: Watched): string[
   const stored = after.runs.find(({ id }) => id === report.runId)
   const mine = after.changes.filter(({ run_id }) => run_id === report.runId)
   const counted = (change: string) => mine.filter((row) => row.change === change).length
-  const pairs: [string, unknown, unknown][] = [
+  return unequal([
     ['the identity', addsUp(report), true],
-    ...STORED.map((name): [string, unknown, unknown] => [name, stored?.[name], report[name]]),
+    ...STORED.map((name): Pair => [name, stored?.[name], report[name]]),
     ['customers inserted', after.customers.size - before.customers.size, report.inserted],
     ['changes removed', counted('removed'), report.removed],
     ['changes returned', counted('returned'), report.returned],
@@ -57,10 +57,16 @@ function untrueNumbers({ outcome: { report }, before, after }: Watched): string[
     ['changes added', counted('added'), before.freshness?.read_as_of == null ? 0 : report.inserted],
     ['a duration of at least 0', report.durationMs >= 0 && report.waitedMs >= 0, true],
     ['held', after.freshness?.held, after.waiting],
-  ]
+  ])
+}
+
+/** What is to be the same: what it is, and its two values. */
+type Pair = [what: string, one: unknown, other: unknown]
+
+function unequal(pairs: readonly Pair[]): string[] {
   return pairs
     .filter(([, one, other]) => one !== other)
-    .map(([name, one, other]) => `${name}: ${String(one)} and ${String(other)}`)
+    .map(([what, one, other]) => `${what}: ${String(one)} and ${String(other)}`)
 }
 
 const STORED = [
@@ -249,37 +255,35 @@ export function untruthsOfQuickRun(watched: WatchedQuickRun): string[] {
 }
 
 function untrueCounts({ outcome: { report, error }, isKilled, before, after, ...watched }: WatchedQuickRun): string[] {
-  const untruths: string[] = []
   const stored = after.runs.find(({ id }) => id === report.runId)
-  const inserted = after.customers.size - before.customers.size
-  if (!addsUp(report)) untruths.push('the identity does not hold')
-  if (report.proof !== 'unproven') untruths.push(`proof ${report.proof}`)
-  if (report.removed !== 0) untruths.push('removed')
-  if (!isKilled && report.error?.code === 'unexpected') untruths.push(`a defect: ${report.error.message}`)
-  if (!isKilled && (report.status === 'partial') !== (error === undefined))
-    untruths.push(`${report.status}, ${String(error)}`)
-  if (report.status === 'complete') untruths.push('complete')
-  if (report.requests > watched.maxRequests || watched.sent > watched.maxRequests)
-    untruths.push(`${report.requests} requests, ${watched.sent} received, of ${watched.maxRequests}`)
-  if (isKilled) return untruths
-  if (inserted !== report.inserted) untruths.push(`${inserted} inserted, reported ${report.inserted}`)
-  for (const name of ['status', 'requests', 'pages', 'received', 'inserted', 'updated', 'missing', 'held'] as const)
-    if (stored?.[name] !== report[name]) untruths.push(`${name}: stored ${String(stored?.[name])}, ${report[name]}`)
-  const marked = newlyMissing(before, after).length
-  if (marked !== report.missing) untruths.push(`${marked} missing, reported ${report.missing}`)
-  const trusted = report.trustedPages ?? -1
-  if (trusted < 0 || !Number.isInteger(trusted)) untruths.push(`${trusted} pages trusted`)
-  return untruths
+  const names = ['status', 'requests', 'pages', 'received', 'inserted', 'updated', 'missing', 'held'] as const
+  const always: Pair[] = [
+    ['the identity', addsUp(report), true],
+    ['proof', report.proof, 'unproven'],
+    ['removed', report.removed, 0],
+    ['complete', report.status === 'complete', false],
+    ['more requests than allowed', Math.max(report.requests, watched.sent) > watched.maxRequests, false],
+  ]
+  const ended: Pair[] = [
+    ['a defect', report.error?.code === 'unexpected', false],
+    ['partial, and without an error', report.status === 'partial', error === undefined],
+    ['customers inserted', after.customers.size - before.customers.size, report.inserted],
+    ...names.map((name): Pair => [name, stored?.[name], report[name]]),
+    ['newly missing', newlyMissing(before, after).length, report.missing],
+    ['pages trusted', Number.isInteger(report.trustedPages) && (report.trustedPages ?? -1) >= 0, true],
+  ]
+  return unequal(isKilled ? always : [...always, ...ended])
 }
 
 function brokenPromises({ before, after, kept, keptNow }: WatchedQuickRun): string[] {
-  const untruths: string[] = []
-  for (const [name, value] of Object.entries(kept.kept))
-    if (Object.entries(keptNow.kept).find(([other]) => other === name)?.[1] !== value) untruths.push(`${name} changed`)
-  const dates = ['read_as_of', 'proven_as_of'] as const
-  for (const date of dates)
-    if (before.freshness?.[date] !== after.freshness?.[date])
-      untruths.push(`${date} was ${before.freshness?.[date]}, is ${after.freshness?.[date]}`)
+  const untruths = unequal([
+    ...(['lists', 'windows', 'nights'] as const).map((name): Pair => [name, kept.kept[name], keptNow.kept[name]]),
+    ...(['read_as_of', 'proven_as_of'] as const).map((date): Pair => [
+      date,
+      before.freshness?.[date],
+      after.freshness?.[date],
+    ]),
+  ])
   for (const row of after.customers.values()) {
     const was = before.customers.get(row.id)
     if (row.removed_at !== null && was?.removed_at !== row.removed_at) untruths.push(`${row.id} was removed`)
@@ -325,14 +329,10 @@ function newlyMissing(before: Stored, after: Stored) {
 }
 
 /** What a night says wrongly of customers that a quick run wrote after its scan began: `since` is the run that began it. */
-export function untrueAfterQuickRuns({
-  list,
-  before,
-  after,
-  startTick,
-  endTick,
-  since,
-}: Pick<Watched, 'list' | 'before' | 'after' | 'startTick' | 'endTick'> & { since: number | undefined }): string[] {
+export function untrueAfterQuickRuns(
+  { list, before, after, startTick, endTick }: Pick<Watched, 'list' | 'before' | 'after' | keyof Ticks>,
+  since: number | undefined,
+): string[] {
   if (since === undefined) return []
   const quick = new Set(
     after.runs.filter(({ id, trusted_pages }) => id > since && trusted_pages !== null).map(({ id }) => id),

@@ -1,14 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
-import { openSource } from '../../src/source/customers.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../support/alike-nights.ts'
 import { customerId as uuid, START_MS } from '../support/builders.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
-import { type Asked, wireTo } from '../support/played-wire.ts'
+import { type Asked, PlayedTime, wireTo } from '../support/played-wire.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Histories of some nights each; a thirtieth of them in `npm test`. */
@@ -116,29 +113,12 @@ function plainBodyOf(list: readonly Wire[], asked: Asked, style: Style): Buffer 
 
 async function mirrorOnce(mirror: Mirror, night: number, order: number, bodyFor: (asked: Asked) => Buffer) {
   const dice = diceOf(order)
-  let timeMs = START_MS + night * DAY_MS
-  const clocks = { now: () => timeMs, monotonicMs: () => timeMs, random: () => 0 }
+  const time = new PlayedTime(START_MS + night * DAY_MS, dice)
   const headers = { 'content-type': 'application/json' }
-  const source = openSource({
-    ...clocks,
-    settings: {
-      ...{ baseUrl: new URL('https://service.example/api/v1'), signing: recipeOf(DEFAULT_PRESET), concurrency: 2 },
-      ...{ requestTimeoutMs: 60_000, maxWaitMs: 60_000, longestWaitMs: 60_000 },
-    },
-    credentials: { apiKey: 'key', secret: 'secret' },
-    connections: wireTo(
-      (asked) => ({ status: 200, headers, body: bodyFor(asked) }),
-      () => (timeMs += 10),
-      dice,
-    ),
-    userAgent: 'customer-mirror/test',
-    async sleep(ms) {
-      timeMs += ms
-      await nextTurn()
-    },
-  })
+  const answer = (asked: Asked) => ({ status: 200, headers, body: bodyFor(asked) })
+  const source = time.openSource({ concurrency: 2, connections: wireTo(answer, () => (time.trueMs += 10), dice) })
   const outcome = await mirrorOrganization({
-    ...clocks,
+    ...time.clocks,
     ...{ organization: 'acme', source, mirror, concurrency: 2, pageSize: 8, trigger: 'sync' as const, scan: 'chain' },
     ...{ removals: { after: 1, maxShare: 1 }, resumeWithinMs: -1, signal: new AbortController().signal },
   })
@@ -151,15 +131,10 @@ async function mirrorOnce(mirror: Mirror, night: number, order: number, bodyFor:
 
 function contents({ file }: Mirror) {
   const columns = 'id, name, email, address, created_at, extra, missing_since IS NULL, removed_at IS NULL, last_run_id'
+  const rejected = 'run_id, record_id, payload, reasons, resolved_at IS NULL'
   return {
     customers: rowsOf(file, `SELECT ${columns} FROM customers ORDER BY id`),
-    changes: rowsOf(
-      file,
-      'SELECT run_id, id, change, fields FROM changes ORDER BY run_id, id, change, CAST(fields AS TEXT)',
-    ),
-    rejects: rowsOf(
-      file,
-      'SELECT run_id, record_id, payload, reasons, resolved_at IS NULL FROM rejects ORDER BY 1, 2, 3',
-    ),
+    changes: rowsOf(file, 'SELECT run_id, id, change, fields FROM changes ORDER BY 1, 2, 3, CAST(fields AS TEXT)'),
+    rejects: rowsOf(file, `SELECT ${rejected} FROM rejects ORDER BY 1, 2, 3`),
   }
 }

@@ -51,12 +51,9 @@ test('however many kinds of oddities a list has, a customer that is recognized h
   const list = Array.from({ length: 300 }, (_, n) => aCustomer(n + 1, unknown(n)))
   const told = { scan: 'chain', pageSize: 100 } as const
 
-  const { recognized } = await expectAlike([
-    { list, told },
-    { list, told },
-  ])
+  const { recognized } = await expectAlike([{ list, told }])
 
-  expect(recognized[1]).toBeGreaterThan(200)
+  expect(recognized[0]).toBeGreaterThan(200)
 })
 
 test('a customer who changes back between two windows is compared again, and the next night too', async () => {

@@ -6,7 +6,7 @@ import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../support/alike-nights.ts'
 import { customers, START_MS } from '../support/builders.ts'
-import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
+import { listedSource, mirroring, readBy } from '../support/listed-source.ts'
 import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -85,18 +85,12 @@ async function aRun(
 ): Promise<Outcome> {
   const whole = listedSource(listed)
   let answered = 0
-  const source: PageSource = {
-    search: (text, options) => whole.search(text, options),
-    get counters() {
-      return whole.counters
-    },
-    async readPage(window, options) {
-      const page = await whole.readPage(window, options)
-      answered += 1
-      await meddle(answered)
-      return page
-    },
-  }
+  const source = readBy(whole, async (window, options) => {
+    const page = await whole.readPage(window, options)
+    answered += 1
+    await meddle(answered)
+    return page
+  })
   const now = () => START_MS + night * DAY_MS
   return mirrorOrganization(mirroring(mirror, source, { concurrency: 1, now }))
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sql, written } from './sql.ts'
 import { sqliteError } from './sqlite-errors.ts'
 import type { Session, Store, Writing } from './store.ts'
@@ -9,8 +10,8 @@ import { type OpenFile, requireVersion } from '../sqlite/open-database.ts'
 /** A transaction in SQLite, with its connection for what must be fast. */
 export type SqliteSession = Session & { readonly db: Connection }
 
-/** The last transaction of this process, by file or private connection. */
-const lastOf = new Map<unknown, Promise<unknown>>()
+/** The turns of transactions in this process, by file or private connection: one that waits for another of it would block that one. */
+const turnsOf = new Map<unknown, LimitFunction>()
 
 /** `place` is the file of a mirror, and a private temporary one has none. `signal` ends the wait for other programs. */
 export type Opened = { place?: OpenFile | undefined; signal?: AbortSignal | undefined }
@@ -20,15 +21,8 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
   let isClosing = false
   const mayWait = () => !isClosing && signal?.aborted !== true
   const key = place === undefined ? db : file
-  /** Runs one after the other: a connection has one transaction, and one that waits for another of this process would block it. */
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const mine = (lastOf.get(key) ?? Promise.resolve()).then(work)
-    lastOf.set(
-      key,
-      mine.catch(() => {}),
-    )
-    return mine
-  }
+  const inTurn = turnsOf.get(key) ?? pLimit(1)
+  turnsOf.set(key, inTurn)
   const transaction = async <Result>(words: string, work: (session: Session) => Promise<Result>): Promise<Result> => {
     try {
       await patiently(() => begin(db, words), mayWait)

@@ -65,12 +65,8 @@ export function hasTable(db: Connection, name: string): boolean {
 }
 
 export function numberIn(db: Connection, statement: string, ...values: unknown[]): number {
-  return Number(
-    db
-      .prepare(statement)
-      .pluck()
-      .get(...values),
-  )
+  const pick = db.prepare(statement).pluck()
+  return Number(pick.get(...values))
 }
 
 export function nowIn(db: Connection): string {
