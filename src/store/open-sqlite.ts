@@ -5,6 +5,7 @@ import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
 import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { findDamage, openDatabase, openFile } from './sqlite/open-database.ts'
+import { inMirrorFile } from './sqlite/open-to-read.ts'
 import { mirrorOn, type Mirror } from './verbs.ts'
 
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
@@ -27,14 +28,11 @@ export async function openOrganizations(file: string): Promise<Organizations> {
 }
 
 export function findAdditions(file: string): string[] {
-  const db = openDatabase(file, 'read')
-  try {
+  return inMirrorFile(file, (db) => {
     const refused = failingIn(db)
     if (refused !== undefined) throw meddledWith(file, refused)
     return additionsIn(db)
-  } finally {
-    db.close()
-  }
+  })
 }
 
 export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mirror {

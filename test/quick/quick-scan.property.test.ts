@@ -6,7 +6,7 @@ import { drive } from '../support/drive-scan.ts'
 import { expecting, QuickList, shuffle } from '../support/quick-list.ts'
 import { seeds } from '../support/seeds.ts'
 
-const LISTS = seeds(10_000, { every: 160 })
+const LISTS = seeds(10_000, { every: 320 })
 
 const ORDERS = ['creation', 'newest first', 'name'] as const
 

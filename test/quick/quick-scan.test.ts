@@ -6,13 +6,14 @@ import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
 import { someOf } from '../support/seeds.ts'
 
 test('in order of creation five new and two gone among 100,000 customers are found in at most 40 requests', () => {
-  for (const [turn, places] of someOf([
+  const pairs = [
     [7, 55_555],
     [3, 99_998],
     [49_999, 50_000],
     [63_999, 64_098],
     [199, 200],
-  ]).entries()) {
+  ]
+  for (const [turn, places] of someOf(pairs, { every: 5 }).entries()) {
     const list = new QuickList(100_000)
     const before = [...list.rows]
     const gone = places.toSorted((one, other) => other - one).map((place) => list.delete(place))

@@ -100,11 +100,13 @@ test('where a row has no creation time, creation times prove nothing, even where
   expect(certificate.proof).toBe('settled')
 })
 
-test.each([
-  ['5 inserts and a rename', 5, 0, 1],
-  ['5 deletions and a rename', 0, 5, 1],
-  ['3 inserts, 3 deletions and 3 renames', 3, 3, 3],
-])('by name, with %s at every request: settled in at most 1.4 times the plain requests', (...[, ...rates]) => {
+test.each(
+  someOf([
+    ['5 inserts and a rename', 5, 0, 1],
+    ['5 deletions and a rename', 0, 5, 1],
+    ['3 inserts, 3 deletions and 3 renames', 3, 3, 3],
+  ]),
+)('by name, with %s at every request: settled in at most 1.4 times the plain requests', (...[, ...rates]) => {
   const [inserts, deletions, renames] = rates
   const { certificate, requests, lostInPlace } = scanOf(honest, {
     ...{ size: 8000, order: 'name' },

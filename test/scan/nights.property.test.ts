@@ -12,7 +12,7 @@ import { seeds } from '../support/seeds.ts'
 import { type ListOrder, SimulatedList } from '../support/simulated-list.ts'
 
 /** Histories of each order, three nights each: all of them in a deep run. */
-const HISTORIES = seeds(20_000, { least: 8, every: 2500 })
+const HISTORIES = seeds(20_000, { least: 5, every: 4000 })
 /** The requests of a scan: three plain readings, and some for what a short list needs as well. */
 const SOME_MORE = 40
 

@@ -32,21 +32,16 @@ const OF_RUNS = [
 ]
 
 /**
- * What is tested at length of the statements for PostgreSQL, on one in the process of the tests: in the run on PostgreSQL, in a deep run, and
- * where it is asked for by name.
- */
-const POSTGRES_AT_LENGTH = ['lost-answers', 'other-roles']
-
-/**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
- * of their own, wherever the others have their mirrors.
+ * of their own, wherever the others have their mirrors. Answers that are lost are tested at length, on a PostgreSQL in the process of the
+ * tests: in the run on PostgreSQL, in a deep run, and where it is asked for by name.
  */
 export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: readonly string[] }): string[] {
-  const atLength = POSTGRES_AT_LENGTH.join('|')
   if (onPostgres)
-    return ['test/store/sqlite/**', 'test/store/move-mirror.test.ts', `test/store/postgres/!(${atLength}).test.ts`]
-  if (isDeep || args.some((arg) => arg.includes('store/postgres'))) return []
-  return [`test/store/postgres/@(${atLength}).test.ts`]
+    return ['test/store/sqlite/**', 'test/store/move-mirror.test.ts', 'test/store/postgres/!(lost-answers).test.ts']
+  return isDeep || args.some((arg) => arg.includes('store/postgres'))
+    ? []
+    : ['test/store/postgres/lost-answers.test.ts']
 }
 
 /** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */

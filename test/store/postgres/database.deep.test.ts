@@ -8,8 +8,8 @@ import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.t
 
 /* What roles other than the owner of a mirror can do to it, on a server of their own. */
 
-test('no command runs anything that another role has made in public', async () => {
-  const { url, run } = await aServerWith({ search_path: 'public, pg_catalog' })
+test('no command, and no edit by hand, runs anything that another role has made in public', async () => {
+  const { url, as, run } = await aServerWith({ search_path: 'public, pg_catalog' })
   await oneStatement(url, HOSTILE_PUBLIC)
   const copy = join(temporaryFolder(), 'copy.csv')
 
@@ -25,7 +25,15 @@ test('no command runs anything that another role has made in public', async () =
     stdout: expect.stringContaining('released'),
   })
   expect(await run('organizations', 'rename', 'acme', 'other')).toMatchObject({ code: 0 })
+  for (const edit of [
+    `UPDATE ${CUSTOMERS} SET name = 'Corrected'`,
+    `DELETE FROM ${CUSTOMERS}`,
+    `TRUNCATE ${CUSTOMERS}`,
+  ])
+    await oneStatement(as('careful'), edit)
 })
+
+const CUSTOMERS = 'customer_mirror.customers'
 
 const READING = [
   ['status'],
@@ -118,7 +126,7 @@ const WRITER = `
   GRANT USAGE ON SCHEMA customer_mirror TO careful;
   GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA customer_mirror TO careful`
 
-const VACUUM = 'VACUUM (ANALYZE) customer_mirror.customers'
+const VACUUM = `VACUUM (ANALYZE) ${CUSTOMERS}`
 
 /** The id of a customer in the mirror. */
 async function firstId(run: (...args: string[]) => Promise<{ stdout: string }>): Promise<string> {
