@@ -58,11 +58,8 @@ async function renameOrganization(session: Session, { from, to }: Names, clocks:
   if (isRead !== undefined || (await hasRows(session, TAKING_TABLES, to))) throw nameTaken(to)
   await forgetWindows(session, to)
   await deleteRows(session, ['leases'], from)
-  await deleteRows(
-    session,
-    ORGANIZATION_TABLES.filter((table) => table !== 'runs'),
-    to,
-  )
+  const others = ORGANIZATION_TABLES.filter((table) => table !== 'runs')
+  await deleteRows(session, others, to)
   const renamed: Partial<Record<string, number>> = {}
   const stamp = sql`, updated_at = ${await updateStamp(session, clocks.nowMs)}`
   await session.run(sql`${UNNOTICED}`)

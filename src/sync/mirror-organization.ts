@@ -113,18 +113,12 @@ async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promi
   const { organization, signal } = mirroring
   const error = signal.aborted && !isOurs(failure) ? stopOf(organization, signal) : failure
   const status = statusAfter(mirroring, error, run)
-  const ending: Omit<Ending, 'source'> = {
-    status,
-    proof: 'unproven',
-    reasons: [status],
-    readToEnd: false,
-    error: describeError(error),
-  }
+  const unread = { proof: 'unproven', readToEnd: false } as const
+  const ending = { ...unread, status, reasons: [status], error: describeError(error) }
   // If the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
-  const report = await finish(mirroring, run, ending).catch(() => ({
-    ...unrecorded(mirroring, error),
-    ...countsOf(run),
-  }))
+  const report = await finish(mirroring, run, ending).catch(() => {
+    return { ...unrecorded(mirroring, error), ...countsOf(run) }
+  })
   return { report, error }
 }
 

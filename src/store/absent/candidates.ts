@@ -21,11 +21,8 @@ export async function findRemovalCandidates(
   if (candidates.length === 0) return []
   if (await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)) return []
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
-  return await asCandidates(
-    session,
-    run,
-    candidates.filter(({ rowId }) => !unjudged.has(rowId)),
-  )
+  const judged = candidates.filter(({ rowId }) => !unjudged.has(rowId))
+  return await asCandidates(session, run, judged)
 }
 
 /** Those of the rows that a partial run is about to mark as missing, to be searched for first. */

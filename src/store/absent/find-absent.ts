@@ -127,12 +127,8 @@ export async function markListed(session: Session, run: Continuing & Pick<Run, '
   if (run.resumedFrom === undefined) return
   const missing = await session.numbers(sql`
     SELECT row_id FROM customers WHERE organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`)
-  await markRowsListed(
-    session,
-    run,
-    missing.filter((rowId) => run.seen.has(rowId)),
-    nowMs,
-  )
+  const listed = missing.filter((rowId) => run.seen.has(rowId))
+  await markRowsListed(session, run, listed, nowMs)
 }
 
 /** Marks rows as listed: their absences restart at 0. */

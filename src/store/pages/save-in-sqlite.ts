@@ -50,13 +50,8 @@ async function savePages(
   const decided = decidePages(run, pages, stored)
   const isSeen = decided.inserted.length + decided.updated.size > 0
   const stamp = isSeen ? await updateStamp(session, nowMs) : ''
-  write(session, run, {
-    decided,
-    stored,
-    stamp,
-    now: sqlTime(nowMs),
-    atOnce: initial === undefined ? 1 : INSERTS.length,
-  })
+  const atOnce = initial === undefined ? 1 : INSERTS.length
+  write(session, run, { decided, stored, stamp, now: sqlTime(nowMs), atOnce })
   // Also where the transaction fails later.
   for (const { rowId, customer } of decided.inserted) initial?.add(customer.id, rowId)
   return decided.saved
@@ -105,13 +100,8 @@ function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, a
   }
   requireTaken(run, 'customers', { given: decided.inserted.length, taken })
   for (const [row_id, { customer, isChanged, isOwn }] of decided.updated) {
-    const flags = { is_changed: Number(isChanged), is_own: Number(isOwn) }
-    take('customers', updateOf(customer, stored.customers.get(customer.id)), {
-      ...customer,
-      ...shared,
-      ...flags,
-      row_id,
-    })
+    const values = { ...customer, ...shared, is_changed: Number(isChanged), is_own: Number(isOwn), row_id }
+    take('customers', updateOf(customer, stored.customers.get(customer.id)), values)
   }
   for (const { id, change, fields } of decided.changes)
     take('changes', FEED, run.id, organization, id, change, fields, now)

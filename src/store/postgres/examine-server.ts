@@ -183,25 +183,22 @@ export function requireServer(
   address: string,
   access: 'read' | 'write',
 ) {
-  if (server < OLDEST_SERVER) {
-    throw new MirrorUnusable(
-      `${address}: is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`,
-      { code: 'denied' },
+  const refuse = (said: string) => refuseAt(address, 'denied', said)
+  if (server < OLDEST_SERVER)
+    refuse(`is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`)
+  if (encoding !== 'UTF8')
+    refuse(
+      `the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
     )
-  }
-  if (encoding !== 'UTF8') {
-    throw new MirrorUnusable(
-      `${address}: the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
-      { code: 'denied' },
-    )
-  }
-  if (access === 'write' && is_read_only) {
-    throw new MirrorUnusable(
-      `${address}: the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ` +
+  if (access === 'write' && is_read_only)
+    refuse(
+      'the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ' +
         'Name the primary server as mirror, or make this one writable.',
-      { code: 'denied' },
     )
-  }
+}
+
+function refuseAt(address: string, code: 'denied' | 'foreign', said: string): never {
+  throw new MirrorUnusable(`${address}: ${said}`, { code })
 }
 
 /** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
@@ -210,29 +207,20 @@ export function requireMirror(
   { place: address, schema }: Place,
 ): void {
   if (!may_use) {
-    throw new MirrorUnusable(
-      `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
-      { code: 'denied' },
-    )
+    const said = `this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`
+    refuseAt(address, 'denied', said)
   }
   if (!is_marked && relations.length > 0) {
-    throw new MirrorUnusable(
-      `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
-        `for example ?schema=${schema}_2.`,
-      { code: 'foreign' },
-    )
+    const said = `the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, `
+    refuseAt(address, 'foreign', `${said}for example ?schema=${schema}_2.`)
   }
   if (version === undefined) return
   if (version !== VERSION) throw otherVersion(address, version)
   const held = new Set([...relations, ...triggers])
   const missing = NAMES.filter((name) => !held.has(name))
   if (missing.length > 0) throw incomplete(address, missing)
-  if (lacking !== null)
-    throw mirrorFault(
-      address,
-      { fault: 'foreign', said: `lacks the column ${lacking}, which was renamed or dropped` },
-      { where: 'postgres' },
-    )
+  const said = `lacks the column ${lacking}, which was renamed or dropped`
+  if (lacking !== null) throw mirrorFault(address, { fault: 'foreign', said }, { where: 'postgres' })
 }
 
 /** Throws MirrorUnusable unless there is a mirror that this program can read. */

@@ -78,11 +78,8 @@ export async function releaseLease(
   session: Session,
   { id, organization }: Pick<Run, 'id' | 'organization'>,
 ): Promise<boolean> {
-  return (
-    (await session.run(
-      sql`DELETE FROM leases WHERE organization = ${organization} AND run_id = ${id} AND holder = ${HOLDER}`,
-    )) > 0
-  )
+  const own = sql`organization = ${organization} AND run_id = ${id} AND holder = ${HOLDER}`
+  return (await session.run(sql`DELETE FROM leases WHERE ${own}`)) > 0
 }
 
 /** Throws OrganizationLeased while a run has the organization; otherwise a run that was paused has lost it. `what` it cannot be, e.g. renamed. */

@@ -157,11 +157,9 @@ export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promi
   const windows = await session.all<WindowColumns>(sql`
     SELECT start, size, per_page, total, last_page, beyond_end, row_ids, rejected FROM windows
     WHERE run_id = ${run.id} ORDER BY start, size`)
-  return windows.map((columns) => ({
-    columns,
-    rowIds: rowIdsIn(columns.row_ids),
-    rejected: JSON.parse(columns.rejected),
-  }))
+  return windows.map((columns) => {
+    return { columns, rowIds: rowIdsIn(columns.row_ids), rejected: JSON.parse(columns.rejected) }
+  })
 }
 
 /** The windows of the run that this run continues, in order of position, each built when it is needed. Read them before saving pages. */

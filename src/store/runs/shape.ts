@@ -130,11 +130,8 @@ async function feed(
   lost: readonly (Stored & { own: readonly TextField[] })[],
   now: string,
 ) {
-  const earlier = await takeBack(
-    session,
-    run,
-    lost.map(({ id }) => id),
-  )
+  const ids = lost.map(({ id }) => id)
+  const earlier = await takeBack(session, run, ids)
   const changed = lost.map(({ id, own, ...values }) => {
     const { change = 'changed', fields = {} } = earlier.get(id) ?? {}
     const emptied = own.map((field) => [field, [fields[field]?.[0] ?? values[field], null]])

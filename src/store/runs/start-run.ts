@@ -123,12 +123,15 @@ async function findLimitAt(session: Session, id: number): Promise<string | null 
 
 /** The key of this mirror's fingerprints, made anew where it was deleted: then no fingerprint matches, which does no harm. */
 async function fingerprintKey(session: Session): Promise<Uint8Array> {
-  const find = sql`SELECT key FROM fingerprint_key`
-  const stored = await session.first<{ key: Uint8Array }>(find)
-  if (stored !== undefined) return stored.key
+  const stored = await storedKey(session)
+  if (stored !== undefined) return stored
   const key = randomBytes(KEY_BYTES)
   await session.run(sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${key}) ON CONFLICT DO NOTHING`)
-  return (await session.first<{ key: Uint8Array }>(find))?.key ?? key
+  return (await storedKey(session)) ?? key
+}
+
+async function storedKey(session: Session): Promise<Uint8Array | undefined> {
+  return (await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`))?.key
 }
 
 /** Milliseconds since the start, never negative: by the monotonic clock, or else by the wall clock, which may be set back meanwhile. */
@@ -167,9 +170,7 @@ function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fin
 
 /** What tells the mirror with its key from every other; the key itself stays in it. */
 export async function identityOf(session: Session): Promise<string> {
-  const stored = await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`)
-  const hash = createHash('sha256')
-    .update('identity of the mirror')
-    .update(stored?.key ?? '')
+  const key = (await storedKey(session)) ?? ''
+  const hash = createHash('sha256').update('identity of the mirror').update(key)
   return hash.digest('hex').slice(0, 32)
 }

@@ -96,12 +96,8 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
 }
 
 function replacedMeanwhile(file: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${file}: was replaced by another file while it was opened. Nothing was written; try again.`,
-    {
-      code: 'replaced',
-    },
-  )
+  const said = 'was replaced by another file while it was opened. Nothing was written; try again.'
+  return new MirrorUnusable(`${file}: ${said}`, { code: 'replaced' })
 }
 
 function makePrivate(file: string): void {

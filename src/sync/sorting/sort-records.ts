@@ -133,8 +133,7 @@ function nestedTooDeeply(record: unknown, position: number): Reject {
 }
 
 function readableId(record: unknown): string | null {
-  const result = identified.safeParse(record)
-  return result.success ? result.data.id.toLowerCase() : null
+  return identified.safeParse(record).data?.id.toLowerCase() ?? null
 }
 const identified = recordSchema.pick({ id: true })
 
