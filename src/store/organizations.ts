@@ -41,11 +41,10 @@ async function listNames(session: Session): Promise<string[]> {
 /** Numbers of rows; `forgotten` customers are those of which only a hash is left. */
 async function contentsOf(session: Session, organization: string) {
   const contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
-  for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const)
-    contents[table] = await countOf(
-      session,
-      sql`SELECT count(*) FROM ${text(table)} WHERE organization = ${organization}`,
-    )
+  for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const) {
+    const rows = sql`SELECT count(*) FROM ${text(table)} WHERE organization = ${organization}`
+    contents[table] = await countOf(session, rows)
+  }
   return contents
 }
 

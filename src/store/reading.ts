@@ -94,28 +94,24 @@ export function listUncountedFreshness(session: Session): Promise<UncountedFresh
 }
 
 async function freshnessWith(session: Session, counts: string): Promise<Freshness[]> {
+  const full = sql`
+    SELECT freshness.organization, freshness.read_as_of, proven_as_of, retired_at, freshness.proof, last_run_id, last_status, freshness.held,
+      open_rejects ${text(counts.replaceAll(', ', ', freshness.'))}, ${text(firstRunOf('freshness.organization'))} AS first_run_at,
+      full_run.status AS last_full_status, ended.error_code AS ended_error,
+      CASE WHEN ended.proof <> 'proven' AND ended.shape_accepted_at IS NULL THEN ended.reasons END AS ended_reasons,
+      CASE WHEN whole.proof <> 'proven' AND whole.shape_accepted_at IS NULL THEN whole.reasons END AS read_reasons
+    FROM freshness
+    LEFT JOIN runs AS ended ON ended.id = ${last('freshness.organization', `status <> 'running' AND ${IS_FULL}`)}
+    LEFT JOIN runs AS full_run ON full_run.id = ${last('freshness.organization', IS_FULL)}
+    LEFT JOIN runs AS whole ON whole.id = ${last('freshness.organization', READ_TO_END)}
+    ORDER BY freshness.organization`
+  const partial = sql`
+    SELECT runs.organization, id AS run_id, started_at, status, reasons, error_code, requests, trusted_pages, inserted, updated,
+      runs.missing, runs.held
+    FROM freshness JOIN runs ON id = last_run_id WHERE ${text(IS_PARTIAL)}`
   const [rows, partialRuns] = await together(
-    records<Freshness & Unproven>(
-      session,
-      sql`
-      SELECT freshness.organization, freshness.read_as_of, proven_as_of, retired_at, freshness.proof, last_run_id, last_status, freshness.held,
-        open_rejects ${text(counts.replaceAll(', ', ', freshness.'))}, ${text(firstRunOf('freshness.organization'))} AS first_run_at,
-        full_run.status AS last_full_status, ended.error_code AS ended_error,
-        CASE WHEN ended.proof <> 'proven' AND ended.shape_accepted_at IS NULL THEN ended.reasons END AS ended_reasons,
-        CASE WHEN whole.proof <> 'proven' AND whole.shape_accepted_at IS NULL THEN whole.reasons END AS read_reasons
-      FROM freshness
-      LEFT JOIN runs AS ended ON ended.id = ${last('freshness.organization', `status <> 'running' AND ${IS_FULL}`)}
-      LEFT JOIN runs AS full_run ON full_run.id = ${last('freshness.organization', IS_FULL)}
-      LEFT JOIN runs AS whole ON whole.id = ${last('freshness.organization', READ_TO_END)}
-      ORDER BY freshness.organization`,
-    ),
-    records<LastPartialRun & { organization: string }>(
-      session,
-      sql`
-      SELECT runs.organization, id AS run_id, started_at, status, reasons, error_code, requests, trusted_pages, inserted, updated,
-        runs.missing, runs.held
-      FROM freshness JOIN runs ON id = last_run_id WHERE ${text(IS_PARTIAL)}`,
-    ),
+    records<Freshness & Unproven>(session, full),
+    records<LastPartialRun & { organization: string }>(session, partial),
   )
   const partialOf = new Map(partialRuns.map(({ organization, ...run }) => [organization, run]))
   return rows.map(({ endedError, endedReasons = [], readReasons = [], ...row }) => {
@@ -135,16 +131,14 @@ type Unproven = {
 export function listLastRuns(session: Session, filter?: { organization: string }): Promise<LastRun[]> {
   const known =
     filter === undefined ? text('freshness') : sql`(SELECT CAST(${filter.organization} AS text) AS organization)`
-  return records(
-    session,
-    sql`
+  const lastRuns = sql`
     SELECT last.organization, last.started_at, last.finished_at AS ended_at, last.status, last.error_code,
       ${text(firstRunOf('last.organization'))} AS first_run_at,
       (SELECT read_as_of FROM runs WHERE id = ${last('last.organization', READ_TO_END)}) AS read_as_of,
       (SELECT error_code FROM runs WHERE id = ${last('last.organization', `status <> 'running' AND id > last.id`)}) AS partial_error_code
     FROM ${known} AS known JOIN runs AS last ON last.id = ${last('known.organization', IS_FULL)}
-    ORDER BY last.organization`,
-  )
+    ORDER BY last.organization`
+  return records(session, lastRuns)
 }
 
 /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
@@ -154,14 +148,12 @@ export async function listLatestRuns(
 ): Promise<LatestRun[]> {
   const wanted = givenAs('name', [...new Set(organizations)], 'wanted')
   const own = text(`FROM runs AS own WHERE own.organization = wanted.name AND ${IS_FULL}`)
-  const rows = await records<Timed<LatestRun>>(
-    session,
-    sql`
+  const latest = sql`
     SELECT runs.id AS run_id, runs.organization, started_at, finished_at, duration_ms, status, proof, error_code
     FROM ${wanted} JOIN runs ON runs.organization = wanted.name AND ${text(IS_FULL)}
       AND runs.id >= coalesce((SELECT id ${own} ORDER BY id DESC LIMIT 1 OFFSET ${limit - 1}), 0)
-    ORDER BY runs.organization, runs.id`,
-  )
+    ORDER BY runs.organization, runs.id`
+  const rows = await records<Timed<LatestRun>>(session, latest)
   return rows.map((row) => {
     const { finishedAtMs: _finishedAt, ...run } = withDuration(row)
     return run
@@ -171,14 +163,12 @@ export async function listLatestRuns(
 /** The runs that hold the lease of their organization, by organization. */
 export async function listUnderway(session: Session, clocks: Clocks): Promise<LeasedRun[]> {
   const held = (await heldLeases(session, clocks)).map(({ run_id }) => run_id)
-  return records(
-    session,
-    sql`
+  const underWay = sql`
     SELECT runs.organization, runs.id AS run_id, started_at, ${text(IS_PARTIAL)} AS is_partial, read_before, received - duplicates AS read,
       (SELECT max(total) FROM windows WHERE run_id = runs.id) AS total, holder
     FROM leases JOIN runs ON runs.id = leases.run_id
-    WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`,
-  )
+    WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`
+  return records(session, underWay)
 }
 
 /** Open rejects, last seen first. */
@@ -187,12 +177,10 @@ export async function listRejects(
   { organization, limit }: { organization?: string | undefined; limit: number },
 ): Promise<StoredReject[]> {
   const ofOne = organization === undefined ? sql`` : sql`AND organization = ${organization}`
-  const rows = await records<Omit<StoredReject, 'recordId'> & { recordId: string | undefined }>(
-    session,
-    sql`
+  const open = sql`
     SELECT organization, run_id, record_id, page, position, payload, reasons, seen_at FROM rejects
-    WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`,
-  )
+    WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`
+  const rows = await records<Omit<StoredReject, 'recordId'> & { recordId: string | undefined }>(session, open)
   return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
 }
 
@@ -215,14 +203,12 @@ export async function listChanges(
     throw new UsageError(
       `${organization}: the changes before ${deleted.history_from} UTC were deleted, as retention is set. Name a later time or run with --since.`,
     )
-  return records(
-    session,
-    sql`
+  const found = sql`
     SELECT seq, run_id, changes.changed_at, change, changes.id, name, username, email, ${asText('fields')} AS fields
     FROM changes LEFT JOIN customers ON customers.organization = changes.organization AND customers.id = changes.id
     WHERE seq > ${afterSeq} AND ${either('+', '')}changes.organization = ${organization} AND ${isSince}
-    ORDER BY seq LIMIT ${limit}`,
-  )
+    ORDER BY seq LIMIT ${limit}`
+  return records(session, found)
 }
 
 /**

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Sleep } from '../../src/machine/timers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Connections } from '../../src/source/connection.ts'
-import type { SourceOptions } from '../../src/source/customers.ts'
+import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
 import type { Dice } from './dice.ts'
 
 const HOUR_MS = 3_600_000
@@ -32,6 +33,19 @@ export class PlayedTime {
     const dice = this.#dice
     this.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
     if (isJumpy && dice.chance(0.05)) this.#wallAheadMs += (dice.below(13) - 6) * HOUR_MS
+  }
+
+  /** A source that waits in this time. */
+  openSource({ concurrency, connections }: { concurrency: number; connections: SourceOptions['connections'] }): Source {
+    return openSource({
+      ...this.clocks,
+      settings: {
+        ...{ baseUrl: new URL('https://service.example/api/v1'), signing: recipeOf(DEFAULT_PRESET), concurrency },
+        ...{ requestTimeoutMs: 60_000, maxWaitMs: 900_000, longestWaitMs: 900_000 },
+      },
+      credentials: { apiKey: 'key', secret: 'secret' },
+      ...{ connections, userAgent: 'customer-mirror/test', sleep: this.sleep },
+    })
   }
 
   /** Waits in this time. */

@@ -59,12 +59,8 @@ async function findNotRemoved(
 export async function findListedBefore(session: Session, run: Run, rowIds: readonly number[]): Promise<Absent[]> {
   const unseen = rowIds.filter((rowId) => !run.seen.has(rowId))
   if (unseen.length === 0) return []
-  const found = await findNotRemoved(
-    session,
-    run.organization,
-    unseen,
-    sql`AND missing_since IS NULL AND ${text(NOT_REJECTED)}`,
-  )
+  const isListed = sql`AND missing_since IS NULL AND ${text(NOT_REJECTED)}`
+  const found = await findNotRemoved(session, run.organization, unseen, isListed)
   const byRow = new Map(found.map((row) => [row.rowId, row]))
   return unseen.flatMap((rowId) => byRow.get(rowId) ?? []).filter(({ id }) => !run.rejectedIds.has(id))
 }
@@ -95,15 +91,13 @@ async function countNotRemoved(session: Session, organization: string): Promise<
 /** The customers that came with this scan and with partial runs since the last full one; while removals are held, since the first that held them. */
 async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
   const isHeld = sql`EXISTS (SELECT 1 FROM held_rows WHERE organization = ${organization})`
-  return countOf(
-    session,
-    sql`
+  const arrived = sql`
     SELECT coalesce(sum(inserted + returned), 0) FROM runs, (SELECT ${isHeld} AS is_held) AS waiting
     WHERE organization = ${organization} AND (read_as_of = ${moment(sqlTime(readAsOfMs))}
       OR ((is_held OR ${text(IS_PARTIAL)}) AND id > (SELECT coalesce(max(id), 0) FROM runs
         WHERE organization = ${organization} AND status = 'complete' AND id < ${id}
-          AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
-  )
+          AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`
+  return countOf(session, arrived)
 }
 
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>

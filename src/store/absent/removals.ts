@@ -104,12 +104,10 @@ async function markMissing(
 
 /** Removals that were held back and not yet decided, newest first. */
 export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
-  return records(
-    session,
-    sql`
+  const held = sql`
     SELECT run_id, held_rows.organization, count(*) AS held, started_at FROM held_rows JOIN runs ON runs.id = run_id
-    WHERE discarded = 0 GROUP BY run_id, held_rows.organization, started_at ORDER BY run_id DESC`,
-  )
+    WHERE discarded = 0 GROUP BY run_id, held_rows.organization, started_at ORDER BY run_id DESC`
+  return records(session, held)
 }
 
 /** The customers whose removal that run holds back, by name. */
