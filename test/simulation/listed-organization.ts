@@ -148,7 +148,7 @@ export class ListedOrganization {
       const isHidden = from?.hides === true || (service.hidden.size > 0 && !isStill)
       found.push(
         ...untruthsOf({ ...run, ...night, isHidden }),
-        ...untrueAfterQuickRuns({ ...run, ...night, since: from?.rootId }),
+        ...untrueAfterQuickRuns({ ...run, ...night }, from?.rootId),
       )
     }
     const removedAtOnce = [...after.customers.values()].filter(({ id, removed_at }) => {

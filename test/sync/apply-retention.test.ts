@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { nothingPruned, toJson } from '../../src/model/report.ts'
 import { applyRetention, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../store/nights.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { awaitMirror, openAwaited, type Patience } from '../../src/sync/await-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { START_MS } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Mirror } from '../../../src/model/mirror.ts'
+import type { Mirror } from '../../../src/store/mirror.ts'
 import type { SortedPage } from '../../../src/model/page.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import type { Run } from '../../../src/model/run.ts'
