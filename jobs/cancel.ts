@@ -2,34 +2,16 @@ import { z } from 'zod'
 import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
 import { repeatedly, succeeds, within } from './queue/deadline.ts'
 import { RUN_KINDS } from './queue/kinds.ts'
-import { listParsed, parseValue, type SharedValues } from './queue/port.ts'
+import { type SharedValues, valuesNamed } from './queue/port.ts'
 import { findJob, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
 import { sleep } from '../src/machine/timers.ts'
 
 /** A person cancelled these jobs of an organization, and no run is made up for a due time until then, in Unix milliseconds. */
-export type Cancellation = z.output<typeof cancellation>
-
 const cancellation = z.object({ jobs: z.array(z.string()).readonly(), untilMs: z.number() })
 
-const PREFIX = 'cancel:'
-
 /** All that are kept, by organization. */
-export async function listCancellations(values: Pick<SharedValues, 'list'>): Promise<Map<string, Cancellation>> {
-  return listParsed(values, PREFIX, cancellation)
-}
-
-export async function writeCancellation(
-  values: Pick<SharedValues, 'write'>,
-  organization: string,
-  asked: Cancellation,
-): Promise<void> {
-  await values.write(PREFIX + organization, JSON.stringify(asked))
-}
-
-export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, organization: string): Promise<void> {
-  await values.delete(PREFIX + organization)
-}
+export const cancellations = valuesNamed('cancel:', cancellation)
 
 /** How long a run waits for a queue that does not answer. */
 const FIRST_LOOK_MS = 500
@@ -42,8 +24,7 @@ export async function cancellable<Result>(
 ): Promise<Result> {
   const cancelled = new AbortController()
   const looking = repeatedly(lookMs, async () => {
-    const text = await values.read(PREFIX + organization)
-    const asked = text === undefined ? undefined : parseValue(cancellation, text)
+    const asked = await cancellations.read(values, organization)
     if (asked?.jobs.includes(id) === true) cancelled.abort(new Cancelled(`${organization}: ${CANCELLED}`))
   })
   try {
@@ -95,9 +76,9 @@ async function cancel(
   if (found.length === 0) return 'nothing'
   // The clock of the worker that added the job may be ahead.
   const untilMs = Math.max(waiting.now(), ...found.map(({ job }) => job.timestamp))
-  await writeCancellation(values, organization, { jobs: found.map(({ id }) => id), untilMs })
+  await cancellations.write(values, organization, { jobs: found.map(({ id }) => id), untilMs })
   const ends = await Promise.all(found.map((each) => endOf(each, waiting)))
-  if (ends.every((end) => end === 'was-over')) await deleteCancellation(values, organization)
+  if (ends.every((end) => end === 'was-over')) await cancellations.delete(values, organization)
   return GRAVEST.find((end) => ends.includes(end)) ?? 'nothing'
 }
 

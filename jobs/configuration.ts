@@ -6,7 +6,7 @@ import { ConfigError, describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
 import { repeatedly } from './queue/deadline.ts'
-import { type SharedValues, listParsed } from './queue/port.ts'
+import { type SharedValues, valuesNamed } from './queue/port.ts'
 
 /** The last configuration that was read without a mistake, read again when its file changes. */
 export type LiveConfig = {
@@ -106,8 +106,7 @@ type Comparing = {
   self?: string
 }
 
-const PREFIX = 'configuration:'
-const stored = z.object({ hash: z.string(), atMs: z.number() })
+const configurations = valuesNamed('configuration:', z.object({ hash: z.string(), atMs: z.number() }))
 
 /** A worker that has not written for so many looks is gone. */
 const GONE_LOOKS = 3
@@ -121,10 +120,10 @@ export function compareConfigurations(comparing: Comparing) {
   // While the queue is away, other parts report that, and the next look follows.
   const { stop } = repeatedly(lookMs, async () => {
     const nowMs = now()
-    await values.write(PREFIX + self, JSON.stringify({ hash: hash(), atMs: nowMs }))
-    const found = [...(await listParsed(values, PREFIX, stored))]
+    await configurations.write(values, self, { hash: hash(), atMs: nowMs })
+    const found = [...(await configurations.list(values))]
     const alive = found.filter(([, { atMs }]) => atMs >= nowMs - GONE_LOOKS * lookMs)
-    for (const gone of found.filter((each) => !alive.includes(each))) await values.delete(PREFIX + gone[0])
+    for (const [name] of found.filter((each) => !alive.includes(each))) await configurations.delete(values, name)
     workers = alive.length
     const others = alive.filter(([, each]) => each.hash !== hash())
     const named = others.map(([name, each]) => `${processWords(name)} has ${shortly(each.hash)}`)

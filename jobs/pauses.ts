@@ -4,9 +4,7 @@ import type { Config } from '../src/config/read-config.ts'
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
-import { listParsed, type SharedValues } from './queue/port.ts'
-
-const PREFIX = 'pause:'
+import { type SharedValues, valuesNamed } from './queue/port.ts'
 
 /** How long to wait for an answer of the queue. */
 const ANSWER_MS = 1000
@@ -16,9 +14,8 @@ const stored = z
   .transform((stated) => ({ untilMs: undefined, resumedMs: undefined, ...stated }))
 
 /** The pauses that all workers see. */
-export async function readPauses(values: Pick<SharedValues, 'list'>): Promise<Pauses> {
-  return listParsed(values, PREFIX, stored)
-}
+const kept = valuesNamed('pause:', stored)
+export const readPauses: (values: Pick<SharedValues, 'list'>) => Promise<Pauses> = kept.list
 
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */
 export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
@@ -36,7 +33,7 @@ export async function pause(
       // A pause of ALL leaves out what was resumed since, so that it begins anew.
       const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
       const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs, resumedMs: undefined }
-      await values.write(PREFIX + name, JSON.stringify(stated))
+      await kept.write(values, name, stated)
       const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
       return { name, before: pauseOf(pauses, name, nowMs), now }
     }),
@@ -54,7 +51,7 @@ export async function resume(
   return Promise.all(
     (names.includes(ALL) ? [ALL, ...own] : names).map(async (name) => {
       const before = pauseOf(pauses, name, nowMs)
-      if (before !== undefined) await values.write(PREFIX + name, JSON.stringify({ ...before, resumedMs: nowMs }))
+      if (before !== undefined) await kept.write(values, name, { ...before, resumedMs: nowMs })
       return { name, before, now: undefined }
     }),
   )

@@ -4,7 +4,7 @@ import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorke
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
 import { answeringInTime } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
-import { createMetrics } from './monitoring/metrics.ts'
+import { createMetrics, overviewFacts } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
 import { type PauseWatch, watchPauses } from './pauses.ts'
 import { startPublisher } from './publish/publisher.ts'
@@ -193,11 +193,11 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
   const looking = {
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),
-    organizations: () => config.current.organizations,
-    moment: async () => {
+    facts: async () => {
       const asked = within(listWaits(queues), ASK_MS, undefined).catch(() => undefined)
       const [known, waits] = await Promise.all([pauses.latest(), asked])
-      return { pauses: known, waits, nowMs: now(), monotonicMs: monotonicMs() }
+      const moment = { pauses: known, waits, nowMs: now(), monotonicMs: monotonicMs() }
+      return overviewFacts(config.current.organizations, moment)
     },
   }
   const metrics = createMetrics({ ...looking, queues })

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { deleteCancellation } from '../cancel.ts'
+import { cancellations } from '../cancel.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { type OpenedQueue, type QueueConfig, releaseQueue, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
 import { succeeds } from '../queue/deadline.ts'
@@ -134,7 +134,7 @@ async function request(
     return { added: false, state: 'full-run' }
   const { added, state } = await queues.request(kind, organization, 'manual')
   // What was cancelled before is wanted again.
-  if (added && !isPartial) await deleteCancellation(backend.values, organization)
+  if (added && !isPartial) await cancellations.delete(backend.values, organization)
   return { added, ...(state === 'delayed' ? await hasten(queues[kind], organization, nowMs) : { state }) }
 }
 

@@ -1,17 +1,16 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { isIP } from 'node:net'
 import { withoutBrackets } from '../../src/address/http-address.ts'
-import type { Organization } from '../../src/config/organization.ts'
 import { addHeaders, addHealth, type Listening, listen, onlyReads } from '../../src/http/server.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
-import { readPart } from '../../src/status/overview.ts'
+import { type OverviewFacts, readPart } from '../../src/status/overview.ts'
 import { errorPage, runPage } from '../../src/status/run-page.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Examined, type WorkerReadiness, examine } from './health.ts'
-import { type Metrics, type Moment, overviewFacts, processText } from './metrics.ts'
+import { type Metrics, processText } from './metrics.ts'
 import { oneAtATime, succeeds, within } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 
@@ -73,20 +72,17 @@ function nameIn(host: string): string | undefined {
 /** What the pages look at. */
 export type Looking = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
-  organizations: () => readonly Organization[]
   /** Never rejects. */
-  moment: () => Promise<Moment>
+  facts: () => Promise<OverviewFacts>
 }
 
 /** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
-export function createPages(looking: Looking, notices: () => readonly string[] = () => []): Hono {
-  const { mirror, organizations, moment } = looking
+export function createPages({ mirror, facts }: Looking, notices: () => readonly string[] = () => []): Hono {
   const pages = new Hono()
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    const facts = overviewFacts(organizations(), await moment())
-    const [overview, served] = await readPart(mirror, facts, asked)
+    const [overview, served] = await readPart(mirror, await facts(), asked)
     return answerPage(context, 200, overviewPage(overview, { ...served, notices: notices().map(asSentence) }))
   })
   pages.get(RUN_PATH, async (context) => {
@@ -96,7 +92,7 @@ export function createPages(looking: Looking, notices: () => readonly string[] =
     if (run === undefined) return answerPage(context, 404, errorPage('Not found', 'There is no run with this number.'))
     const held = await mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
-    return answerPage(context, 200, runPage(run, { waiting, nowMs: (await moment()).nowMs }))
+    return answerPage(context, 200, runPage(run, { waiting, nowMs: (await facts()).nowMs }))
   })
   for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
   pages.onError((_error, context) => answerPage(context, 503, errorPage('No answer', UNREADABLE)))
@@ -139,14 +135,13 @@ type Parts = {
 
 /** What the endpoints of a worker show: readiness, metrics and the page. */
 export function watched({ backend, config, others, runners, looking, metrics }: Parts): Watched {
-  const { mirror, organizations, moment } = looking
+  const { mirror, facts } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
   const configuration = () => configurationProblems(config, others.problem())
   const examineNow = async () =>
     examine({
-      ...{ write, workers: runners, configuration: configuration(), organizations: organizations() },
-      ...{ mirror, ...(await moment()) },
+      ...{ write, workers: runners, configuration: configuration(), mirror, facts: await facts() },
     })
   return {
     examine: examineNow,

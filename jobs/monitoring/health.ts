@@ -1,12 +1,10 @@
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { readStandings } from '../../src/status/overview.ts'
+import { type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { succeeds, within } from '../queue/deadline.ts'
 import { reasonOf } from '../queue/queue-faults.ts'
-import type { Scheduled } from '../schedule/due-runs.ts'
-import { type Moment, overviewFacts } from './metrics.ts'
 
 /** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. */
 export type WorkerReadiness = Readiness & { held?: HeldBack[]; shapeChanged?: string[]; paused?: PausedNow[] }
@@ -17,20 +15,25 @@ type PausedNow = { organization: string; since: string; until: string | null }
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
 type HeldBack = { run: number; organization: string; held: number }
 
-export type Examined = Moment & {
+export type Examined = {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
-  organizations: readonly Scheduled[]
+  facts: OverviewFacts
   mirror: Parameters<typeof readStandings>[0]
 }
 
 const ASK_MS = 2000
 
-export async function examine(examined: Examined): Promise<WorkerReadiness> {
-  const { write, workers, configuration = [], organizations, mirror } = examined
-  const views = await readStandings(mirror, overviewFacts(organizations, examined))
+export async function examine({
+  write,
+  workers,
+  configuration = [],
+  facts,
+  mirror,
+}: Examined): Promise<WorkerReadiness> {
+  const views = await readStandings(mirror, facts)
   const problems = [
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),

@@ -19,7 +19,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 type Health = { ready: boolean; queueUp: boolean }
 
 /** What is known at a moment beside the mirror. */
-export type Moment = {
+type Moment = {
   /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
   pauses?: Pauses | undefined
   waits?: ReadonlyMap<string, Wait> | undefined
@@ -29,17 +29,16 @@ export type Moment = {
 
 export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
-  organizations: () => readonly Scheduled[]
   queues: Pick<Queues, RunKind>
   /** Never rejects. */
-  moment: () => Promise<Moment>
+  facts: () => Promise<OverviewFacts>
 }
 
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, moment }: Measured) {
+export function createMetrics({ mirror, queues, facts }: Measured) {
   const registry = new Registry()
   const counters = countersIn(registry)
   let standings: readonly Standing[] = []
@@ -60,9 +59,9 @@ export function createMetrics({ mirror, queues, organizations, moment }: Measure
     async text(found: Health): Promise<string> {
       health = found
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
-      const facts = overviewFacts(organizations(), await moment())
-      standings = await readStandings(mirror, facts).catch(() => [])
-      counters.begin(organizations().map(({ id }) => id))
+      const known = await facts()
+      standings = await readStandings(mirror, known).catch(() => [])
+      counters.begin(known.organizations.map(({ id }) => id))
       // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
       const texts: string[] = []
       for (const { name } of registry.getMetricsAsArray()) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { listCancellations } from '../cancel.ts'
+import { cancellations } from '../cancel.ts'
 import { readPauses } from '../pauses.ts'
 import type { SharedValues } from '../queue/port.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
@@ -68,7 +68,7 @@ export async function standingsOf(
   { mirror, queues, backend: { values }, now }: Sources,
 ): Promise<InNight[]> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const [cancelled, pauses] = [await listCancellations(values), await readPauses(values)]
+  const [cancelled, pauses] = [await cancellations.list(values), await readPauses(values)]
   return Promise.all(
     organizations.map(async ({ id, dueMs }) => {
       const lastRun = lastRuns.get(id)

@@ -5,8 +5,8 @@ import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } fr
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
+import type { OverviewFacts } from '../../src/status/overview.ts'
 import { isOfService } from '../../src/status/standing.ts'
-import type { Moment } from '../monitoring/metrics.ts'
 import { repeatedly } from '../queue/deadline.ts'
 import type { Timings } from '../timings.ts'
 
@@ -16,21 +16,21 @@ export type Publisher = ReturnType<typeof startPublisher>
 type Settings = {
   config: { readonly current: Config }
   mirror: Pick<Mirror, 'listUnderway'>
-  /** What the jobs wait for. Never rejects. */
-  moment: () => Promise<Moment>
+  /** Never rejects. */
+  facts: () => Promise<OverviewFacts>
   log: Logger
   timings: Timings
   monotonicMs: () => number
 }
 
 /** Looks from now on, until it is stopped, whether a copy is due. */
-export function startPublisher({ config, mirror, moment, log, timings, monotonicMs }: Settings) {
+export function startPublisher({ config, mirror, facts, log, timings, monotonicMs }: Settings) {
   let [changedAtMs, endedAtMs, publishedAtMs]: (number | undefined)[] = []
   const stopping = new AbortController()
 
   const looking = repeatedly(timings.publishLookMs, async () => {
     if (stopping.signal.aborted || changedAtMs === undefined || config.current.publish === undefined) return
-    const state = { isRunning: await isRunning(mirror, await moment()), changedAtMs, endedAtMs, publishedAtMs }
+    const state = { isRunning: await isRunning(mirror, await facts()), changedAtMs, endedAtMs, publishedAtMs }
     if (!isDue(state, monotonicMs(), timings)) return
     changedAtMs = undefined
     try {
@@ -61,9 +61,10 @@ export function startPublisher({ config, mirror, moment, log, timings, monotonic
 }
 
 /** Whether a full run is under way in any process, and does not wait for its service: the copy does not wait for that. */
-async function isRunning(mirror: Settings['mirror'], { waits, nowMs, monotonicMs }: Moment): Promise<boolean> {
-  const underway = await mirror.listUnderway({ nowMs, monotonicMs })
-  return underway.some(({ isPartial, organization }) => !isPartial && !isOfService(waits?.get(organization)))
+async function isRunning(mirror: Settings['mirror'], { organizations, ...at }: OverviewFacts): Promise<boolean> {
+  const waiting = new Set(organizations.filter(({ wait }) => isOfService(wait)).map(({ id }) => id))
+  const underway = await mirror.listUnderway(at)
+  return underway.some(({ isPartial, organization }) => !isPartial && !waiting.has(organization))
 }
 
 /**

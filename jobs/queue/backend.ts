@@ -7,10 +7,10 @@ import {
   DEFAULT_PREFIX,
   type Opening,
   parseAddress,
-  parseValue,
   placeOf,
   type ServerStore,
   type SharedValues,
+  valuesNamed,
 } from './port.ts'
 import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
@@ -148,16 +148,17 @@ const STOP_FIRST =
  * at the same place takes the queue over.
  */
 const NAME = 'mirror'
-const known = z.object({ id: z.string(), place: z.string() })
+const form = z.object({ id: z.string(), place: z.string() })
+const claims = valuesNamed('', form)
+type Known = z.output<typeof form>
 
 /** Puts the mirror of a worker that starts into the queue. Throws QueueUnavailable where the queue has another one. */
 export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
-  for (;;) {
-    const { own, stored, isFree } = await lookAt(values, mirror)
-    if (stored !== undefined && stored.id !== own.id && stored.place !== own.place) throw anotherMirror(stored, own)
-    if (!isFree) return values.write(NAME, JSON.stringify(own))
-    if (await values.add(NAME, JSON.stringify(own))) return
-  }
+  const own = await known(mirror)
+  if (await values.add(NAME, JSON.stringify(own))) return
+  const other = await otherIn(values, own)
+  if (other !== undefined && other.place !== own.place) throw anotherMirror(other, own)
+  await claims.write(values, NAME, own)
 }
 
 /** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
@@ -166,8 +167,9 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
   const mirror = await openMirrorIfThere(address).catch(() => undefined)
   if (mirror === undefined) return
   try {
-    const { own, stored } = await lookAt(values, mirror)
-    if (stored !== undefined && stored.id !== own.id) throw anotherMirror(stored, own)
+    const own = await known(mirror)
+    const other = await otherIn(values, own)
+    if (other !== undefined) throw anotherMirror(other, own)
   } finally {
     await mirror.close()
   }
@@ -178,18 +180,20 @@ export async function releaseQueue(values: Pick<SharedValues, 'delete'>): Promis
   await values.delete(NAME)
 }
 
-type Known = z.output<typeof known>
-
-async function lookAt(values: Pick<SharedValues, 'read'>, { file, identity }: Pick<Mirror, 'file' | 'identity'>) {
-  const found = await values.read(NAME)
+async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Promise<Known> {
   const shown = shownMirror(file)
-  const own: Known = { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
-  return { own, stored: found === undefined ? undefined : parseValue(known, found), isFree: found === undefined }
+  return { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
 }
 
-function anotherMirror(stored: Known, own: Known): QueueUnavailable {
+/** The mirror that the queue has, where that is another one. */
+async function otherIn(values: Pick<SharedValues, 'read'>, { id }: Known): Promise<Known | undefined> {
+  const stored = await claims.read(values, NAME)
+  return stored?.id === id ? undefined : stored
+}
+
+function anotherMirror(other: Known, own: Known): QueueUnavailable {
   return new QueueUnavailable(
-    `This queue has the mirror ${stored.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
+    `This queue has the mirror ${other.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
       "queue --release' once, then start again.",
   )

@@ -37,10 +37,10 @@ export async function openEmbedded(
     release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy: () => inUse(folder) }).release
     const database = await openDatabase(join(folder, 'postgres'))
     const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
-    await runMigrations(pool.session())
+    await runMigrations(pool)
     let closed: Promise<void> | undefined
     const close = async () => {
-      await pool.close()
+      await pool.end()
       release()
     }
     const loadFactory = () => factoryIn(pool)
@@ -80,7 +80,6 @@ async function makePrivate(place: string): Promise<void> {
 }
 
 type Pool = PostgresQueueBackend['connection']['pool']
-type Client = Awaited<ReturnType<Pool['connect']>> & EventEmitter
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
 
@@ -96,8 +95,6 @@ export class EmbeddedPool extends EventEmitter implements Pool {
   readonly #database: PGlite
   readonly #onEnded: (error: unknown) => void
   readonly #oneAfterAnother = pLimit(1)
-  readonly #clients = new Set<Client>()
-  readonly #stopForwarding: () => void
   #asked = 0
   #ended: { error: unknown } | undefined
 
@@ -105,13 +102,6 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     super()
     this.#database = database
     this.#onEnded = onEnded
-    this.#stopForwarding = database.onNotification((channel, payload) => {
-      for (const client of this.#clients) client.emit('notification', { channel, payload })
-    })
-  }
-
-  session(): Client {
-    return this.#client(() => {})
   }
 
   // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
@@ -131,27 +121,17 @@ export class EmbeddedPool extends EventEmitter implements Pool {
       }
     })
 
-  connect(): Promise<Client> {
-    const client = this.#client(() => this.#clients.delete(client))
-    this.#clients.add(client)
+  /** A client of the pool, which hears what every other one does. */
+  connect(): ReturnType<Pool['connect']> {
+    const client = Object.assign(new EventEmitter(), { query: this.query, release: () => {} })
+    client.release = this.#database.onNotification((channel, payload) => {
+      client.emit('notification', { channel, payload })
+    })
     return Promise.resolve(client)
   }
 
-  end(): Promise<void> {
-    this.#stopForwarding()
-    this.#clients.clear()
-    return Promise.resolve()
-  }
-
-  async close(): Promise<void> {
-    await this.end()
+  async end(): Promise<void> {
     if (this.#ended === undefined) await this.#database.close()
-  }
-
-  /** A client of the pool. It has no network connection that could break. */
-  #client(release: () => void): Client {
-    const connection = { stream: { setKeepAlive: () => {} } }
-    return Object.assign(new EventEmitter(), { connection, release, query: this.query })
   }
 }
 

@@ -83,18 +83,25 @@ export function nameInDatabase({ prefix }: { prefix: string }, queue: string): s
   return `${prefix}-${queue}`
 }
 
-/** All values whose names begin so, by the rest of their names. One that cannot be read was written by a newer version, and is left out. */
-export async function listParsed<Form extends z.ZodType>(
-  values: Pick<SharedValues, 'list'>,
-  beginning: string,
-  form: Form,
-): Promise<Map<string, z.output<Form>>> {
-  const found = new Map<string, z.output<Form>>()
-  for (const [name, text] of await values.list(beginning)) {
-    const parsed = parseValue(form, text)
-    if (parsed !== undefined) found.set(name.slice(beginning.length), parsed)
+/** Values of one form, kept as JSON under names that begin so. One that cannot be read was written by a newer version, and is left out. */
+export function valuesNamed<Form extends z.ZodType>(beginning: string, form: Form) {
+  return {
+    list: async (values: Pick<SharedValues, 'list'>) => {
+      const found = new Map<string, z.output<Form>>()
+      for (const [name, text] of await values.list(beginning)) {
+        const value = parseValue(form, text)
+        if (value !== undefined) found.set(name.slice(beginning.length), value)
+      }
+      return found
+    },
+    read: async (values: Pick<SharedValues, 'read'>, name: string) => {
+      const text = await values.read(beginning + name)
+      return text === undefined ? undefined : parseValue(form, text)
+    },
+    write: (values: Pick<SharedValues, 'write'>, name: string, value: z.input<Form>) =>
+      values.write(beginning + name, JSON.stringify(value)),
+    delete: (values: Pick<SharedValues, 'delete'>, name: string) => values.delete(beginning + name),
   }
-  return found
 }
 
 /** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */

@@ -87,13 +87,6 @@ export class QueueClient extends Client {
   }
 }
 
-/** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
-async function migrate(client: QueueClient): Promise<void> {
-  await client.query(SESSION)
-  const { runMigrations } = await import('bullmq')
-  if (!(await isMigrated(client))) await runMigrations(client)
-}
-
 async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<void>): Promise<void> {
   const client = await openSession(settings)
   try {
@@ -103,15 +96,16 @@ async function inSession(settings: ClientConfig, work: (client: QueueClient) => 
   }
 }
 
-/** Whether nothing is to be migrated. Even then migrations would ask for the rights with which the schema was made. */
-async function isMigrated(client: QueueClient): Promise<boolean> {
-  const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, SchemaMigrationRequiredError } = await import('bullmq')
-  try {
-    return (await assertSchemaCompatibility(client)) >= LATEST_SCHEMA_VERSION
-  } catch (error) {
-    if (error instanceof SchemaMigrationRequiredError) return false
+/** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
+async function migrate(client: QueueClient): Promise<void> {
+  await client.query(SESSION)
+  const bullmq = await import('bullmq')
+  const version = await bullmq.assertSchemaCompatibility(client).catch((error: unknown) => {
+    if (error instanceof bullmq.SchemaMigrationRequiredError) return 0
     throw error
-  }
+  })
+  // Where nothing is to be done, they would ask for the rights with which the schema was made all the same.
+  if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { listCancellations } from '../cancel.ts'
+import { cancellations } from '../cancel.ts'
 import { oneAtATime } from '../queue/deadline.ts'
 import { KINDS } from '../queue/kinds.ts'
 import type { SharedValues } from '../queue/port.ts'
@@ -73,7 +73,7 @@ export type LookingForMissed = {
 export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
   const { queues, mirror, values, organizations, pauses, occasion, nowMs, askedAtMs } = looking
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const cancelled = await listCancellations(values)
+  const cancelled = await cancellations.list(values)
   const requested: string[] = []
   for (const { id, schedule } of organizations) {
     const dueMs = schedule && previousDueMs(id, schedule, nowMs)

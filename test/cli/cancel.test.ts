@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listCancellations, writeCancellation } from '../../jobs/cancel.ts'
+import { cancellations } from '../../jobs/cancel.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { cancel, run } from '../support/commands.ts'
@@ -36,8 +36,8 @@ if (!isEmbedded) {
 
       const cancelling = cancel(place, 'acme')
       await eventually(
-        () => listCancellations(backend.values),
-        (cancellations) => cancellations.has('acme'),
+        () => cancellations.list(backend.values),
+        (found) => found.has('acme'),
       )
       asked.resolve()
       const cancelled = await cancelling
@@ -66,7 +66,7 @@ if (!isEmbedded) {
       await queues.request('sync', 'acme', 'schedule', { dueMs })
       await queues.request('quick', 'acme', 'schedule', { dueMs })
       const { code, stdout } = await cancel(place, 'acme')
-      const untilMs = (await listCancellations(backend.values)).get('acme')?.untilMs
+      const untilMs = (await cancellations.list(backend.values)).get('acme')?.untilMs
 
       expect({ code, stdout }).toMatchObject({
         code: 0,
@@ -84,7 +84,7 @@ if (!isEmbedded) {
         code: 0,
         stdout: expect.stringContaining('nothing is under way'),
       })
-      expect((await listCancellations(backend.values)).size).toBe(0)
+      expect((await cancellations.list(backend.values)).size).toBe(0)
     })
 
     test('a worker that does not answer is said, and what was asked stays asked', async () => {
@@ -103,7 +103,7 @@ if (!isEmbedded) {
       stop.abort()
 
       expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
-      expect((await listCancellations(backend.values)).get('acme')?.jobs).toHaveLength(1)
+      expect((await cancellations.list(backend.values)).get('acme')?.jobs).toHaveLength(1)
       ended.resolve({})
     })
 
@@ -127,7 +127,7 @@ if (!isEmbedded) {
     test('a cancel that was not deleted ends no later run', async () => {
       const { place, backend } = await aPlace()
       const longAgo = { jobs: ['acme.made-up'], untilMs: 0 }
-      await writeCancellation(backend.values, 'acme', longAgo)
+      await cancellations.write(backend.values, 'acme', longAgo)
       const worker = startWorker(place)
       await worker.ran('acme')
 

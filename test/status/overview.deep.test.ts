@@ -4,6 +4,7 @@ import axe from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createPages, serveHttp } from '../../jobs/monitoring/endpoints.ts'
+import { overviewFacts } from '../../jobs/monitoring/metrics.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { readFigures } from '../../src/report/figures.ts'
@@ -145,13 +146,9 @@ async function everyPage() {
   const { config } = aWorkplace(IN_STATES.map(at), { schedule: { cron: '0 2 * * *', timezone: 'Etc/UTC' } })
   const { organizations } = await readConfig({ file: config, cwd: '/' })
   const nowMs = LOOKED_AT_MS
-  const pages = createPages({
-    mirror,
-    organizations: () => organizations,
-    moment: async () => ({ nowMs, monotonicMs: 0 }),
-  })
+  const pages = createPages({ mirror, facts: async () => overviewFacts(organizations, { nowMs, monotonicMs: 0 }) })
   const examine = async () => ({ ready: true, problems: [] })
-  const watched = { examine, metrics: async () => '', board: undefined, pages }
+  const watched = { examine, metrics: async () => '', pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: [] })
   onTestFinished(() => server.close())
   const file = await overviewPage(await overviewOf(mirror, IN_STATES))

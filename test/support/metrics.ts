@@ -5,6 +5,7 @@ import {
   createMetrics,
   type Measured,
   type Metrics,
+  overviewFacts,
   processText,
   statusMetrics,
 } from '../../jobs/monitoring/metrics.ts'
@@ -68,8 +69,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const { metrics, lines } = metricsOf({
     mirror,
     queues,
-    organizations: () => organizations,
-    moment: async () => ({ pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
+    facts: async () => overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
   })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
@@ -150,8 +150,7 @@ export function metricsOf(changes: Partial<Measured> & { freshness?: readonly Un
   const metrics = createMetrics({
     mirror: { ...NO_RUNS, listUncountedFreshness: async () => [...freshness] },
     queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
-    organizations: () => [{ id: 'acme', schedule: undefined }],
-    moment: async () => ({ nowMs: 0, monotonicMs: 0 }),
+    facts: async () => overviewFacts([{ id: 'acme', schedule: undefined }], { nowMs: 0, monotonicMs: 0 }),
     ...measured,
   })
   const healthy = { ready: true, queueUp: true }

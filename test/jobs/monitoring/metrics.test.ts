@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
-import { processText } from '../../../jobs/monitoring/metrics.ts'
+import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/full-mirror.ts'
 import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aPlayedMirror } from '../../support/mirror-file.ts'
 
-const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+const factsOf = (ids: readonly string[], nowMs: number) => async () =>
+  overviewFacts(
+    ids.map((id) => ({ id, schedule })),
+    { nowMs, monotonicMs: 0 },
+  )
 
 test('a run measured by a clock that was set back is counted', async () => {
   const { metrics, lines } = metricsOf()
@@ -17,12 +22,7 @@ test('a run measured by a clock that was set back is counted', async () => {
 
 test('each organization has its dates as moments, and stands as the page says', async () => {
   const mirror = await aPlayedMirror(mirrorAllStates)
-  const organizations = () => IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
-  const lines = await metricsOf({
-    mirror,
-    organizations,
-    moment: async () => ({ nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
-  }).lines()
+  const lines = await metricsOf({ mirror, facts: factsOf(IN_STATES, LOOKED_AT_MS) }).lines()
   const standing = lines.filter((line) => line.startsWith('customer_mirror_standing{'))
   const tonight = LOOKED_AT_MS / 1000 - 20 * 60
 
@@ -43,12 +43,7 @@ test('each organization has its dates as moments, and stands as the page says', 
 test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)
   const freshness = ids.map((id) => aFreshness(id, START_MS))
-  const organizations = () => ids.map((id) => ({ id, schedule: SCHEDULE }))
-  const { metrics, lines } = metricsOf({
-    freshness,
-    organizations,
-    moment: async () => ({ nowMs: START_MS, monotonicMs: 0 }),
-  })
+  const { metrics, lines } = metricsOf({ freshness, facts: factsOf(ids, START_MS) })
   for (const id of ids) {
     metrics.countRun(aRunOfJob({ pages: 3, received: 250, inserted: 250 }, id))
     metrics.countSkipped()

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { configurationProblems, createPages, serveHttp } from '../../../jobs/monitoring/endpoints.ts'
 import { answeringInTime } from '../../../jobs/monitoring/health.ts'
+import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import type { Mirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
@@ -145,14 +146,8 @@ async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
   const { config } = aWorkplace([organizationAt(AT)], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
   const { organizations } = await readConfig({ file: config, cwd: '/' })
-  const pages = createPages(
-    {
-      mirror: { ...mirror, ...broken },
-      organizations: () => organizations,
-      moment: async () => ({ nowMs: NOW_MS, monotonicMs: 0 }),
-    },
-    () => notices,
-  )
+  const facts = async () => overviewFacts(organizations, { nowMs: NOW_MS, monotonicMs: 0 })
+  const pages = createPages({ mirror: { ...mirror, ...broken }, facts }, () => notices)
   const examine = async () => ({ ready: true, problems: [] })
   const watched = { examine, metrics: async () => '', pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: ['worker.internal'] })
@@ -177,7 +172,7 @@ test('a server that does not answer takes neither the page nor a connection of m
   const lists = { listFreshness: none, listHeldRemovals: none, listLastRuns: none, listLatestRuns: none }
   const frozen = { findRun: none, ...lists, listUncountedFreshness: none, listUnderway: none }
   const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 3_600_000 })
-  const shown = { mirror: looks, organizations: () => [], moment: async () => ({ nowMs: 0, monotonicMs: 0 }) }
+  const shown = { mirror: looks, facts: async () => overviewFacts([], { nowMs: 0, monotonicMs: 0 }) }
 
   const answers = [await createPages(shown).request('/'), await createPages(shown).request('/runs/1')]
 

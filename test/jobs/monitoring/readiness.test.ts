@@ -6,6 +6,7 @@ import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
+import type { Pauses } from '../../../src/model/pause.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
@@ -95,10 +96,11 @@ test('a worker whose queue refuses is not ready, and says why', async () => {
 })
 
 /** The readiness of a worker that mirrors acme alone, and never has. */
-async function readinessOf(examined: Partial<Examined> & { nowMs: number }) {
+async function readinessOf({ nowMs, pauses, ...examined }: Partial<Examined> & { nowMs: number; pauses?: Pauses }) {
   const { config } = aJobsWorkplace([organizationAt(AT)])
   const { organizations } = await readConfig({ file: config, cwd: '/' })
-  return examine({ write: async () => {}, workers: [], organizations, mirror: NO_RUNS, monotonicMs: 0, ...examined })
+  const facts = overviewFacts(organizations, { pauses, nowMs, monotonicMs: 0 })
+  return examine({ write: async () => {}, workers: [], facts, mirror: NO_RUNS, ...examined })
 }
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
@@ -140,15 +142,8 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
 ])('an organization that was never read and %s: late is %s', async (_what, known, isLate, urgency) => {
   const { organizations, mirror } = await aNew(known)
-  const readiness = await examine({
-    write: async () => {},
-    workers: [],
-    organizations,
-    mirror,
-    nowMs: NOON_MS,
-    monotonicMs: 0,
-  })
   const facts = overviewFacts(organizations, { nowMs: NOON_MS, monotonicMs: 0 })
+  const readiness = await examine({ write: async () => {}, workers: [], facts, mirror })
   const [shown] = (await readOverview(mirror, facts)).organizations
 
   expect(readiness.ready).toBe(!isLate)
