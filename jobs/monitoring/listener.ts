@@ -1,4 +1,4 @@
-import { KINDS } from '../queue/kinds.ts'
+import { KINDS } from '../queue/port.ts'
 import { factsOf, isOurs } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { hasChangedCustomers } from '../../src/model/report.ts'

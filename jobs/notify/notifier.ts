@@ -8,10 +8,9 @@ import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { version } from '../../src/machine/version.ts'
-import { repeatedly } from '../queue/deadline.ts'
+import { repeatedly, type Timings } from '../timings.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Queues } from '../queue/queues.ts'
-import type { Timings } from '../timings.ts'
 import { previousDueMs } from '../schedule/due-times.ts'
 import { isAnyBehind, lookUpRuns, nightAt, nightText, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
 
@@ -45,7 +44,7 @@ const KEPT = { age: 400 * 86_400, count: 10_000 }
  * each name once. The job waits until the night is over, and is tried again until the receiver takes it. No job is taken until `worker.run()`.
  */
 export function createNotifier(settings: Settings) {
-  const { backend, queues, config, timings, now, log } = settings
+  const { backend, queues, config, timings, now } = settings
   const stopping = new AbortController()
   const asked = new Map<string, number>()
   const backoff = { type: 'exponential', delay: timings.notifyPauseMs, jitter: 0.5 }
@@ -67,7 +66,6 @@ export function createNotifier(settings: Settings) {
     async (job, token) => deliver(job, token, { ...settings, signal: stopping.signal }),
     { concurrency: AT_ONCE, timings, maxStalledCount: ATTEMPTS },
   )
-  worker.on('error', (error) => log.debug({ failure: describeError(error) }, 'nights not looked at'))
   return {
     worker,
     stop: () => {

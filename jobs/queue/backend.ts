@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { within } from './deadline.ts'
+import { within } from '../timings.ts'
 import {
   type Backend,
   DEFAULT_PREFIX,

@@ -9,7 +9,7 @@ import {
 } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
-import { within } from './deadline.ts'
+import { within } from '../timings.ts'
 import { CONNECT_MS, FARTHEST, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */

@@ -6,8 +6,7 @@ import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { version } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
-import { KINDS, ofEachKind, type QueueName, type RunKind } from './kinds.ts'
-import { nameInDatabase, type Backend } from './port.ts'
+import { KINDS, ofEachKind, type QueueName, type RunKind, nameInDatabase, type Backend } from './port.ts'
 
 /** The payload of a job: the organization, the due time that it is for (Unix milliseconds), and the version that asked for it. */
 export const payload = z.strictObject({

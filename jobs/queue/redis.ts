@@ -1,8 +1,18 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
-import { LONGEST_CLOSE_MS, within } from './deadline.ts'
-import { QUEUE_NAMES } from './kinds.ts'
-import { CONNECT_MS, FARTHEST, nameInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { within } from '../timings.ts'
+import {
+  QUEUE_NAMES,
+  CONNECT_MS,
+  FARTHEST,
+  nameInDatabase,
+  type Opening,
+  type ServerStore,
+  type SharedValues,
+} from './port.ts'
+
+/** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */
+const LONGEST_CLOSE_MS = 100
 
 /** How long to wait for the first answer. A server that hangs is not one that refuses. */
 const PROBE_MS = 2000

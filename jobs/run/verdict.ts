@@ -1,7 +1,7 @@
 import type { Origin } from '../../src/errors/error-facts.ts'
 import { factsOf, refusalIn } from '../../src/errors/errors.ts'
 import type { Wait } from '../../src/status/standing.ts'
-import { KINDS, type RunKind } from '../queue/kinds.ts'
+import { KINDS, type RunKind } from '../queue/port.ts'
 
 /** The decision about a job after its run. */
 export type JobVerdict =

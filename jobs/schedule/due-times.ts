@@ -1,4 +1,4 @@
-import type { RunKind } from '../queue/kinds.ts'
+import type { RunKind } from '../queue/port.ts'
 import { createHash } from 'node:crypto'
 import { parsedCron } from '../../src/config/schedule.ts'
 

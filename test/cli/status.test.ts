@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { examine } from '../../jobs/monitoring/health.ts'
+import { examine } from '../../jobs/monitoring/endpoints.ts'
 import { overviewFacts } from '../../jobs/monitoring/metrics.ts'
 import { wentWell } from '../../jobs/notify/nights.ts'
 import { acceptCommand, removalsCommand } from '../../src/cli/removals.ts'

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined } from '../../../jobs/monitoring/endpoints.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import type { Organization } from '../../../src/config/organization.ts'
