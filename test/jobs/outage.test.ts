@@ -23,7 +23,7 @@ test('while a service is down, the page, the log and the queue say so, and the c
   await worker.ran('globex')
   const page = await eventually(
     async () => (await (await fetch(`${String(http)}/`)).text()).replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' '),
-    (text) => /service answers 503; attempt [3-9]; next/.test(text),
+    (text) => /service answers 503; attempt [2-9]; next/.test(text),
   )
   await eventually(
     () => existsSync(copy),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import { openEmbedded, EmbeddedPool } from '../../../jobs/queue/embedded.ts'
-import { anotherWorker, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { prepareQueue } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../support/run-cli.ts'
 
@@ -42,27 +42,6 @@ test.each<[what: string, prepare: (queue: string) => void, said: RegExp]>([
     message: expect.stringMatching(said),
   })
   chmodSync(dirname(queue), 0o700)
-})
-
-test('an embedded queue opens again after its process was killed while PostgreSQL made its lock file', async () => {
-  const queue = join(temporaryFolder(), 'queue')
-  prepareQueue(queue)
-  writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
-  const again = await openEmbedded(queue, 'customer-mirror')
-
-  await expect(again.values.write('a', 'b')).resolves.toBeUndefined()
-  await again.close()
-})
-
-test('a worker that waits for a delayed job looks at the clock every five seconds: the machine may have slept since', async () => {
-  const mirror = join(temporaryFolder(), 'customers.db')
-  prepareQueue(join(dirname(mirror), 'queue'))
-  const { backend } = await someQueues('embedded', mirror)
-  const worker = anotherWorker(backend)
-  const sleepSeconds = (untilMs: number): unknown =>
-    Reflect.apply(Reflect.get(worker, 'getBlockTimeout'), worker, [untilMs])
-
-  expect(sleepSeconds(Date.now() + 3_600_000)).toBe(5)
 })
 
 test('of a thousand queries that come together, a turn of the event loop takes a few, in their order', async () => {

@@ -1,10 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openBackend } from '../../../jobs/queue/backend.ts'
 import type { Backend } from '../../../jobs/queue/port.ts'
-import { aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
+import { anotherWorker, aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -14,8 +14,12 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
 
   /** One for all of them: to open the embedded queue takes most of a second of a processor. */
   beforeAll(async () => {
-    if (kind === 'embedded') prepareQueue(join(folder, 'queue'))
-    if (kind === 'embedded') chmodSync(join(folder, 'queue'), 0o755)
+    if (kind === 'embedded') {
+      prepareQueue(join(folder, 'queue'))
+      chmodSync(join(folder, 'queue'), 0o755)
+      // As a process leaves it that is killed while PostgreSQL makes its lock file.
+      writeFileSync(join(folder, 'queue', 'postgres', 'postmaster.pid'), '')
+    }
     backend = await openBackend(aQueue(kind), { folder })
   })
 
@@ -28,6 +32,13 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
     test('are in a private folder, which is not opened a second time meanwhile', async () => {
       expect(statSync(join(folder, 'queue')).mode & 0o777).toBe(0o700)
       await expect(openBackend('embedded', { folder })).rejects.toMatchObject({ code: 'queue' })
+    })
+
+    test('are in a queue whose workers look at the clock every five seconds: the machine may have slept since', () => {
+      const worker = anotherWorker(backend)
+      const sleepSeconds: unknown = Reflect.get(worker, 'getBlockTimeout').call(worker, Date.now() + 3_600_000)
+
+      expect(sleepSeconds).toBe(5)
     })
   }
 

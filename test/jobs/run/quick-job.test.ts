@@ -1,3 +1,4 @@
+import { DelayedError } from 'bullmq'
 import { expect, test } from 'vitest'
 import { runForJob, type NoRunOfJob, type RunOfJob } from '../../../jobs/run/run-job.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
@@ -64,6 +65,16 @@ test('a quick run that a person cancels is dropped, and the next one is made', a
   expect(isForGood('cancelled')).toBe(false)
 })
 
+test('a job of an organization that no worker has is left to the others, and given up after twenty starts', async () => {
+  const { start, ends } = await mirrored()
+  const startUmbrella = (attemptsStarted: number) =>
+    start('sync', { attemptsStarted, data: { organization: 'umbrella' }, moveToDelayed: async () => {} })
+  await expect(startUmbrella(20)).rejects.toThrow(DelayedError)
+  await expect(startUmbrella(21)).rejects.toThrow('no longer in the configuration')
+
+  expect(ends).toEqual(['another-configuration', 'give-up'])
+})
+
 /** A mirror of 400 customers that were read to the end, and quick jobs for them. */
 async function mirrored(options: SandboxOptions = {}) {
   const sandbox = await aSandbox({ customers: [400], ...options })
@@ -74,14 +85,14 @@ async function mirrored(options: SandboxOptions = {}) {
   const organization = configured(sandbox, {
     schedule: Object({ ...FAR_AWAY, spreadMs: 0, quick: '*/15 * * * *' }),
   })
-  const quick = (name: 'schedule' | 'manual' = 'schedule') =>
+  const start = (kind: 'sync' | 'quick', job: object) =>
     runForJob(
-      'quick',
-      Object({ name, data: { organization: 'acme' }, opts: {}, updateProgress: async () => {} }),
+      kind,
+      Object({ data: { organization: 'acme' }, opts: {}, updateProgress: async () => {}, ...job }),
       undefined,
       { lost: undefined, cancelled: cancel.signal },
       {
-        ...{ mirror, organizationOf: () => organization },
+        ...{ mirror, organizationOf: (id: string) => (id === 'acme' ? organization : undefined) },
         ...{ rateLimits: new Map(), sharedTurns: undefined },
         queues: Object({ sync: { getDeduplicationJobId: async () => null } }),
         values: { read: async () => undefined },
@@ -97,5 +108,6 @@ async function mirrored(options: SandboxOptions = {}) {
         ...{ timings: TIMINGS, now: Date.now, monotonicMs: Date.now, random: Math.random },
       },
     )
-  return { sandbox, mirror, quick, ends, cancel }
+  const quick = (name: 'schedule' | 'manual' = 'schedule') => start('quick', { name })
+  return { sandbox, mirror, start, quick, ends, cancel }
 }
