@@ -22,16 +22,12 @@ test('a worker publishes when all runs are over, tries again where it could not,
   await worker.said(published)
   await worker.stop()
 
-  const copied = () => rowsOf(file, 'SELECT organization, run_id, customers FROM manifest ORDER BY run_id')
+  const copied = () => rowsOf(file, 'SELECT organization, run_id, customers FROM manifest ORDER BY organization')
   expect(failure).toMatchObject({
     code: 'usage',
     message: expect.stringContaining('was not published by this program'),
   })
-  expect(
-    copied()
-      .map(({ customers }) => customers)
-      .toSorted(),
-  ).toEqual([20, 3, 50])
+  expect(copied().map(({ customers }) => customers)).toEqual([50, 20, 3])
   expect(worker.lines.join('\n')).not.toContain('@example')
 
   // A run of which no worker lived to make the copy.
@@ -39,7 +35,7 @@ test('a worker publishes when all runs are over, tries again where it could not,
   expect(await runCommand(syncCommand, ['acme', '--config', withoutCopy.config])).toMatchObject({ code: 0 })
   await startWorker(place, { timings: SOON }).said(published)
 
-  expect(copied().at(-1)).toEqual({ organization: 'acme', run_id: 4, customers: 50 })
+  expect(copied()[0]).toEqual({ organization: 'acme', run_id: 4, customers: 50 })
 })
 
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }

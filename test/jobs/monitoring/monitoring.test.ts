@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest'
 import { commit, version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace, isEmbedded } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { metricsIn, opsFile, promtool, readExposition } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
-import { runCli } from '../../support/run-cli.ts'
-import { message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
-  const { place, origin, worker } = await aWatchedWorker()
+  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [250] })), { schedule })
+  const worker = startWorker(place, { timings: { catchUpMs: 60_000 } })
+  const { http: origin = '' } = await worker.said(message('worker started'))
   await worker.ran('acme')
   const ready = await eventually(
     () => ask(`${origin}/readyz`),
@@ -58,17 +60,6 @@ test('a worker is alive, ready after every organization is mirrored, and counts 
   expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
 })
 
-test('a worker changes nothing by HTTP, and keeps its port from another one', async () => {
-  const { origin } = await aWatchedWorker()
-  const refused = await fetch(`${origin}/metrics`, { method: 'POST' })
-  const place = await aPlace()
-  const { port } = new URL(origin)
-  const second = await runCli(['worker', '--config', place.config, '--port', port], { cwd: place.folder })
-
-  expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
-  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port}: the port is in use`) })
-})
-
 test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
   const sandbox = await aSandbox({ customers: [3] })
   const worker = startWorker(aJobsWorkplace(organizationsOf(sandbox), { schedule: undefined }))
@@ -83,44 +74,13 @@ test('a worker whose configuration schedules nothing says so at once, in the log
   expect((await ask(`${origin}/`)).text).toContain('The configuration schedules nothing')
 })
 
-if (isEmbedded) {
-  test('a second worker on an embedded queue is turned away', async () => {
-    const { place, worker } = await aWorker()
-    await worker.said(message('worker started'))
-
-    const second = startWorkerProcess(place)
-
-    expect(await second.ended).toMatchObject({ code: 1 })
-    await worker.ran('acme')
-  })
-}
-
 /** The metrics of a worker that a file for operators names. */
 function namesIn(file: string): string[] {
   const names = metricsIn(opsFile(file)).map(({ name }) => name.replace(/_bucket$/, ''))
   return names.filter((name) => name !== 'customer_mirror_status_timestamp_seconds')
 }
 
-async function aWatchedWorker() {
-  const { place, worker } = await aWorker()
-  const { http: origin = '' } = await worker.said(message('worker started'))
-  return { place, worker, origin }
-}
-
 async function ask(url: string) {
   const response = await fetch(url)
   return { status: response.status, text: await response.text() }
-}
-
-/** A folder for a worker of one organization. */
-async function aPlace() {
-  const sandbox = await aSandbox({ customers: [250] })
-  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
-  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
-}
-
-/** A worker in this process. */
-async function aWorker() {
-  const place = await aPlace()
-  return { place, worker: startWorker(place, { timings: { catchUpMs: 60_000 } }) }
 }

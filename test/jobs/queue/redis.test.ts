@@ -1,14 +1,17 @@
 import { tmpdir } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
-
 import { checked } from '../../support/commands.ts'
-import { redisProgram, type RedisServer } from '../../../bench/redis-server.ts'
-import { aRedis } from '../../support/worker-log.ts'
+import { redisProgram, type RedisServer, startRedis } from '../../../bench/redis-server.ts'
+import { command, REFUSALS } from '../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() })
 
 describe.skipIf(redisProgram() === undefined)('on Redis', () => {
+  let redis: RedisServer
+  beforeAll(async () => (redis = await startRedis()))
+  afterAll(() => redis.close())
+
   test.each([
     ['all of our keys and no others', '~bull:odd-* +@all', undefined],
     ['the keys of one queue', '~bull:odd-probe ~bull:odd-shared ~bull:odd-sync:* +@all', /NOPERM.*keys/],
@@ -16,8 +19,7 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     ['no INFO', '~* +@all -info', /NOPERM.*'info'.*its user needs all rights/],
     ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*its user needs all rights/],
   ])('a user who is allowed %s is judged before a worker takes jobs, and by check', async (_what, rules, reason) => {
-    const redis = await aRedis()
-    await redis.command('ACL', 'SETUSER', 'odd', 'on', '>made-up', ...rules.split(' '))
+    await redis.command('ACL', 'SETUSER', 'odd', 'reset', 'on', '>made-up', ...rules.split(' '))
     const address = `${redis.url.replace('//', '//odd:made-up@')}?prefix=odd`
 
     for (const use of [() => probeQueue(address), () => open(address).then(({ close }) => close())]) {
@@ -26,28 +28,28 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     }
   })
 
-  test.each([
-    ['a replica', ['REPLICAOF', '127.0.0.1', '1'], /READONLY.*repair there what it says/],
-    ['used by another program', ['SET', 'bull:customer-mirror-shared', 'its own'], /WRONGTYPE.*prefix=/],
-    ['full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM.*repair there what it says/],
-  ])('a server that is %s is refused by check, too', async (_what, command, reason) => {
-    const redis = await aRedis()
-    await say(redis, command)
-
+  test.each<[what: string, begin: string[], end: string[], reason: RegExp]>([
+    ['used by another program', ['SET', 'bull:customer-mirror-shared', 'x'], ['FLUSHALL'], /WRONGTYPE.*prefix=/],
+    ...REFUSALS.map(
+      ([what, begin, end, reason]) =>
+        [what, begin, end, new RegExp(reason)] satisfies [string, string[], string[], RegExp],
+    ),
+  ])('a server that is %s is refused by check, too', async (_what, begin, end, reason) => {
+    await command(redis, begin)
     await expect(probeQueue(redis.url)).rejects.toThrow(reason)
+    await command(redis, end)
   })
 
   test('check creates nothing in a queue that nothing uses', async () => {
-    const redis = await aRedis()
+    await redis.command('FLUSHALL')
     await probeQueue(redis.url)
 
     expect(await redis.command('KEYS', '*')).toEqual([])
   })
 
   test('check warns of a server that drops keys when it is full', async () => {
-    const redis = await aRedis()
     const before = await checked({ queue: redis.url })
-    await say(redis, ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
+    await command(redis, ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
     const { code, stdout } = await checked({ queue: redis.url })
 
     expect(before.stdout).not.toContain('! queue')
@@ -55,7 +57,3 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     expect(stdout).toMatch(/^! queue: .* answered; .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
   })
 })
-
-async function say(redis: RedisServer, [name = '', ...parameters]: readonly string[]): Promise<void> {
-  await redis.command(name, ...parameters)
-}
