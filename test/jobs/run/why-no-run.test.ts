@@ -41,7 +41,6 @@ test.each<[what: string, job: Partial<Started>, why: string | undefined]>([
   ['whose service was down after the look', { lastRun: failed('network') }, undefined],
   ['whose mirror a newer version changed', { trigger: 'schedule', lastRun: failed('version') }, undefined],
   ['again, after it was read by it', { ...AGAIN, lastRun: ofThisJob }, 'ended-before'],
-  ['again, after a read before it', { ...AGAIN, lastRun: read }, undefined],
   ['again, after a pause', { ...AGAIN, lastRun: { ...ofThisJob, status: 'waiting' } }, undefined],
 ])('why no full run is made for an organization %s', (_what, job, why) => {
   const asked = { trigger: 'catch-up', dueMs: DUE_MS, starts: 1, lastRun: undefined, ...job } as const
@@ -58,12 +57,10 @@ test.each<[string, string | undefined, Around]>([
   ['its line is gone, and a person asks', undefined, { quick: undefined, trigger: 'manual' }],
   ['a full run is under way', 'full-run', { fullRun: 'active' }],
   ['a full run is under way, and a person asks', 'full-run', { fullRun: 'prioritized', trigger: 'manual' }],
-  ['a full run waits', 'full-run', { fullRun: 'delayed' }],
   ['the list was not read since it was due', 'due', { lastRun: before }],
   ['the list was not read since it was due, and a person asks', undefined, { lastRun: before, trigger: 'manual' }],
   ['there was never a run', 'due', { lastRun: undefined }],
   ['the full run was interrupted an hour ago', 'unfinished', { lastRun: cut('interrupted', HOUR_MS) }],
-  ['so, and a person asks', 'unfinished', { lastRun: cut('interrupted', HOUR_MS), trigger: 'manual' }],
   ['the full run waits for the service since an hour', 'unfinished', { lastRun: cut('waiting', HOUR_MS) }],
   ['it was interrupted too long ago to be continued', undefined, { lastRun: cut('interrupted', 7 * HOUR_MS) }],
   ['it was interrupted by a clock an hour ahead', 'unfinished', { lastRun: cut('interrupted', -HOUR_MS) }],
