@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash as digest, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { type Config, readConfig } from '../src/config/read-config.ts'
@@ -89,7 +89,7 @@ function otherWords(settings: readonly string[]): string {
 export function configurationHash(content: unknown): string {
   const isLeftOut = (key: string, value: unknown) => LEFT_OUT.has(key) && typeof value === 'string'
   const text = JSON.stringify(content, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value))
-  return createHash('sha256').update(text).digest('hex')
+  return digest('sha256', text)
 }
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['apiKey', 'secret', 'queue'])
@@ -140,7 +140,6 @@ export function compareConfigurations(comparing: Comparing) {
   }
 }
 
-/** Enough of a hash to tell configurations apart. */
 function shortly(hash: string): string {
   return hash.slice(0, 12)
 }

@@ -74,7 +74,6 @@ type Watching = {
   onChange: () => void
 }
 
-/** Looks for changes of the pauses. */
 export function watchPauses({ values, lookMs, now, onChange }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined

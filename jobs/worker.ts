@@ -212,9 +212,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     ...{ timings, now, monotonicMs, random: Math.random },
   }
   const { concurrency } = config.current.jobs
-  const workerOf = ofEachKind((kind) =>
-    startRunWorker(kind, backend, processing, { concurrency: KINDS[kind].atOnce ?? concurrency }),
-  )
+  const workerOf = ofEachKind((kind) => startRunWorker(kind, backend, processing, KINDS[kind].atOnce ?? concurrency))
   const syncWorker = workerOf.sync
   const notifier = createNotifier({ config, mirror, queues, backend, log, timings, now })
   const runners = Object.values(workerOf)

@@ -1,7 +1,7 @@
 import type { Job } from 'bullmq'
 import { cancellations } from '../cancel.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
-import { type OpenedQueue, type QueueConfig, releaseQueue, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
+import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
 import { succeeds } from '../timings.ts'
 import { type Kind, KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { findJob, jobStateOf, payload, type Payload, progressOf, waitOf } from '../queue/queues.ts'
@@ -38,11 +38,6 @@ export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
     const [jobs, pauses] = await Promise.all([Promise.all(looks), readPauses(values)])
     return { place, jobs: jobs.flat(), pauses }
   })
-}
-
-/** Lets the next worker that asks bring its mirror to the queue. */
-export async function releaseMirror(config: QueueConfig): Promise<void> {
-  await withQueues(config, {}, ({ backend: { values } }) => releaseQueue(values))
 }
 
 const STATES = [

@@ -70,7 +70,6 @@ function nameIn(host: string): string | undefined {
   return withoutBrackets(new URL(`http://${host}`).hostname).replace(/\.$/, '')
 }
 
-/** What the pages look at. */
 export type Looking = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
   /** Never rejects. */
@@ -134,7 +133,6 @@ type Parts = {
   metrics: Metrics
 }
 
-/** What the endpoints of a worker show: readiness, metrics and the page. */
 export function watched({ backend, config, others, runners, looking, metrics }: Parts): Watched {
   const { mirror, facts } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.

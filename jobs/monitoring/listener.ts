@@ -18,7 +18,6 @@ type Listening = {
   monotonicMs: () => number
 }
 
-/** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
 export function createListener({ metrics, mirror, publisher, log, monotonicMs }: Listening): Listener {
   return {
     onEvent: createEventLog(log, monotonicMs),

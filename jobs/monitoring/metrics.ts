@@ -12,7 +12,6 @@ import { type Queues } from '../queue/queues.ts'
 import type { RunOfJob } from '../run/run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 
-/** What a worker counts, and its metrics for Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
@@ -183,7 +182,6 @@ export async function statusMetrics(
   return registry.metrics()
 }
 
-/** What the names of all metrics begin with. */
 const PREFIX = 'customer_mirror_'
 
 type Value = [value: number, labels?: Record<string, string>]

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { cancellations } from '../cancel.ts'
 import { readPauses } from '../pauses.ts'
 import type { SharedValues } from '../queue/port.ts'
@@ -26,12 +26,7 @@ export function rotasOf(organizations: readonly { id: string; schedule: Schedule
   const byLine = Map.groupBy(scheduled, ({ schedule: { cron, timezone } }) => `${cron}\n${timezone}`)
   return [...byLine].map(([line, members]) => {
     const [cron = '', timezone = ''] = line.split('\n')
-    return {
-      name: createHash('sha256').update(line).digest('hex').slice(0, 12),
-      cron,
-      timezone,
-      organizations: members,
-    }
+    return { name: hash('sha256', line).slice(0, 12), cron, timezone, organizations: members }
   })
 }
 

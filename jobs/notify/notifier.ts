@@ -1,9 +1,10 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import { z } from 'zod'
 import { readWebhookSecret } from '../../src/config/credentials.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
+import { codeOf } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
@@ -18,7 +19,6 @@ const KINDS = ['notify', 'heartbeat'] as const
 
 /** The report of a night, or its heartbeat: the due time of a rota, in Unix milliseconds. */
 const payload = z.object({ kind: z.enum(KINDS), rota: z.string(), dueMs: z.number() })
-type Payload = z.output<typeof payload>
 
 type Settings = {
   config: { readonly current: Config }
@@ -86,24 +86,24 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
   const parsed = payload.safeParse(job.data)
   if (!parsed.success) throw new UnrecoverableError('This job names no night. This program did not create it.')
   const { kind, rota: name, dueMs } = parsed.data
-  const rota = rotasOf(config.current.organizations).find((each) => each.name === name)
+  const { organizations: configured, [kind]: target, notify } = config.current
+  const rota = rotasOf(configured).find((each) => each.name === name)
   // Another worker may have another configuration.
-  if (rota === undefined || config.current[kind] === undefined)
-    return now() - dueMs > DAY_MS ? undefined : delay(timings.leftWaitMs)
+  if (rota === undefined || target === undefined) return now() - dueMs > DAY_MS ? undefined : delay(timings.leftWaitMs)
   const night = nightAt(rota, dueMs, job.timestamp)
   const standings = await standingsOf(night, settings)
   if (now() < night.lastMs && standings.some(({ ended }) => ended === 'pending')) return delay(timings.notifyLookMs)
   const organizations = await lookUpRuns(standings, settings)
-  if (!(await isWanted(kind, wentWell(organizations), settings))) return
-  const id = createHash('sha256')
-    .update(`${await mirror.identity()} ${job.id}`)
-    .digest('hex')
-    .slice(0, 32)
-  const isChat = config.current.notify?.format === 'slack'
-  const body = JSON.stringify(
-    isChat ? { text: nightText(night, organizations) } : reportNight(night, organizations, now()),
-  )
-  const { isTaken, answer } = await post(kind, { id, body }, settings)
+  const isWell = wentWell(organizations)
+  // A heartbeat is for nights that went well, while the other organizations are well too: their nights have the same dead-man switch.
+  const isWanted =
+    kind === 'notify' ? !isWell || notify?.only !== 'failures' : isWell && !(await isAnyBehind(configured, settings))
+  if (!isWanted) return
+  const id = hash('sha256', `${await mirror.identity()} ${job.id}`).slice(0, 32)
+  const report =
+    notify?.format === 'slack' ? { text: nightText(night, organizations) } : reportNight(night, organizations, now())
+  const message = { id, body: JSON.stringify(report) }
+  const { isTaken, answer } = await (kind === 'notify' ? post(target, message, settings) : send(target.url, { signal }))
   if (signal.aborted && !isTaken) {
     await job.moveToWait(token)
     throw new WaitingError()
@@ -119,29 +119,21 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
   throw new Error(answer)
 }
 
-/** A heartbeat is for nights that went well, while the other organizations are well too: their nights have the same dead-man switch. */
-async function isWanted(kind: Payload['kind'], isWell: boolean, settings: Settings): Promise<boolean> {
-  const { organizations, notify } = settings.config.current
-  if (kind === 'heartbeat') return isWell && !(await isAnyBehind(organizations, settings))
-  return !isWell || notify?.only !== 'failures'
-}
-
-async function post(kind: Payload['kind'], message: Message, { config, now, signal }: Delivering): Promise<Sent> {
-  const { notify, heartbeat } = config.current
-  if (kind === 'heartbeat') return heartbeat === undefined ? NOWHERE : send(heartbeat.url, { signal })
-  if (notify === undefined) return NOWHERE
+/** Posts a message, signed where there is a secret. */
+async function post(
+  { url, secret }: { url: URL; secret?: Parameters<typeof readWebhookSecret>[0] | undefined },
+  message: Message,
+  { now, signal }: Delivering,
+): Promise<Sent> {
   try {
-    const secret = notify.secret && (await readWebhookSecret(notify.secret))
-    const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret })
-    return await send(notify.url, { body: message.body, headers, signal })
+    const key = secret && (await readWebhookSecret(secret))
+    const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
+    return await send(url, { body: message.body, headers, signal })
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
   }
 }
 
-const NOWHERE: Sent = { isTaken: false, answer: 'no longer configured' }
-
-/** A message, to be sent as it is. */
 type Message = { id: string; body: string }
 
 /** The headers of https://www.standardwebhooks.com. The id stays the same when a message is sent again, the time does not. */
@@ -188,5 +180,5 @@ function reasonOf(error: unknown): string {
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const { cause } = error
   if (!(cause instanceof Error)) return error.name
-  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
+  return codeOf(cause) ?? cause.name
 }

@@ -92,17 +92,14 @@ export type PublishState = {
 
 /** Whether a copy is to be made now: when no run was under way for a while, or runs go on for too long to wait for that. */
 export function isDue(
-  { isRunning: isUnderway, changedAtMs, endedAtMs, publishedAtMs }: Readonly<PublishState>,
+  state: Readonly<PublishState>,
   nowMs: number,
-  {
-    publishQuietMs,
-    publishLatestMs,
-    publishRestMs,
-  }: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,
+  timings: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,
 ): boolean {
-  if (publishedAtMs !== undefined && nowMs - publishedAtMs < publishRestMs) return false
-  if (nowMs - changedAtMs >= publishLatestMs) return true
-  return !isUnderway && nowMs - (endedAtMs ?? changedAtMs) >= publishQuietMs
+  const { changedAtMs, endedAtMs = changedAtMs, publishedAtMs = -Infinity } = state
+  if (nowMs - publishedAtMs < timings.publishRestMs) return false
+  if (nowMs - changedAtMs >= timings.publishLatestMs) return true
+  return !state.isRunning && nowMs - endedAtMs >= timings.publishQuietMs
 }
 
 /** What was published and what was not, in one line each: paths, ids and counts. */

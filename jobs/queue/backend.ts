@@ -176,8 +176,8 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
 }
 
 /** Lets the next worker that starts bring its mirror. */
-export async function releaseQueue(values: Pick<SharedValues, 'delete'>): Promise<void> {
-  await values.delete(NAME)
+export async function releaseQueue(config: QueueConfig): Promise<void> {
+  await withQueues(config, {}, ({ backend: { values } }) => values.delete(NAME))
 }
 
 async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Promise<Known> {

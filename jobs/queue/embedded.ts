@@ -39,13 +39,8 @@ export async function openEmbedded(
     const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
     await runMigrations(pool)
     let closed: Promise<void> | undefined
-    const close = async () => {
-      await pool.end()
-      release()
-    }
-    const loadFactory = () => factoryIn(pool)
-    const values = postgresValues(pool, prefix)
-    return { values, loadFactory, close: () => (closed ??= close()) }
+    const close = () => (closed ??= pool.end().then(release))
+    return { values: postgresValues(pool, prefix), loadFactory: () => factoryIn(pool), close }
   } catch (error) {
     release()
     throw error instanceof QueueUnavailable ? error : unusable(error)

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { QueueUnavailable, isOurs } from '../../src/errors/errors.ts'
-import { type TlsFailure, codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
+import { codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { backoffMs } from '../../src/time/durations.ts'
 import { oneAtATime, within, type Timings } from '../timings.ts'
@@ -9,15 +9,12 @@ import { oneAtATime, within, type Timings } from '../timings.ts'
 export function queueUnavailable(error: unknown, place: string): unknown {
   if (isOurs(error) || DEFECTS.some((kind) => error instanceof kind)) return error
   const what = reasonOf(error)
-  const { what: reason, fix } = untrusted(error) ?? { what, fix: `${REMEDY} ${connectionsTaken(what, 10)}`.trimEnd() }
+  const first = firstOf(error)
+  const untrusted = first instanceof Error ? tlsFailure(codeOf(first) ?? '', first.message) : undefined
+  const { what: reason, fix } = untrusted ?? { what, fix: `${REMEDY} ${connectionsTaken(what, 10)}`.trimEnd() }
   return new QueueUnavailable(
     `The queue at ${place} cannot be used: ${reason}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
-}
-
-function untrusted(error: unknown): TlsFailure | undefined {
-  const first = firstOf(error)
-  return first instanceof Error ? tlsFailure(codeOf(first) ?? '', first.message) : undefined
 }
 
 /** The reason of an error in one line, without arguments and passwords. */
@@ -36,9 +33,7 @@ function firstOf(error: unknown): unknown {
 
 /** `code: reason`, for a log. */
 export function codeAndReason(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  return `${code}: ${reasonOf(error).slice(0, 200)}`
+  return error instanceof Error ? `${codeOf(error) ?? error.name}: ${reasonOf(error).slice(0, 200)}` : 'unknown'
 }
 
 /**

@@ -31,7 +31,6 @@ export type RunOfJob = { organization: string; kind: RunKind; outcome: Outcome; 
 /** A job makes no run now. `untilMs`: when its pause ends, in Unix milliseconds, where that is known. */
 export type NoRunOfJob = { organization: string; kind: RunKind; why: WhyNone; untilMs?: number | undefined }
 
-/** The callbacks to which a job reports. */
 export type Listener = {
   onEvent(organization: string, event: SourceEvent): void
   onAnswer(organization: string, answer: { status: number }): void
@@ -39,7 +38,6 @@ export type Listener = {
   onNoRun(noRun: NoRunOfJob): void
 }
 
-/** What the jobs of a worker have in common. */
 export type Processing = {
   organizationOf: (id: string) => Organization | undefined
   mirror: Mirror
@@ -70,12 +68,7 @@ const MOST_UNKNOWN = 20
 /**
  * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs.
  */
-export function startRunWorker(
-  kind: RunKind,
-  backend: Backend,
-  processing: Processing,
-  { concurrency }: { concurrency: number },
-) {
+export function startRunWorker(kind: RunKind, backend: Backend, processing: Processing, concurrency: number) {
   const { timings, values } = processing
   return createQueueWorker<Payload, Trigger>(
     backend,
@@ -276,9 +269,8 @@ async function delayUntil(
 }
 
 /** The outcome of a run that never started, with its error. */
-function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
-  const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
-  return { report: { ...report, error: describeError(error) }, error }
+function failedWith(organization: string, error: unknown, startedAtMs: number, trigger: Trigger): Outcome {
+  return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */

@@ -1,5 +1,5 @@
 import type { RunKind } from '../queue/port.ts'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { parsedCron } from '../../src/config/schedule.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
@@ -10,7 +10,7 @@ type CronLine = { cron: string; timezone: string }
 /** How much later than its cron line an organization starts: always the same, and shorter than the time to the next moment. */
 export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Schedule, 'cron' | 'spreadMs'>): number {
   if (spreadMs === 0) return 0
-  const share = createHash('sha256').update(organization).digest().readUInt32BE() / 2 ** 32
+  const share = hash('sha256', organization, 'buffer').readUInt32BE() / 2 ** 32
   return Math.floor((share * Math.min(spreadMs, leastGapMs(cron))) / 1000) * 1000
 }
 
