@@ -6,7 +6,7 @@ import { createListener } from './monitoring/listener.ts'
 import { createMetrics, overviewFacts } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
 import { type PauseWatch, watchPauses } from './pauses.ts'
-import { startPublisher } from './publish/publisher.ts'
+import { startPublisher } from './publisher.ts'
 import { claimQueue, openBackend } from './queue/backend.ts'
 import { repeatedly, succeeds, within, TIMINGS, type Timings } from './timings.ts'
 import { KINDS, ofEachKind } from './queue/port.ts'
@@ -198,7 +198,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
       return overviewFacts(config.current.organizations, moment)
     },
   }
-  const metrics = createMetrics({ ...looking, queues })
+  const metrics = createMetrics(queues)
   const publisher = startPublisher({ config, ...looking, log, timings, monotonicMs })
   const stopping = new AbortController()
   const processing: Processing = {

@@ -4,9 +4,9 @@ import { withoutBrackets } from '../../src/address/http-address.ts'
 import { addHeaders, addHealth, type Listening, listen, onlyReads, type Readiness } from '../../src/http/server.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
-import { type OverviewFacts, readPart, readStandings } from '../../src/status/overview.ts'
+import { type OrganizationView, type OverviewFacts, readPart, readStandings } from '../../src/status/overview.ts'
 import { errorPage, runPage } from '../../src/status/run-page.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
+import type { Mirror, UncountedFreshness } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Metrics, processText } from './metrics.ts'
@@ -138,14 +138,18 @@ export function watched({ backend, config, others, runners, looking, metrics }: 
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
   const configuration = () => configurationProblems(config, others.problem())
-  const examineNow = async () =>
-    examine({ write, workers: runners, configuration: configuration(), mirror, facts: await facts() })
+  const examineNow = (standings: Examined['standings']) =>
+    examine({ write, workers: runners, configuration: configuration(), standings })
   return {
-    examine: examineNow,
+    examine: async () => examineNow(await readStandings(mirror, await facts())),
     metrics: async () => {
-      const examined = examineNow().catch(() => ({ ready: false }))
-      const queueUp = await within(succeeds(write()), ASK_MS, false)
-      return (await metrics.text({ ready: (await examined).ready, queueUp })) + (await processText())
+      const asked = within(succeeds(write()), ASK_MS, false)
+      const known = await facts()
+      // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
+      const standings = await readStandings(mirror, known).catch(() => undefined)
+      const ready = standings !== undefined && (await examineNow(standings)).ready
+      const scraped = { ready, queueUp: await asked, organizations: known.organizations, standings: standings ?? [] }
+      return (await metrics.text(scraped)) + (await processText())
     },
     pages: createPages(looking, configuration),
   }
@@ -183,35 +187,27 @@ export type Examined = {
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
-  facts: OverviewFacts
-  mirror: Parameters<typeof readStandings>[0]
+  standings: readonly OrganizationView<UncountedFreshness>[]
 }
 
-export async function examine({
-  write,
-  workers,
-  configuration = [],
-  facts,
-  mirror,
-}: Examined): Promise<WorkerReadiness> {
-  const views = await readStandings(mirror, facts)
+export async function examine({ write, workers, configuration = [], standings }: Examined): Promise<WorkerReadiness> {
   const problems = [
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...views.flatMap(({ organization, due, paused }) =>
+    ...standings.flatMap(({ organization, due, paused }) =>
       due?.isLate !== true || paused !== undefined
         ? []
         : [`${organization}: was due at ${isoTime(due.lastMs)} and has not been mirrored since`],
     ),
   ]
-  const paused = views.flatMap(({ organization, paused: pause }) =>
+  const paused = standings.flatMap(({ organization, paused: pause }) =>
     pause === undefined ? [] : [{ organization, since: isoTime(pause.sinceMs), until: isoTime(pause.untilMs) }],
   )
-  const held = views.flatMap(({ organization, held: open }) =>
+  const held = standings.flatMap(({ organization, held: open }) =>
     open.map(({ runId, held: removals }) => ({ run: runId, organization, held: removals })),
   )
-  const changed = views.filter(({ standing }) => standing.states.includes('shape-changed'))
+  const changed = standings.filter(({ standing }) => standing.states.includes('shape-changed'))
   return {
     ...{ ready: problems.length === 0, problems, held },
     ...(changed.length > 0 && { shapeChanged: changed.map(({ organization }) => organization) }),
@@ -227,7 +223,7 @@ async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   return within(written, ASK_MS, ['the queue cannot be reached'])
 }
 
-/** How long an answer may take: a scrape looks twice, and Prometheus gives it ten seconds; to count a large mirror takes its time. */
+/** How long an answer may take: Prometheus gives a scrape ten seconds; to count a large mirror takes its time. */
 const IN_TIME = { lookMs: 3000, countMs: 60_000 }
 
 /** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */

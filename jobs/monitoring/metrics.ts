@@ -14,9 +14,6 @@ import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
-type Health = { ready: boolean; queueUp: boolean }
-
 /** What is known at a moment beside the mirror. */
 type Moment = {
   /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
@@ -26,27 +23,29 @@ type Moment = {
   monotonicMs: number
 }
 
-export type Measured = {
-  mirror: Parameters<typeof readStandings>[0]
-  queues: Pick<Queues, RunKind>
-  /** Never rejects. */
-  facts: () => Promise<OverviewFacts>
+/** What a scrape shows beside what this worker has counted. */
+type Scraped = {
+  /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
+  ready: boolean
+  queueUp: boolean
+  /** The ids of the organizations, and how they stand as far as the mirror can be read. */
+  organizations: readonly { id: string }[]
+  standings: readonly Standing[]
 }
 
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
-/** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, facts }: Measured) {
+/** The metrics of this worker. What the queue holds is looked up once for each scrape. */
+export function createMetrics(queues: Pick<Queues, RunKind>) {
   const registry = new Registry()
   const counters = countersIn(registry)
-  let standings: readonly Standing[] = []
-  let health: Health = { ready: false, queueUp: false }
-  gauge(registry, 'ready', '1 while the worker does its work, as /readyz answers', [], () => [[Number(health.ready)]])
-  gauge(registry, 'queue_up', '1 while the queue can be written', [], () => [[Number(health.queueUp)]])
-  measureStandings(registry, () => standings)
+  let now: Scraped = { ready: false, queueUp: false, organizations: [], standings: [] }
+  gauge(registry, 'ready', '1 while the worker does its work, as /readyz answers', [], () => [[Number(now.ready)]])
+  gauge(registry, 'queue_up', '1 while the queue can be written', [], () => [[Number(now.queueUp)]])
+  measureStandings(registry, () => now.standings)
   gauge(registry, 'jobs', 'Jobs in the queue', ['queue', 'state'], async () => {
-    if (!health.queueUp) return []
+    if (!now.queueUp) return []
     const counting = RUN_KINDS.map(async (queue): Promise<Value[]> => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       return Object.entries(counts).map(([state, count]) => [count, { queue, state }])
@@ -55,12 +54,9 @@ export function createMetrics({ mirror, queues, facts }: Measured) {
   })
   return {
     ...counters,
-    async text(found: Health): Promise<string> {
-      health = found
-      // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
-      const known = await facts()
-      standings = await readStandings(mirror, known).catch(() => [])
-      counters.begin(known.organizations.map(({ id }) => id))
+    async text(scraped: Scraped): Promise<string> {
+      now = scraped
+      counters.begin(now.organizations.map(({ id }) => id))
       // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
       const texts: string[] = []
       for (const { name } of registry.getMetricsAsArray()) {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { examine } from '../../jobs/monitoring/endpoints.ts'
 import { overviewFacts } from '../../jobs/monitoring/metrics.ts'
+import { readStandings } from '../../src/status/overview.ts'
 import { wentWell } from '../../jobs/notify/nights.ts'
 import { acceptCommand, removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
@@ -187,7 +188,7 @@ test('a changed shape ends status with 3 and is no good night, until it is accep
   await aRun(1, { ...PROVEN, certificate }, customers(1, 100, { phone: null }))
   const { organizations } = await readConfig({ file: workplace.config, cwd: '/' })
   const facts = overviewFacts(organizations, { nowMs: Date.now(), monotonicMs: 0 })
-  const readiness = await examine({ write: async () => {}, workers: [], facts, mirror })
+  const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
 
   expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
   expect((await status('--format', 'prometheus')).stdout).toContain(

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isDue, type PublishState } from '../../jobs/publish/publisher.ts'
+import { isDue, type PublishState } from '../../jobs/publisher.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'

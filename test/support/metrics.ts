@@ -1,15 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import {
-  createMetrics,
-  type Measured,
-  type Metrics,
-  overviewFacts,
-  processText,
-  statusMetrics,
-} from '../../jobs/monitoring/metrics.ts'
+import { createMetrics, overviewFacts, processText, statusMetrics } from '../../jobs/monitoring/metrics.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
+import { type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { emptyReport } from '../../src/model/report.ts'
 import { START_MS } from './builders.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './full-mirror.ts'
@@ -69,7 +63,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const { metrics, lines } = metricsOf({
     mirror,
     queues,
-    facts: async () => overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
+    facts: overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
   })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
@@ -142,19 +136,25 @@ export const NO_RUNS = {
 const NO_JOBS = { getJobCounts: async () => ({}) }
 
 /** The metrics of a worker of the organization acme, and how a test asks for their lines. */
-export function metricsOf(changes: Partial<Measured> & { freshness?: readonly UncountedFreshness[] } = {}): {
-  metrics: Metrics
-  lines: (health?: { ready: boolean; queueUp: boolean }) => Promise<string[]>
-} {
-  const { freshness = [], ...measured } = changes
-  const metrics = createMetrics({
-    mirror: { ...NO_RUNS, listUncountedFreshness: async () => [...freshness] },
+export function metricsOf({ freshness = [], ...looking }: Partial<Looked> & { freshness?: UncountedFreshness[] } = {}) {
+  const { mirror, queues, facts } = {
+    mirror: { ...NO_RUNS, listUncountedFreshness: async () => freshness },
     queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
-    facts: async () => overviewFacts([{ id: 'acme', schedule: undefined }], { nowMs: 0, monotonicMs: 0 }),
-    ...measured,
-  })
-  const healthy = { ready: true, queueUp: true }
-  return { metrics, lines: async (health = healthy) => (await metrics.text(health)).split('\n') }
+    facts: overviewFacts([{ id: 'acme', schedule: undefined }], { nowMs: 0, monotonicMs: 0 }),
+    ...looking,
+  }
+  const metrics = createMetrics(queues)
+  const lines = async () => {
+    const scraped = { ...facts, ready: true, queueUp: true, standings: await readStandings(mirror, facts) }
+    return (await metrics.text(scraped)).split('\n')
+  }
+  return { metrics, lines }
+}
+
+type Looked = {
+  mirror: Parameters<typeof readStandings>[0]
+  queues: Parameters<typeof createMetrics>[0]
+  facts: OverviewFacts
 }
 
 /** Where .ci/run puts the program of Debian's package. */

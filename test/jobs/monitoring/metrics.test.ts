@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { watched } from '../../../jobs/monitoring/endpoints.ts'
 import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
@@ -7,7 +8,7 @@ import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aPlayedMirror } from '../../support/mirror-file.ts'
 
 const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
-const factsOf = (ids: readonly string[], nowMs: number) => async () =>
+const factsOf = (ids: readonly string[], nowMs: number) =>
   overviewFacts(
     ids.map((id) => ({ id, schedule })),
     { nowMs, monotonicMs: 0 },
@@ -73,12 +74,16 @@ test('a date that is none is left out', async () => {
 })
 
 test('a mirror that cannot be read is said, as is a queue that is away, and the process is measured all the same', async () => {
-  const gone = async () => {
-    throw new Error('gone')
-  }
-  const { metrics } = metricsOf({ mirror: { ...NO_RUNS, listUncountedFreshness: gone } })
+  const away = () => Promise.reject(new Error('away'))
+  const { metrics } = metricsOf()
   metrics.countRun(aRunOfJob())
-  const lines = `${await metrics.text({ ready: false, queueUp: false })}${await processText()}`.split('\n')
+  const facts = async () => factsOf(['acme'], START_MS)
+  const worker = watched({
+    ...{ metrics, backend: { write: away }, others: { problem: () => undefined }, runners: [] },
+    config: Object({ current: { organizations: [] } }),
+    looking: { facts, mirror: Object({ ...NO_RUNS, listUncountedFreshness: away }) },
+  })
+  const lines = (await worker.metrics()).split('\n')
 
   expect(lines).toEqual(
     expect.arrayContaining([

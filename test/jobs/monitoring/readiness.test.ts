@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined } from '../../../jobs/monitoring/endpoints.ts'
+import { examine } from '../../../jobs/monitoring/endpoints.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import type { Organization } from '../../../src/config/organization.ts'
@@ -12,7 +12,7 @@ import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
-import { readOverview } from '../../../src/status/overview.ts'
+import { readOverview, readStandings } from '../../../src/status/overview.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
@@ -96,11 +96,18 @@ test('a worker whose queue refuses is not ready, and says why', async () => {
 })
 
 /** The readiness of a worker that mirrors acme alone, and never has. */
-async function readinessOf({ nowMs, pauses, ...examined }: Partial<Examined> & { nowMs: number; pauses?: Pauses }) {
+async function readinessOf({ nowMs, pauses, mirror = NO_RUNS, write = async () => {} }: Asked) {
   const { config } = aJobsWorkplace([organizationAt(AT)])
   const { organizations } = await readConfig({ file: config, cwd: '/' })
   const facts = overviewFacts(organizations, { pauses, nowMs, monotonicMs: 0 })
-  return examine({ write: async () => {}, workers: [], facts, mirror: NO_RUNS, ...examined })
+  return examine({ write, workers: [], standings: await readStandings(mirror, facts) })
+}
+
+type Asked = {
+  nowMs: number
+  pauses?: Pauses
+  mirror?: Parameters<typeof readStandings>[0]
+  write?: () => Promise<void>
 }
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
@@ -143,7 +150,7 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
 ])('an organization that was never read and %s: late is %s', async (_what, known, isLate, urgency) => {
   const { organizations, mirror } = await aNew(known)
   const facts = overviewFacts(organizations, { nowMs: NOON_MS, monotonicMs: 0 })
-  const readiness = await examine({ write: async () => {}, workers: [], facts, mirror })
+  const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
   const [shown] = (await readOverview(mirror, facts)).organizations
 
   expect(readiness.ready).toBe(!isLate)

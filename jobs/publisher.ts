@@ -1,13 +1,13 @@
-import type { Config } from '../../src/config/read-config.ts'
-import { staleCopies } from '../../src/copies/copy-manifest.ts'
-import { findRecorded } from '../../src/copies/organizations.ts'
-import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } from '../../src/copies/publish-plan.ts'
-import { describeError } from '../../src/errors/errors.ts'
-import type { Logger } from '../../src/machine/log.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
-import type { OverviewFacts } from '../../src/status/overview.ts'
-import { isOfService } from '../../src/status/standing.ts'
-import { repeatedly, type Timings } from '../timings.ts'
+import type { Config } from '../src/config/read-config.ts'
+import { staleCopies } from '../src/copies/copy-manifest.ts'
+import { findRecorded } from '../src/copies/organizations.ts'
+import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } from '../src/copies/publish-plan.ts'
+import { describeError } from '../src/errors/errors.ts'
+import type { Logger } from '../src/machine/log.ts'
+import type { Mirror } from '../src/store/mirror.ts'
+import type { OverviewFacts } from '../src/status/overview.ts'
+import { isOfService } from '../src/status/standing.ts'
+import { repeatedly, type Timings } from './timings.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
 export type Publisher = ReturnType<typeof startPublisher>
