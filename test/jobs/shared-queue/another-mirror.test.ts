@@ -1,12 +1,10 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parse, stringify } from 'yaml'
+import { claimQueue } from '../../../jobs/queue/backend.ts'
 import { version } from '../../../src/machine/version.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
-import { valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 async function aPlaceWithMirror() {
@@ -34,30 +32,26 @@ test('a worker and run with another mirror end with 5 and name both, until the q
   expect(await runCli(['run', 'acme', '--config', place.config], run)).toMatchObject({ code: 0 })
 })
 
-test('a mirror that is made anew at its place has the queue of the one before', async () => {
-  const { place, worker } = await aPlaceWithMirror()
-  await worker.stop()
-  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
-  await startWorker(place).ran('acme')
+test.each([
+  ['is made anew at its place has the queue of the one before', 'new', '/srv/customers.db', true],
+  ['is moved keeps its queue, which the next one at its old place does not get', 'old', '/srv/moved.db', true],
+  ['is another one at another place does not get the queue', 'new', '/srv/other.db', false],
+])('a mirror that %s', async (_what, id, file, isTaken) => {
+  const kept = new Map<string, string>()
+  const values = Object({
+    read: async (name: string) => kept.get(name),
+    write: async (name: string, value: string) => void kept.set(name, value),
+    add: async (name: string, value: string) => !kept.has(name) && kept.set(name, value).size > 0,
+  })
+  const claim = (identity: string, place: string) =>
+    claimQueue(values, { file: place, identity: async () => identity }).then(
+      () => true,
+      (error: unknown) => expect(error).toMatchObject({ code: 'queue' }),
+    )
 
-  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(30)
-})
-
-test('a mirror that is moved keeps its queue, and a new one where it was does not get it', async () => {
-  const { place, worker } = await aPlaceWithMirror()
-  await worker.stop()
-  const moved = join(place.folder, 'moved.db')
-  cpSync(place.mirror, moved)
-  const config = join(place.folder, 'moved.yaml')
-  writeFileSync(config, stringify({ ...parse(readFileSync(place.config, 'utf8')), mirror: moved }))
-  const elsewhere = startWorker({ config })
-  await elsewhere.said(message('worker started'))
-  await elsewhere.stop()
-  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
-  const { code, stderr } = await runCli(['worker', '--port', '0', '--config', place.config], { cwd: place.folder })
-
-  expect(code).toBe(5)
-  expect(stderr).toContain(moved)
+  expect(await claim('old', '/srv/customers.db')).toBe(true)
+  expect((await claim(id, file)) === true).toBe(isTaken)
+  expect((await claim('newest', '/srv/customers.db')) === true).toBe(file !== '/srv/moved.db')
 })
 
 test('a job says which version asked for it, and one of a newer version is left to other workers', async () => {
