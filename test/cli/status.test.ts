@@ -50,7 +50,7 @@ const status = (...args: string[]) => runCommand(statusCommand, [...args, '--con
 const accept = (...args: string[]) => runCommand(acceptCommand, ['acme', ...args, '--config', workplace.config])
 const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
   mirrorPages(mirror, [records], { atMs: Date.now() - hoursAgo * HOUR_MS, ending })
-const startRun = () => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
+const startRun = (agoMs = 0) => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() - agoMs })
 
 /** The code `status` ends with, and what it says of acme. */
 async function said(...args: string[]) {
@@ -112,8 +112,9 @@ test.each<[string, () => Promise<unknown>, object]>([
   ['the error of the last run', () => aRun(1, FAILED), { code: 3, tooOld: true, why: ['unauthorized'] }],
   ['a proven run', () => aRun(1, PROVEN), { code: 0, why: [] }],
   ['no run after the last one', () => aRun(30, PROVEN), { code: 3, why: ['no-run-since'] }],
-  ['a first run under way', startRun, { code: 0, why: ['running'] }],
-  ['a run under way', () => aRun(30, PROVEN).then(startRun), { code: 3, why: ['running'] }],
+  ['a first run under way', () => startRun(), { code: 0, why: ['running'] }],
+  ['a first run under way for longer', () => startRun(27 * 3_600_000), { code: 3, tooOld: true }],
+  ['a run under way', () => aRun(30, PROVEN).then(() => startRun()), { code: 3, why: ['running'] }],
   [
     'a failed run after a good one',
     () => aRun(27, PROVEN).then(() => aRun(1, FAILED)),

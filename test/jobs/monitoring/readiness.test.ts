@@ -13,7 +13,6 @@ import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview, readStandings } from '../../../src/status/overview.ts'
-import { runCli } from '../../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const DAY_MS = 86_400_000
@@ -156,20 +155,6 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   expect(readiness.ready).toBe(!isLate)
   expect(shown?.due).toMatchObject({ isDue: true, isLate })
   expect(shown?.standing.urgency).toBe(urgency)
-})
-
-test('status --max-age is content with a first load that is younger, and not with one that failed', async () => {
-  const { folder, config, mirror: file } = aWorkplace([organizationAt(AT)])
-  const mirror = await aMirror(file)
-  const nowMs = Date.now()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: nowMs - 20 * MINUTE_MS })
-  const status = (...args: string[]) => runCli(['status', '--config', config, '--max-age', ...args], { cwd: folder })
-
-  expect((await status('26h')).code).toBe(0)
-  expect((await status('26h', '--proven')).code).toBe(0)
-  expect((await status('10m')).code).toBe(3)
-  await mirror.finishRun(run, REFUSED, nowMs)
-  expect((await status('26h')).code).toBe(3)
 })
 
 async function aNew({ seenAgoMs, begunAgoMs, ended }: Known) {
