@@ -83,6 +83,10 @@ export function nameInDatabase({ prefix }: { prefix: string }, queue: string): s
   return `${prefix}-${queue}`
 }
 
+export function namesInDatabase(prefix: string): string[] {
+  return QUEUE_NAMES.map((queue) => nameInDatabase({ prefix }, queue))
+}
+
 /** Values of one form, kept as JSON under names that begin so. One that cannot be read was written by a newer version, and is left out. */
 export function valuesNamed<Form extends z.ZodType>(beginning: string, form: Form) {
   return {
@@ -114,7 +118,7 @@ export const RUN_KINDS = ['sync', 'quick'] as const
 export type RunKind = (typeof RUN_KINDS)[number]
 
 /** The names of the queues in a database: those of runs, and that of reports of nights. */
-export const QUEUE_NAMES = [...RUN_KINDS, 'notify'] as const
+const QUEUE_NAMES = [...RUN_KINDS, 'notify'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 export type Kind = {

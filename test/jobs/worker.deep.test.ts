@@ -60,12 +60,7 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
   await worker.said(message('worker cannot go on, and ends'))
   expect(await worker.ended).toMatchObject({ code: 1, signal: null })
   const { queues } = await someQueues(place.queue, place.mirror)
-  expect(
-    (await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({
-      organization: data.organization,
-      attemptsMade,
-    })),
-  ).toEqual([{ organization: 'acme', attemptsMade: 0 }])
+  expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
   expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
     { status: 'failed', error_code: 'version' },
   ])

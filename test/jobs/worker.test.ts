@@ -51,12 +51,7 @@ test('SIGTERM while pages come ends the run after one, and puts its job back', a
   expect(rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')).toEqual([
     { status: 'interrupted', part: 0 },
   ])
-  expect(
-    (await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({
-      organization: data.organization,
-      attemptsMade,
-    })),
-  ).toEqual([{ organization: 'acme', attemptsMade: 0 }])
+  expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
 })
 
 test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {
@@ -76,9 +71,7 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
     (jobs) => jobs.length > 0,
   )
   expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 45_000 && ms < 95_000) })
-  expect(delayed.map(({ data, attemptsMade }) => ({ organization: data.organization, attemptsMade }))).toEqual([
-    { organization: 'globex', attemptsMade: 0 },
-  ])
+  expect(delayed).toMatchObject([{ data: { organization: 'globex' }, attemptsMade: 0 }])
   expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
   expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([
     { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
