@@ -7,22 +7,8 @@ import { readSharedPauses } from '../pauses.ts'
 import { betweenNights, comingRuns, localTime, type Schedule } from '../schedule/due-times.ts'
 import { isDue } from '../schedule/due-runs.ts'
 
-/** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
-export type ScheduleLine = {
-  organization: string
-  cron: string | undefined
-  timezone: string | undefined
-  /** Whether it was due after its last complete reading and is not paused: a worker that starts now mirrors it at once. */
-  dueNow: boolean
-  /** Undefined where it is not paused, or where that is not known. */
-  paused: Pause | undefined
-  runs: Moment[]
-  /** Its runs between the nights; undefined if it has none. */
-  between: { cron: string; runs: Moment[] } | undefined
-}
-
-/** A future run. `local` is its time in the time zone of the schedule. */
-type Moment = { atMs: number; local: string }
+/** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds, and in the time zone of the schedule. */
+export type ScheduleLine = ReturnType<typeof lineOf>
 
 /** The next `count` runs of every organization, those of a paused one after its pause. */
 export async function listSchedule(
@@ -43,7 +29,7 @@ function lineOf(
   { id: organization, schedule }: Organization,
   { lastRun, paused }: Known,
   { nowMs, count }: { nowMs: number; count: number },
-): ScheduleLine {
+) {
   if (schedule === undefined)
     return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
   const { cron, timezone } = schedule
@@ -57,6 +43,7 @@ function lineOf(
   const between = betweenNights(schedule)
   return {
     ...{ organization, cron, timezone, paused, runs: moments(runs) },
+    /** A worker that starts now mirrors it at once. */
     dueNow: paused === undefined && isDue(organization, schedule, lastRun, nowMs),
     between: between && { cron: between.cron, runs: moments(coming(between)) },
   }

@@ -3,31 +3,14 @@ import { cancellations } from '../cancel.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from '../queue/backend.ts'
 import { succeeds } from '../timings.ts'
-import { type Kind, KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
+import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { findJob, jobStateOf, payload, type Payload, progressOf, waitOf } from '../queue/queues.ts'
-import { ALL, pauseOf, type Pauses } from '../../src/model/pause.ts'
-import type { Wait } from '../../src/status/standing.ts'
+import { ALL, pauseOf } from '../../src/model/pause.ts'
 
-/** A job in the queue. Times in Unix milliseconds. */
-type ListedJob = {
-  /** A question mark where another program made the job. */
-  organization: string
-  kind: Kind['name']
-  trigger: string
-  state: 'running' | 'waiting' | 'delayed'
-  /** What it waits for: until it is started, or inside its run. */
-  wait: Wait | undefined
-  /** When it was taken by its worker, or put into the queue. */
-  sinceMs: number
-  /** The process of the worker that runs it, as `process-name.ts` names it. */
-  worker: string | undefined
-  failures: number
-}
-
-export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
+export type ListedQueue = Awaited<ReturnType<typeof listJobs>>
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
-export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
+export async function listJobs(config: QueueConfig) {
   return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
     const looks = STATES.flatMap(({ types, state }) =>
       RUN_KINDS.map(async (kind) => {
@@ -46,15 +29,21 @@ const STATES = [
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(job: Job<Payload, void>, kind: RunKind, state: ListedJob['state']): ListedJob {
+/** A job as commands show it. Times in Unix milliseconds. */
+function listed(job: Job<Payload, void>, kind: RunKind, state: (typeof STATES)[number]['state']) {
+  const isRunning = state === 'running'
   return {
+    // Another program may have made the job.
     organization: payload.safeParse(job.data).data?.organization ?? '?',
     ...{ kind: KINDS[kind].name, state, trigger: job.name, wait: waitOf(job, state) },
-    sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
-    worker: state === 'running' ? job.processedBy : undefined,
+    sinceMs: (isRunning ? job.processedOn : undefined) ?? job.timestamp,
+    /** The process of the worker, as `process-name.ts` names it. */
+    worker: isRunning ? job.processedBy : undefined,
     failures: job.attemptsMade,
   }
 }
+
+type ListedJob = ReturnType<typeof listed>
 
 function byTime(left: ListedJob, right: ListedJob): number {
   return (left.wait?.untilMs ?? left.sinceMs) - (right.wait?.untilMs ?? right.sinceMs)

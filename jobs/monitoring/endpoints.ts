@@ -16,7 +16,7 @@ import { reasonOf } from '../queue/queue-faults.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 
 export type Watched = {
-  examine(): Promise<WorkerReadiness>
+  examine(): Promise<Readiness>
   metrics(): Promise<string>
   pages: Hono
 }
@@ -173,15 +173,6 @@ export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): bool
 export const NO_SCHEDULE =
   'the configuration schedules nothing, so this worker starts no run by itself: give it a schedule, such as `schedule: { cron: "0 2 * * *" }`'
 
-/** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. */
-export type WorkerReadiness = Readiness & { held?: HeldBack[]; shapeChanged?: string[]; paused?: PausedNow[] }
-
-/** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */
-type PausedNow = { organization: string; since: string; until: string | null }
-
-/** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
-type HeldBack = { run: number; organization: string; held: number }
-
 export type Examined = {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
@@ -190,7 +181,8 @@ export type Examined = {
   standings: readonly OrganizationView<UncountedFreshness>[]
 }
 
-export async function examine({ write, workers, configuration = [], standings }: Examined): Promise<WorkerReadiness> {
+/** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. Times in ISO 8601. */
+export async function examine({ write, workers, configuration = [], standings }: Examined) {
   const problems = [
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),

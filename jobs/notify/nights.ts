@@ -14,14 +14,7 @@ import { count, moment } from '../../src/text/wording.ts'
 import { isoTime } from '../../src/time/moments.ts'
 
 /** The organizations that are due by the same cron line in the same time zone, under a name for their jobs. */
-export type Rota = {
-  name: string
-  cron: string
-  timezone: string
-  organizations: readonly { id: string; schedule: Schedule }[]
-}
-
-export function rotasOf(organizations: readonly { id: string; schedule: Schedule | undefined }[]): Rota[] {
+export function rotasOf(organizations: readonly { id: string; schedule: Schedule | undefined }[]) {
   const scheduled = organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ id, schedule }]))
   const byLine = Map.groupBy(scheduled, ({ schedule: { cron, timezone } }) => `${cron}\n${timezone}`)
   return [...byLine].map(([line, members]) => {
@@ -30,17 +23,13 @@ export function rotasOf(organizations: readonly { id: string; schedule: Schedule
   })
 }
 
-/** One due time of a rota. Times in Unix milliseconds. */
-export type Night = Pick<Rota, 'cron' | 'timezone'> & {
-  dueMs: number
-  /** Each organization with the moment at which it is due, its spread included. */
-  organizations: readonly { id: string; dueMs: number }[]
-  /** When the night ends at the latest, whatever is still under way. */
-  lastMs: number
-}
+type Rota = ReturnType<typeof rotasOf>[number]
+
+/** One due time of a rota, with the moment at which each organization is due, its spread included. */
+type Night = ReturnType<typeof nightAt>
 
 /** It ends two hours after the last organization is due, or a worker first saw it, or when the next night begins. */
-export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number): Night {
+export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number) {
   const due = organizations.map(({ id, schedule }) => ({ id, dueMs: dueMs + startDelayMs(id, schedule) }))
   const spreadMs = Math.max(0, ...due.map((each) => each.dueMs - dueMs))
   const lastMs = spreadMs + Math.min(nextAfter({ cron, timezone }, dueMs), Math.max(dueMs, seenMs) + GRACE_MS)
