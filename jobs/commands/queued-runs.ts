@@ -7,8 +7,6 @@ import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { findJob, jobStateOf, payload, type Payload, progressOf, waitOf } from '../queue/queues.ts'
 import { ALL, pauseOf } from '../../src/model/pause.ts'
 
-export type ListedQueue = Awaited<ReturnType<typeof listJobs>>
-
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig) {
   return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {

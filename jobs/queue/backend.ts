@@ -82,16 +82,16 @@ export async function askQueue<Result>(
   }
 }
 
-/** A queue that answered: its address without user and password, and the policy by which a Redis drops keys when it is full, if it does. */
-export type ProbedQueue = { place: string; dropsKeysBy: string | undefined }
-
-/** Asks a queue on a server whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds. */
-export async function probeQueue(address: string): Promise<ProbedQueue> {
+/**
+ * Asks a queue on a server whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds. Returns its address
+ * without user and password, and the policy by which a Redis drops keys when it is full, if it does.
+ */
+export async function probeQueue(address: string) {
   const place = placeOf(new URL(address))
   try {
     const answered = await askQueue(address, PROBE_MS, ({ ask }) => ask())
     if (answered === undefined) throw new Error(`no answer within ${PROBE_MS / 1000} s`)
-    return { place, dropsKeysBy: answered.dropsKeysBy }
+    return { place, ...answered }
   } catch (error) {
     throw queueUnavailable(error, place)
   }

@@ -41,7 +41,8 @@ export function queueCommand(io: Io) {
 }
 
 /** A job, and how far its run is as far as the mirror on this machine knows. */
-type Line = import('../../jobs/commands/queued-runs.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
+type Listed = Awaited<ReturnType<typeof import('../../jobs/commands/queued-runs.ts').listJobs>>
+type Line = Listed['jobs'][number] & { percent: number | undefined }
 
 /** A pause that holds now: of an organization, or of all but those that were resumed. */
 type Paused = { organization: string; paused: Pause; resumed: readonly string[] }
