@@ -1,5 +1,5 @@
 import type { Organization } from '../../src/config/organization.ts'
-import type { RunKind } from '../../jobs/queue/kinds.ts'
+import type { RunKind } from '../../jobs/queue/port.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'

@@ -1,4 +1,4 @@
-import type { RunKind } from '../../jobs/queue/kinds.ts'
+import type { RunKind } from '../../jobs/queue/port.ts'
 import { type Processing, type RunOfJob, runForJob } from '../../jobs/run/run-job.ts'
 import { requestMissedRuns, watchDueTimes, type Occasion } from '../../jobs/schedule/due-runs.ts'
 import { TIMINGS } from '../../jobs/timings.ts'

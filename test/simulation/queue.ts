@@ -1,5 +1,5 @@
 import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq'
-import { KINDS, type RunKind } from '../../jobs/queue/kinds.ts'
+import { KINDS, type RunKind } from '../../jobs/queue/port.ts'
 import type { Payload, Queues } from '../../jobs/queue/queues.ts'
 import type { RunJob } from '../../jobs/run/run-job.ts'
 
