@@ -102,7 +102,7 @@ export function privateName(file: string): string {
 }
 
 /** The names of unfinished files, or of locks. The first group is the file that they are for, the second one marks an unfinished file. */
-const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm)?|(?:\.[123])?\.writing)$/s
+const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm)?|\.writing)$/s
 
 /** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
 function privateIn(folder: string): Map<string, string[]> {
@@ -137,37 +137,33 @@ export function removeLeftovers(folder: string, held?: string): void {
 
 /**
  * Takes the lock of a place: a file beside it that SQLite locks, which the system releases when the process ends, however that happens. Throws
- * what `busy` returns when another process has it for longer than `waitMs`. What stands where the lock should be, such as a pipe or a folder,
- * is passed over.
+ * what `busy` returns when another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
  */
 export function lockPlace(
   file: string,
   { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: { waitMs?: number; busy?: (cause: unknown) => Error } = {},
 ): { release: () => void } {
-  for (const number of ['', '.1', '.2', '.3']) {
-    const path = join(dirname(file), `.${basename(file)}${number}.writing`)
-    while (mayBeLock(path)) {
-      const inode = inodeOf(path)
-      const isInPlace = () => inodeOf(path) === inode
-      const db = connect(path, { timeout: waitMs })
-      try {
-        // No journal: nothing is ever written into this file.
-        db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
-      } catch (error) {
-        db.close()
-        throw seenIn(error)?.fault === 'busy' ? busy(error) : copyError(error, file)
-      }
-      const release = () => {
-        if (isInPlace()) removeIfPossible([path])
-        db.close()
-      }
-      if (isInPlace()) return { release }
-      // Its holder was done, and has removed it.
+  const path = join(dirname(file), `.${basename(file)}.writing`)
+  while (mayBeLock(path)) {
+    const inode = inodeOf(path)
+    const isInPlace = () => inodeOf(path) === inode
+    const db = connect(path, { timeout: waitMs })
+    try {
+      // No journal: nothing is ever written into this file.
+      db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    } catch (error) {
+      db.close()
+      throw seenIn(error)?.fault === 'busy' ? busy(error) : copyError(error, file)
+    }
+    const release = () => {
+      if (isInPlace()) removeIfPossible([path])
       db.close()
     }
+    if (isInPlace()) return { release }
+    // Its holder was done, and has removed it.
+    db.close()
   }
-  const said = 'other files stand where its lock goes'
-  throw copyFault(`${file}, .${basename(file)}.writing`, { fault: 'denied', said })
+  throw copyFault(path, { fault: 'denied', said: `stands where the lock of ${basename(file)} goes` })
 }
 
 /** The error where another process writes a file, or into a folder. */

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { Published, PublishPlan } from '../../src/copies/publish-plan.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { staleCopies as staleNow } from '../../src/copies/copy-manifest.ts'
 import { inMirrorFile } from '../../src/store/sqlite/open-to-read.ts'
 import { recordedIn } from '../../src/copies/organizations.ts'
 import { publishCopies } from '../../src/copies/publish.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
-import { aMirror, tamper } from './mirror-file.ts'
+import { aPlayedFile, aPlayedMirror, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
 import { message } from './worker-log.ts'
 
@@ -42,8 +43,11 @@ export function publishAll(plan: PublishPlan): Published {
  * A mirror of two organizations over three nights: of acme, customer 1 changes twice, 2 is removed, 3 is missing and 4 comes
  * later; globex has one reject, and a removal that is held back.
  */
-export async function aMirrorOfNights(): Promise<string> {
-  const mirror = await aMirror()
+export function aMirrorOfNights(): Promise<string> {
+  return aPlayedFile(threeNights)
+}
+
+async function threeNights(mirror: Mirror): Promise<void> {
   await night(mirror, 0, customers(1, 30))
   await night(mirror, 0, [aCustomer(101), { id: 'no-uuid', name: 'Rejected Person' }], { organization: 'globex' })
   const changed = aCustomer(1, { name: 'Renamed Person', language: 'fr' })
@@ -54,17 +58,25 @@ export async function aMirrorOfNights(): Promise<string> {
     mirror.file,
     `INSERT INTO held_rows SELECT organization, row_id, last_run_id, 0 FROM customers WHERE organization = 'globex'`,
   )
-  return mirror.file
 }
 
 /** Whether the tests may give files to others. */
 export const isRoot = process.getuid?.() === 0
 
 /** The path of a mirror of a few customers. */
-export async function aSmallMirror(): Promise<string> {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 20))
-  return mirror.file
+export function aSmallMirror(): Promise<string> {
+  return aPlayedFile(twentyCustomers)
+}
+
+const twentyCustomers = (mirror: Mirror) => night(mirror, 0, customers(1, 20))
+
+/** An open mirror of the same five customers in acme and in globex. */
+export function aMirrorOfTwo(): Promise<Mirror> {
+  return aPlayedMirror(fiveInTwo)
+}
+
+async function fiveInTwo(mirror: Mirror): Promise<void> {
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
 }
 
 /** Waits of a worker that publishes at once. */
