@@ -1,21 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { dirname, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Upload } from '@aws-sdk/lib-storage'
 import { expect, onTestFinished } from 'vitest'
-import { z } from 'zod'
 import type { StoreLimits } from '../../src/copies/objects/bucket.ts'
+import { type Manifest, readManifestText } from '../../src/copies/objects/object-place.ts'
 import { publishBucket } from '../../src/copies/objects/publish-objects.ts'
 import type { BucketPlan, Published } from '../../src/copies/publish-plan.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
-import { aDuckDb, type DuckRow } from './exported-files.ts'
-import { aMirror } from './mirror-file.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { aMirrorOfTwo } from './publishing.ts'
 
 /** A request to the bucket. `key` is empty for one to the bucket itself. */
 export type BucketRequest = {
@@ -30,7 +25,6 @@ export type BucketRequest = {
 export type Fault = (request: BucketRequest, response: ServerResponse) => boolean | Promise<boolean>
 
 export type BucketServer = {
-  endpoint: string
   /** The objects by their keys. */
   objects: Map<string, Buffer>
   /** The parts of uploads that were begun and not ended, by key and id. */
@@ -45,13 +39,25 @@ export type BucketServer = {
 
 export const BUCKET = 'analytics'
 
-/** What the service makes of If-Match and If-None-Match. */
-type Conditions = 'applied' | 'ignored'
-
-/** A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. */
-export async function aBucketServer({
-  conditions = 'applied',
-}: { conditions?: Conditions } = {}): Promise<BucketServer> {
+/**
+ * A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. `ignores` are headers
+ * that it passes over.
+ */
+export async function aBucketServer({ ignores = [] }: { ignores?: readonly string[] } = {}): Promise<BucketServer> {
+  const bucket: BucketServer = { objects: new Map(), uploads: new Map(), requests: [], fault: undefined, env: {} }
+  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://bucket')
+    const [, name = '', key = ''] = /^\/([^/]*)\/?(.*)$/s.exec(decodeURIComponent(pathname)) ?? []
+    const { method = '', headers } = incoming
+    for (const header of ignores) delete headers[header]
+    const request = { method, key, query, headers, body: await buffer(incoming) }
+    bucket.requests.push(request)
+    if (await bucket.fault?.(request, response)) return
+    if (name !== BUCKET) refuse(response, 404, 'NoSuchBucket')
+    else if (query.has('uploads') || query.has('uploadId')) answerUpload(bucket, request, response)
+    else if (key === '') listObjects(bucket, request, response)
+    else answerObject(bucket, request, response)
+  }
   const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -60,38 +66,12 @@ export async function aBucketServer({
     server.closeAllConnections()
   })
   const address = server.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  const endpoint = `http://127.0.0.1:${port}`
-  const bucket: BucketServer = {
-    endpoint,
-    objects: new Map(),
-    uploads: new Map(),
-    requests: [],
-    fault: undefined,
-    env: {
-      AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE',
-      AWS_SECRET_ACCESS_KEY: 'a secret of a bucket',
-      AWS_ENDPOINT_URL_S3: endpoint,
-      AWS_EC2_METADATA_DISABLED: 'true',
-    },
-  }
-
-  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, searchParams: query } = new URL(incoming.url ?? '/', endpoint)
-    const [, name = '', key = ''] = /^\/([^/]*)\/?(.*)$/s.exec(decodeURIComponent(pathname)) ?? []
-    const { method = '', headers } = incoming
-    const request = { method, key, query, headers, body: await buffer(incoming) }
-    bucket.requests.push(request)
-    if (await bucket.fault?.(request, response)) return
-    if (name !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
-    const digest = headers['content-md5']
-    if (digest !== undefined && digest !== createHash('md5').update(request.body).digest('base64'))
-      return refuse(response, 400, 'BadDigest')
-    if (query.has('uploads') || query.has('uploadId')) return answerUpload(bucket, request, response)
-    if (key === '') return listObjects(bucket, request, response)
-    answerObject(bucket, request, response, conditions)
-  }
-
+  Object.assign(bucket.env, {
+    AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: 'a secret of a bucket',
+    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`,
+    AWS_EC2_METADATA_DISABLED: 'true',
+  })
   return bucket
 }
 
@@ -110,22 +90,19 @@ function answerObject(
   { objects }: BucketServer,
   { method, key, headers, body }: BucketRequest,
   response: ServerResponse,
-  conditions: Conditions,
 ): void {
   const found = objects.get(key)
+  const { 'if-match': wanted, 'if-none-match': free } = headers
+  const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
   if (method === 'DELETE') {
     objects.delete(key)
     response.writeHead(204).end()
-  } else if (method === 'PUT') {
-    const { 'if-match': wanted, 'if-none-match': free } = headers
-    const isMissing = wanted !== undefined && found === undefined
-    if (isMissing && conditions === 'applied') return refuse(response, 404, 'NoSuchKey')
-    const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
-    if (isOther && conditions === 'applied') return refuse(response, 412, 'PreconditionFailed')
+  } else if (found === undefined && (method === 'GET' || wanted !== undefined)) refuse(response, 404, 'NoSuchKey')
+  else if (isOther) refuse(response, 412, 'PreconditionFailed')
+  else if (method === 'PUT') {
     objects.set(key, body)
     response.writeHead(200, { etag: etagOf(body) }).end()
-  } else if (found === undefined) refuse(response, 404, 'NoSuchKey')
-  else response.writeHead(200, { etag: etagOf(found), 'content-length': found.length }).end(found)
+  } else response.writeHead(200, { etag: etagOf(found), 'content-length': found?.length }).end(found)
 }
 
 function etagOf(content: Buffer | undefined): string {
@@ -200,15 +177,10 @@ export async function publishInto(bucket: BucketServer, plan: BucketPlan, limits
   return publishBucket(plan, bucket.env, limits)
 }
 
-const manifest = z.looseObject({
-  generation: z.number(),
-  organizations: z.array(z.looseObject({ organization: z.string(), object: z.string(), rows: z.number() })),
-  replaced: z.array(z.object({ object: z.string() })),
-})
-
 /** What the manifest says. */
-export function manifestIn({ objects }: BucketServer): z.output<typeof manifest> {
-  return manifest.parse(JSON.parse(objects.get(`${PREFIX}/manifest.json`)?.toString() ?? 'null'))
+export function manifestIn({ objects }: BucketServer): Manifest {
+  const place = `${PREFIX}/manifest.json`
+  return readManifestText(objects.get(place)?.toString() ?? '', place)
 }
 
 /** The keys below the prefix, without the manifest. */
@@ -224,27 +196,13 @@ export function namedIn(bucket: BucketServer): string[] {
   return manifestIn(bucket).organizations.map(({ object }) => object)
 }
 
-/** The objects as files of a folder, for readers without a network. */
-function asFolder({ objects }: BucketServer): string {
-  const folder = temporaryFolder()
-  for (const [key, content] of objects) {
-    const file = join(folder, key)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, content)
-  }
-  return join(folder, PREFIX)
-}
-
 /** Requests are sent once. */
 export const ONCE = { ...SOON, attempts: 1 }
 
 /** A bucket with the first night of a mirror that has had a second one. */
-export async function aStaleBucket(
-  options: Parameters<typeof aBucketServer>[0] = {},
-): Promise<{ mirror: Mirror & { file: string }; bucket: BucketServer }> {
-  const mirror = await aMirror()
-  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
-  const bucket = await aBucketServer(options)
+export async function aStaleBucket() {
+  const mirror = await aMirrorOfTwo()
+  const bucket = await aBucketServer()
   await publishInto(bucket, aBucketPlan(mirror.file))
   const second = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 8)]
   for (const organization of ['acme', 'globex']) await night(mirror, 1, second, { organization })
@@ -259,39 +217,4 @@ export function rowsThatAreWhole(bucket: BucketServer): number[] {
     expect(createHash('sha256').update(content).digest('hex'), object).toBe(sha256)
     return rows
   })
-}
-
-/** Refuses every request. */
-export const refusing =
-  (status: number, code: string, headers = {}): Fault =>
-  (_, response) => {
-    refuse(response, status, code, headers)
-    return true
-  }
-
-/** The rows that a reader gets who begins with the manifest. */
-export async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
-  const folder = asFolder(bucket)
-  const duck = await aDuckDb()
-  await duck.all(`SET VARIABLE objects = (SELECT list('${folder}/' || one.object)
-    FROM (SELECT unnest(organizations) AS one FROM read_json('${folder}/manifest.json')))`)
-  return duck.all(`SELECT ${columns} FROM read_parquet(getvariable('objects'), hive_partitioning = true) ORDER BY ALL`)
-}
-
-/** A publish that another one overtakes: it begins after all objects of the first are there, and ends before its manifest is. */
-export async function anOvertakenPublish(
-  options: Parameters<typeof aBucketServer>[0] = {},
-): Promise<{ bucket: BucketServer; published: Published }> {
-  const { mirror, bucket } = await aStaleBucket(options)
-  let meanwhile: Promise<unknown> | undefined
-  bucket.fault = async ({ method, key }) => {
-    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
-    await meanwhile
-    return false
-  }
-  const published = await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  expect(meanwhile).toBeDefined()
-  return { bucket, published }
 }

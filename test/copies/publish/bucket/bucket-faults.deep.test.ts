@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import {
   aBucketPlan,
-  anOvertakenPublish,
   aStaleBucket,
   type Fault,
   namedIn,
@@ -9,10 +8,12 @@ import {
   ONCE,
   PREFIX,
   publishInto,
-  refusing,
+  refuse,
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
+import { night } from '../../../store/nights.ts'
+import { customers } from '../../../support/builders.ts'
 import { tamper } from '../../../support/mirror-file.ts'
 
 const HOUR_MS = 3_600_000
@@ -21,6 +22,14 @@ const HOUR_MS = 3_600_000
 function momentOf(signed: string): number {
   return Date.parse(signed.replace(/^(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 }
+
+/** Refuses every request. */
+const refusing =
+  (status: number, code: string, headers = {}): Fault =>
+  (_, response) => {
+    refuse(response, status, code, headers)
+    return true
+  }
 
 /** Never answers. */
 const SILENCE: Fault = () => true
@@ -78,8 +87,19 @@ test('what a publish left behind that was killed goes with the next one: objects
 })
 
 test('of two publishers at once neither mixes objects of the other into its manifest', async () => {
-  const { bucket, published } = await anOvertakenPublish()
+  const { mirror, bucket } = await aStaleBucket()
+  let meanwhile: Promise<unknown> | undefined
+  // The second begins after all objects of the first are there, and ends before its manifest is.
+  bucket.fault = async ({ method, key }) => {
+    if (meanwhile !== undefined || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    meanwhile = night(mirror, 2, customers(1, 9)).then(() => publishInto(bucket, aBucketPlan(mirror.file)))
+    await meanwhile
+    return false
+  }
+  const published = await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
 
+  expect(meanwhile).toBeDefined()
   expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
