@@ -38,8 +38,8 @@ export async function restore(
 }
 
 /** A file in a folder of its own that does not exist yet. */
-export function aBackupFile(name = 'customers.db'): string {
-  return join(temporaryFolder(), name)
+export function aBackupFile(): string {
+  return join(temporaryFolder(), 'customers.db')
 }
 
 /** A process that mirrors a list again and again. */

@@ -88,37 +88,21 @@ export async function expectJoined(mirror: Mirror, copyFile: string): Promise<vo
  * and is removed, 6 gets fields that the specification does not know, 7 returns with other values, 8 comes late.
  */
 export function listOf(n: number): SentRecord[] {
-  const rest = customers(10, 60)
-  const lists: Record<number, SentRecord[]>[] = [
-    {
-      1: [aCustomer(1)],
-      2: [aCustomer(2)],
-      3: [aCustomer(3)],
-      4: [aCustomer(4)],
-      6: [aCustomer(6)],
-      7: [aCustomer(7)],
-    },
-    { 1: [aCustomer(1, { name: 'Once' })], 3: [aCustomer(3)], 5: [aCustomer(5)], 6: [aCustomer(6, { tier: 1 })] },
-    {
-      1: [aCustomer(1, { name: 'Once' })],
-      4: [aCustomer(4)],
-      5: [aCustomer(5)],
-      6: [aCustomer(6, { tier: 2, 'ä"': [null] })],
-    },
-    {
-      1: [aCustomer(1, { name: 'Twice', email: null })],
-      4: [aCustomer(4)],
-      6: [aCustomer(6)],
-      7: [aCustomer(7, { phone: 'new' })],
-    },
-    { 1: [aCustomer(1, { name: 'Twice' })], 2: [aCustomer(2, { name: 'Back' })], 7: [aCustomer(7, { phone: 'new' })] },
-    { 1: [aCustomer(1, { name: '' })], 2: [aCustomer(2, { name: 'Back' })], 4: [aCustomer(4)], 8: [aCustomer(8)] },
+  const [once, twice, back] = [{ name: 'Once' }, { name: 'Twice' }, { name: 'Back' }]
+  const lists: [n: number, fields?: SentRecord][][] = [
+    [[1], [2], [3], [4], [6], [7]],
+    [[1, once], [3], [5], [6, { tier: 1 }]],
+    [[1, once], [4], [5], [6, { tier: 2, 'ä"': [null] }]],
+    [[1, { ...twice, email: null }], [4], [6], [7, { phone: 'new' }]],
+    [
+      [1, twice],
+      [2, back],
+      [7, { phone: 'new' }],
+    ],
+    [[1, { name: '' }], [2, back], [4], [8]],
   ]
-  return [...Object.values(lists[n] ?? {}).flat(), ...rest]
+  return [...(lists[n] ?? []).map(([customer, fields]) => aCustomer(customer, fields)), ...customers(10, 60)]
 }
-
-/** The nights of which there is a copy. */
-export const NIGHTS = [0, 1, 2, 3, 4, 5]
 
 export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({ name, type })
 

@@ -2,15 +2,14 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
-import { night } from '../../store/nights.ts'
+import { DAY_MS, night } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, aSmallMirror, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { someOf } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a backup holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -31,55 +30,35 @@ test('a backup holds the whole mirror, internal tables included, in one private 
   expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
 })
 
+const backupsBeside = (file: string) =>
+  readdirSync(dirname(file)).filter((name) => /^customers(-\d+T\d+Z)?\.db$/.test(name))
+
 test('a backup is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
+  const mirror = await aSmallMirror()
   const file = aBackupFile()
-  const folder = dirname(file)
   const mine = ['customers-20250101T000000000Z.db', 'customers-1.db', 'other-20260105T020000000Z.db']
-  for (const name of mine) writeFileSync(join(folder, name), 'not a backup')
-  for (let minute = 0; minute < 2; minute += 1)
-    await backUp(mirror.file, { file, nowMs: START_MS + minute * MINUTE_MS })
-  const replaced = backups(folder)
-  const removed: string[][] = []
-  for (let minute = 2; minute < 6; minute += 1) {
-    const made = await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + minute * MINUTE_MS })
-    removed.push(made.removed)
-  }
+  for (const name of mine) writeFileSync(join(dirname(file), name), 'not a backup')
+  const removed: string[] = []
+  for (const [minute, keep] of [undefined, undefined, 3, 3, 3].entries())
+    removed.push(...(await backUp(mirror, { file, keep, nowMs: START_MS + minute * MINUTE_MS })).removed)
 
-  expect(replaced).toEqual(['customers.db'])
-  expect(backups(folder)).toEqual([
-    'customers-20260105T020300000Z.db',
-    'customers-20260105T020400000Z.db',
-    'customers.db',
-  ])
-  expect(removed).toEqual([
-    [],
-    [],
-    [join(folder, 'customers-20260105T020100000Z.db')],
-    [join(folder, 'customers-20260105T020200000Z.db')],
-  ])
-  expect(readdirSync(folder)).toEqual(expect.arrayContaining(mine))
-
-  function backups(where: string): string[] {
-    return readdirSync(where)
-      .filter((name) => name.endsWith('.db') && !mine.includes(name))
-      .toSorted()
-  }
+  expect(removed).toEqual([join(dirname(file), 'customers-20260105T020100000Z.db')])
+  expect(
+    backupsBeside(file)
+      .filter((name) => !mine.includes(name))
+      .toSorted(),
+  ).toEqual([...['customers-20260105T020200000Z.db', 'customers-20260105T020300000Z.db', 'customers.db']])
+  expect(readdirSync(dirname(file))).toEqual(expect.arrayContaining(mine))
 })
 
 test('a backup with keep, those of a clock that was a year ahead push no later one out', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
+  const mirror = await aSmallMirror()
   const file = aBackupFile()
-  const daysAhead = [0, 365, 366, 1, 2, 3, 4]
-  for (const days of daysAhead) await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + days * 1440 * MINUTE_MS })
+  for (const days of [0, 365, 366, 1, 2, 3, 4]) await backUp(mirror, { file, keep: 3, nowMs: START_MS + days * DAY_MS })
 
-  expect(
-    readdirSync(dirname(file))
-      .filter((name) => name.endsWith('.db'))
-      .toSorted(),
-  ).toEqual(['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'])
+  expect(backupsBeside(file).toSorted()).toEqual([
+    ...['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'],
+  ])
 })
 
 test('a backup of a damaged mirror is not made, and the one from before stays', async () => {
@@ -98,47 +77,39 @@ test('a backup of a damaged mirror is not made, and the one from before stays', 
 })
 
 test('a copy for readers is no mirror to make a backup of', async () => {
-  const [copy] = publishAll(aPlan((await aMirror()).file)).copies
+  const [copy] = publishAll(aPlan(await aSmallMirror())).copies
 
   await expect(backUp(copy?.file ?? '')).rejects.toMatchObject({ code: 'foreign' })
 })
 
 test('a backup of which an older one cannot be removed is said to be in its place', async () => {
-  const mirror = await aMirror()
+  const mirror = await aSmallMirror()
   const file = aBackupFile()
-  await backUp(mirror.file, { file, keep: 2 })
-  await backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })
+  for (const nowMs of [START_MS, START_MS + MINUTE_MS]) await backUp(mirror, { file, keep: 2, nowMs })
   failOnDisk('unlinkSync', (path) => /-\d{8}T\d{9}Z\.db$/.test(String(path)))
 
-  await expect(backUp(mirror.file, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
+  await expect(backUp(mirror, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
     code: 'full',
     message: expect.stringMatching(/is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /),
   })
 })
 
-test.each(
-  someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
-    ['the mirror', (mirror) => mirror, /is the mirror itself/],
-    [
-      'a file of someone else',
-      (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
-      /is not a backup made by this/,
-    ],
-    ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
-  ]),
-)('a target that cannot be replaced is refused, and left as it is %s', async (_, make, says) => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
+test.each<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
+  ['the mirror', (mirror) => mirror, /is the mirror itself/],
+  ['a file of someone else', (_, folder) => written(join(folder, 'b.db'), 'notes'), /is not a backup made by this/],
+  ['a WAL beside it', (_, folder) => written(join(folder, 'b.db-wal'), '').slice(0, -4), /has b\.db-wal beside it/],
+])('a target that cannot be replaced is refused, and left as it is: %s', async (_, make, says) => {
+  const mirror = await aSmallMirror()
   const folder = temporaryFolder()
-  const file = make(mirror.file, folder)
+  const file = make(mirror, folder)
   const before = readdirSync(folder)
 
-  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+  await expect(backUp(mirror, { file })).rejects.toMatchObject({
     code: 'usage',
     message: expect.stringMatching(says),
   })
   expect(readdirSync(folder)).toEqual(before)
-  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
 })
 
 test('the command makes a backup and says where, as text and as JSON', async () => {
@@ -154,8 +125,3 @@ test('the command makes a backup and says where, as text and as JSON', async () 
   })
   expect(readdirSync(dirname(file)).filter((name) => /^customers-\d{8}T\d{9}Z\.db$/.test(name))).toHaveLength(1)
 })
-
-function besideWal(path: string): string {
-  writeFileSync(`${path}-wal`, '')
-  return path
-}

@@ -1,26 +1,18 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
-import { syncCommand } from '../../../src/cli/sync.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
 import { night } from '../../store/nights.ts'
-import {
-  aBackedUpWorkplace,
-  aBackup,
-  backUp,
-  COUNT,
-  namesBeside,
-  type Place,
-  restore,
-} from '../../support/backing-up.ts'
+import { aBackup, backUp, COUNT, namesBeside, type Place, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { aWorkplace } from '../../support/workplace.ts'
 
 test('a restore puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
   const { mirror, backup } = await aBackup()
@@ -116,22 +108,19 @@ test('a restore takes a backup that another program made, also one in WAL mode',
 })
 
 test.each([
-  ['another process has it open to write', false],
-  ['another process has it open to read', true],
-])('nothing is changed while %s', async (_, readonly) => {
+  ['to write', false],
+  ['to read', true],
+])('nothing is changed while another program has the mirror open %s', async (_, readonly) => {
   const { mirror, backup } = await aBackup()
-  const program = `const D = require('better-sqlite3'); const db = new D(${JSON.stringify(mirror)}, { readonly: ${readonly} });
-    db.prepare('SELECT * FROM runs').all(); console.log('open'); setInterval(() => {}, 1000)`
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  await once(child.stdout, 'data')
+  const other = new Database(mirror, { readonly })
+  onTestFinished(() => void other.close())
+  other.prepare('SELECT * FROM runs').all()
 
   await expect(restore(backup, mirror)).rejects.toMatchObject({
     code: 'busy',
     message: expect.stringMatching(/has the mirror open.*Close the program/s),
   })
-  child.kill('SIGKILL')
-  await once(child, 'exit')
+  other.close()
   expect(valueOf(mirror, COUNT)).toBe(12)
   await restore(backup, mirror)
   expect(valueOf(mirror, COUNT)).toBe(10)
@@ -197,39 +186,38 @@ test('a file of someone else at the place of the mirror is left alone, with --fo
 })
 
 test('the command says what was restored, what was kept, and what is left to do', async () => {
-  const here = await aBackedUpWorkplace()
-  await runCommand(syncCommand, ['--config', here.config])
-  const first = await runCommand(restoreCommand, [here.backup, '--config', here.config])
-  const second = await runCommand(restoreCommand, [here.backup, '--config', here.config, '--json'])
+  const { mirror, backup } = await aBackup()
+  const acme = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', secret: 'secret' }
+  const { config } = aWorkplace([acme], { mirror })
+  const first = await runCommand(restoreCommand, [backup, '--config', config])
+  const second = await runCommand(restoreCommand, [backup, '--config', config, '--json'])
 
   expect(first).toMatchObject({ code: 0, stderr: '' })
-  expect(first.stdout).toMatch(/^Mirror: .*\nRestored from .*, taken at .* UTC: 900 customers of 1 organization\n/)
+  expect(first.stdout).toMatch(/^Mirror: .*\nRestored from .*, taken at .* UTC: 10 customers of 1 organization\n/)
   expect(first.stdout).toMatch(/The mirror that was there is now .*-replaced-.*remove it when you no longer need it\./)
   expect(first.stdout).toMatch(/Programs that read changes or updated_at need a new copy/)
   expect(JSON.parse(second.stdout)).toMatchObject({
     schemaVersion: 1,
-    restored: { mirror: here.mirror, file: here.backup, customers: 900, kept: expect.stringContaining('-replaced-') },
+    restored: { mirror, file: backup, customers: 10, kept: expect.stringContaining('-replaced-') },
   })
 })
 
-function aPipe(path: string): string {
-  expect(spawnSync('mkfifo', [path]).status).toBe(0)
-  return path
-}
-
-function overwritten(file: string, content: string): string {
+function overwritten(file: string, content: string | Buffer): string {
   writeFileSync(file, content)
   return file
 }
 
 function damaged(file: string): string {
   const bytes = readFileSync(file)
-  bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
-  writeFileSync(file, bytes)
-  return file
+  return overwritten(file, bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096))
 }
 
 function changed(file: string, sql: string): string {
   tamper(file, sql)
   return file
+}
+
+function aPipe(path: string): string {
+  execFileSync('mkfifo', [path])
+  return path
 }

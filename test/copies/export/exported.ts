@@ -2,29 +2,10 @@ import Database from 'better-sqlite3'
 import type { ExportColumn, ExportFacts, ExportRow, Format } from '../../../src/copies/format.ts'
 import { beginExport, type Selection } from '../../../src/copies/selection.ts'
 
-/** Writes rows in a format, and returns what it wrote: the text, and how long each write was. */
-export async function exported(format: Format, rows: readonly ExportRow[], columns = columnsFor(rows)) {
-  const counted = { rows: 0 }
-  const taken = function* () {
-    for (const row of rows) {
-      counted.rows += 1
-      yield row
-    }
-  }
-  const chunks = format(taken(), {
-    table: 'active_customers',
-    columns,
-    exportedAt: '2026-01-05 02:00:00.000',
-    changesSince: undefined,
-    lastSeq: 0,
-    organizations: [],
-  })
-  const parts = [...chunks].map((chunk) => Buffer.from(chunk))
-  return {
-    count: counted.rows,
-    text: Buffer.concat(parts).toString(),
-    writes: parts.map(({ length }) => length),
-  }
+/** The text of rows in a format. */
+export function exported(format: Format, rows: readonly ExportRow[], columns = columnsFor(rows)): string {
+  const facts = { table: 'active_customers', columns, exportedAt: '', changesSince: undefined, lastSeq: 0 } as const
+  return [...format(rows, { ...facts, organizations: [] })].join('')
 }
 
 function columnsFor([first = ['']]: readonly ExportRow[]): ExportColumn[] {

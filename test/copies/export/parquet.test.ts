@@ -1,65 +1,44 @@
 import { expect, test } from 'vitest'
 import type { ExportColumn, ExportRow } from '../../../src/copies/format.ts'
 import { parquetFormat } from '../../../src/copies/parquet.ts'
+import type { SqlValue } from '../../../src/copies/read-rows.ts'
 import { UsageError } from '../../../src/errors/errors.ts'
 import { customerId } from '../../support/builders.ts'
-import { aDuckDb, column, type DuckRow, FACTS, write } from '../../support/exported-files.ts'
+import { aDuckDb, column, FACTS, write } from '../../support/exported-files.ts'
 
-async function readBack(columns: ExportColumn[], rows: Iterable<ExportRow>): Promise<DuckRow[]> {
-  const { file } = await write(columns, rows)
-  return (await aDuckDb()).all(`FROM '${file}'`)
-}
-
-test('every declared type has its type in Parquet', async () => {
+test('every value is read back as it is, with the type of its column, and NULL as NULL', async () => {
+  const [later, json] = ['2026-01-05 02:00:00.123', '{"a": 1e2,"a":12345678901234567890}']
+  const cases: [what: string, type: ExportColumn['type'], value: SqlValue, read: unknown][] = [
+    ['a time to the millisecond', 'DATETIME', later, `${later}+00`],
+    ['a time to the second', 'DATETIME', '2024-02-29 23:59:59', '2024-02-29 23:59:59+00'],
+    ['the first year', 'DATETIME', '0001-01-01 00:00:00', '0001-01-01 00:00:00+00'],
+    ['the last year', 'DATETIME', '9999-12-31 23:59:59', '9999-12-31 23:59:59+00'],
+    ['true', 'BOOLEAN', 1n, true],
+    ['false', 'BOOLEAN', 0n, false],
+    ['a large integer', 'INTEGER', 9_007_199_254_740_993n, '9007199254740993'],
+    ['id', 'TEXT', customerId(1), customerId(1)],
+    ['the empty text', 'TEXT', '', ''],
+    ['NUL', 'TEXT', 'a\0b', 'a\0b'],
+    ['text of many scripts', 'TEXT', 'Ünïcode 客户 🦆', 'Ünïcode 客户 🦆'],
+    ['half of a pair', 'TEXT', 'a\uD800b', 'a\uFFFDb'],
+    ['a number where text should be', 'TEXT', 5n, '5'],
+    ['JSON as it is', 'TEXT', json, json],
+  ]
+  const values = cases.map(([, , value]) => value)
+  const rows = [values, values.map(() => null), values]
   const { file } = await write(
-    [
-      column('id', 'TEXT'),
-      column('name', 'TEXT'),
-      column('extra', 'TEXT'),
-      column('seq', 'INTEGER'),
-      column('updated_at', 'DATETIME'),
-      column('is_active', 'BOOLEAN'),
-    ],
-    [],
+    cases.map(([what, type]) => column(what, type)),
+    rows,
   )
   const duckdb = await aDuckDb()
-
   const described = await duckdb.all(`DESCRIBE FROM '${file}'`)
-  expect(described.map(({ column_name, column_type }) => [column_name, column_type])).toEqual([
-    ['id', 'VARCHAR'],
-    ['name', 'VARCHAR'],
-    ['extra', 'VARCHAR'],
-    ['seq', 'BIGINT'],
-    ['updated_at', 'TIMESTAMP WITH TIME ZONE'],
-    ['is_active', 'BOOLEAN'],
-  ])
-})
+  const [first = {}, second = {}, third = {}] = await duckdb.all(`FROM '${file}'`)
 
-test.each<[string, ExportColumn, ExportRow[number], unknown]>([
-  ['a UUID', column('id', 'TEXT'), customerId(1), customerId(1)],
-  ['a time to the millisecond', column('at', 'DATETIME'), '2026-01-05 02:00:00.123', '2026-01-05 02:00:00.123+00'],
-  ['a time to the second', column('at', 'DATETIME'), '2024-02-29 23:59:59', '2024-02-29 23:59:59+00'],
-  ['the first year', column('at', 'DATETIME'), '0001-01-01 00:00:00', '0001-01-01 00:00:00+00'],
-  ['the last year', column('at', 'DATETIME'), '9999-12-31 23:59:59', '9999-12-31 23:59:59+00'],
-  ['true', column('is', 'BOOLEAN'), 1n, true],
-  ['false', column('is', 'BOOLEAN'), 0n, false],
-  ['a large integer', column('n', 'INTEGER'), 9_007_199_254_740_993n, '9007199254740993'],
-  ['the empty text', column('name', 'TEXT'), '', ''],
-  ['NUL', column('name', 'TEXT'), 'a\0b', 'a\0b'],
-  ['text of many scripts', column('name', 'TEXT'), 'Ünïcode 客户 🦆', 'Ünïcode 客户 🦆'],
-  ['half of a pair', column('name', 'TEXT'), 'a\uD800b', 'a\uFFFDb'],
-  ['a number where text should be', column('name', 'TEXT'), 5n, '5'],
-  [
-    'JSON as it is',
-    column('extra', 'TEXT'),
-    '{"a": 1e2,"a":12345678901234567890}',
-    '{"a": 1e2,"a":12345678901234567890}',
-  ],
-])('%s', async (_, described, value, read) => {
-  const name = described.name
-  const [first, second, third] = await readBack([described], [[value], [null], [value]])
-
-  expect([first?.[name], second?.[name], third?.[name]]).toEqual([read, null, read])
+  expect(first).toEqual(Object.fromEntries(cases.map(([what, , , read]) => [what, read])))
+  expect(new Set(Object.values(second))).toEqual(new Set([null]))
+  expect(third).toEqual(first)
+  const types = { DATETIME: 'TIMESTAMP WITH TIME ZONE', BOOLEAN: 'BOOLEAN', INTEGER: 'BIGINT', TEXT: 'VARCHAR' }
+  expect(described.map(({ column_type: type }) => type)).toEqual(cases.map(([, type]) => types[type]))
 })
 
 test('ids have the type UUID where that is asked for', async () => {
@@ -109,7 +88,7 @@ test('the metadata says what is exported, how current it is, and where the feed 
 })
 
 test('many rows come back in their order, over several row groups', async () => {
-  const rows = Array.from({ length: 25_000 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
+  const rows = Array.from({ length: 20_001 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
   const { file } = await write([column('n', 'INTEGER'), column('name', 'TEXT'), column('language', 'TEXT')], rows)
 
   const [found] = await (
@@ -118,20 +97,20 @@ test('many rows come back in their order, over several row groups', async () => 
     SELECT count(*) AS rows, count(*) FILTER (WHERE name = 'name ' || n) AS named, count(language) AS languages,
       bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
     FROM read_parquet('${file}', file_row_number = true)`)
-  expect(found).toEqual({ rows: '25000', named: '25000', languages: '16666', in_order: true, groups: '3' })
+  expect(found).toEqual({ rows: '20001', named: '20001', languages: '13334', in_order: true, groups: '3' })
 })
 
 test('rows are compressed by zstd and written before all of them are read, and large values end their row group early', async () => {
   let read = 0
   const readWhenWritten: number[] = []
   function* rows(): Generator<ExportRow> {
-    for (; read < 40; read += 1) yield [String(read).padEnd(1_000_000, String(Math.random()))]
+    for (; read < 20; read += 1) yield [String(read).padEnd(1_000_000, String(Math.random()))]
   }
   const facts = { ...FACTS, columns: [column('extra', 'TEXT')] }
   for (const _ of parquetFormat({ ids: 'text' })(rows(), facts)) readWhenWritten.push(read)
 
-  expect(readWhenWritten.length).toBeGreaterThan(4)
-  expect(readWhenWritten[0]).toBeLessThan(20)
+  expect(readWhenWritten.length).toBeGreaterThan(2)
+  expect(readWhenWritten[0]).toBeLessThan(10)
   const { file } = await write([column('id', 'TEXT')], [[customerId(1)]])
   const metadata = await (await aDuckDb()).all(`SELECT compression FROM parquet_metadata('${file}')`)
   expect(metadata).toEqual([{ compression: 'ZSTD' }])

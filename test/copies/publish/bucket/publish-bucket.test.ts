@@ -32,7 +32,7 @@ async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]>
   }
   const objects = namedIn(bucket).map((key) => `'${join(folder, key)}'`)
   const duck = await aDuckDb()
-  return duck.all(`SELECT ${columns} FROM read_parquet([${objects}], hive_partitioning = true) ORDER BY ALL`)
+  return duck.all(`SELECT ${columns} FROM read_parquet([${objects.join(', ')}], hive_partitioning = true) ORDER BY ALL`)
 }
 
 test('a reader who begins with the manifest, which is written last and describes each object, gets what the mirror has', async () => {
