@@ -182,7 +182,7 @@ test('after any nights, history holds each customer as readers found it after ea
         ['acme', 'globex'].flatMap((name) => counted(snapshots.filter((s) => s.organization === name))),
       )
     }),
-    { numRuns: seeds(200, { least: 6, every: 40 }) },
+    { numRuns: seeds(200, { least: 4, every: 50 }) },
   )
 })
 

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type Database from 'better-sqlite3'
 import { type CustomersFilter, prepareToRead, readCustomers } from '../../src/copies/read-rows.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aMirror, aPlayedFile, mirrorPages, tamper } from '../support/mirror-file.ts'
 
 let file: string
 let db: Database.Database
@@ -97,20 +98,14 @@ async function idsOf(place: string, filter: Partial<CustomersFilter>): Promise<u
   return found.flatMap(({ rows }) => rows.flat())
 }
 
-/** The numbers of the customers with these overrides that a search finds. */
-async function searching(list: readonly object[]): Promise<(search: string) => Promise<number[]>> {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [list.map((overrides, index) => aCustomer(index + 1, { ...overrides }))])
-  return async (search) =>
-    (await idsOf(mirror.file, { search })).map((id) => list.findIndex((_, index) => customerId(index + 1) === id) + 1)
-}
-
-const CUSTOMERS = [
-  { name: 'Ada Example', username: 'ada', email: 'one@example.com' },
-  { name: 'ÅSA ÉXAMPLE', username: 'asa', email: 'Asa@Example.SE' },
-  { name: '100% Sure', username: 'sure', email: 'three@example.com' },
-  { name: 'Under Score', username: 'under_score', email: null },
+const SEARCHED: Parameters<typeof aCustomer>[] = [
+  [1, { name: 'Ada Example', username: 'ada', email: 'one@example.com' }],
+  [2, { name: 'ÅSA ÉXAMPLE', username: 'asa', email: 'Asa@Example.SE' }],
+  [3, { name: '100% Sure', username: 'sure', email: 'three@example.com' }],
+  [4, { name: 'Under Score', username: 'under_score', email: null }],
 ]
+
+const searched = (mirror: Mirror) => mirrorPages(mirror, [SEARCHED.map((each) => aCustomer(...each))])
 
 test.each([
   ['a part of the name, in any case', 'ADA exa', [1]],
@@ -122,7 +117,7 @@ test.each([
   ['an asterisk, which is itself', '*', []],
   ['a quotation mark, which is itself', `' OR 1=1 --`, []],
 ])('a search finds %s', async (_, search, expected) => {
-  expect(await (await searching(CUSTOMERS))(search)).toEqual(expected)
+  expect(await idsOf(await aPlayedFile(searched), { search })).toEqual(expected.map(customerId))
 })
 
 test('customers are chosen by organization and language, active ones unless all are asked for', async () => {
@@ -130,12 +125,13 @@ test('customers are chosen by organization and language, active ones unless all 
   await mirrorPages(mirror, [[aCustomer(1, { language: 'fr' }), aCustomer(2), aCustomer(3, { language: 'FR' })]])
   await mirrorPages(mirror, [[aCustomer(4, { language: 'fr' })]], { organization: 'globex' })
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(2))
-  const chosen = async (filter: Partial<CustomersFilter>) =>
-    (await idsOf(mirror.file, filter)).map((id) => Number.parseInt(String(id).slice(0, 8), 16))
 
-  expect(await chosen({})).toEqual([1, 3, 4])
-  expect(await chosen({ includeRemoved: true })).toEqual([1, 2, 3, 4])
-  expect(await chosen({ organization: 'globex' })).toEqual([4])
-  expect(await chosen({ language: 'fr' })).toEqual([1, 4])
-  expect(await chosen({ language: 'fr', organization: 'acme', search: 'customer' })).toEqual([1])
+  for (const [filter, chosen] of [
+    [{}, [1, 3, 4]],
+    [{ includeRemoved: true }, [1, 2, 3, 4]],
+    [{ organization: 'globex' }, [4]],
+    [{ language: 'fr' }, [1, 4]],
+    [{ language: 'fr', organization: 'acme', search: 'customer' }, [1]],
+  ] satisfies [Partial<CustomersFilter>, number[]][])
+    expect(await idsOf(mirror.file, filter)).toEqual(chosen.map(customerId))
 })

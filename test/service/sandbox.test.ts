@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,6 +10,7 @@ import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../../src/service/sandbox.ts'
 import { ask } from './a-sandbox.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 import { DEFAULT_HEADERS } from '../../src/signing/signing.ts'
 
@@ -61,8 +61,7 @@ const configSchema = z.object({
 
 /** Runs the command until the test ends; resolves when it has printed its address. */
 async function running(...options: string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'sandbox-command-'))
-  const file = join(folder, 'customer-mirror.yaml')
+  const file = join(temporaryFolder(), 'customer-mirror.yaml')
   const stopping = new AbortController()
   const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
   const command = sandboxCommand({ signal: stopping.signal, stdout, stderr, exitWith: () => undefined })
@@ -70,7 +69,6 @@ async function running(...options: string[]) {
   onTestFinished(async () => {
     stopping.abort()
     await ended
-    await rm(folder, { recursive: true })
   })
   const talk = await Promise.race([firstText(stderr), ended.then(() => Promise.reject(new Error('It ended')))])
   const { organizations } = configSchema.parse(parse(await readFile(file, 'utf8')))
@@ -99,24 +97,11 @@ test('its limit reaches the service', async () => {
   expect(answers.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['60', '60', '60'])
 })
 
-async function aFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'sandbox-'))
-  onTestFinished(() => rm(path, { recursive: true }))
-  return path
-}
-
 test('the written configuration is read back as the sandbox it was written for', async () => {
-  const cwd = await aFolder()
+  const cwd = temporaryFolder()
   const headers = { ...DEFAULT_HEADERS, nonce: 'X-Once' }
-  const template = '{nonce}.{ts}\n{url}'
-  const recipe = {
-    template,
-    encoding: 'base64url',
-    prefix: 'v1=',
-    secretEncoding: 'hex',
-    timestamp: 'iso',
-    headers,
-  } as const
+  const encodings = { encoding: 'base64url', prefix: 'v1=', secretEncoding: 'hex', timestamp: 'iso' } as const
+  const recipe = { template: '{nonce}.{ts}\n{url}', headers, ...encodings }
   for (const sandbox of [await aSandbox({ customers: 1 }), await aSandbox({ customers: 1, recipe })]) {
     const file = `${sandbox.recipe.encoding}.yaml`
     await writeConfig(join(cwd, file), sandbox)
@@ -132,7 +117,7 @@ test('the written configuration is read back as the sandbox it was written for',
 })
 
 test('no configuration with literal keys is written for another machine', async () => {
-  const file = join(await aFolder(), 'customer-mirror.yaml')
+  const file = join(temporaryFolder(), 'customer-mirror.yaml')
   const { organizations, recipe } = await aSandbox({ customers: 1 })
   const distant = organizations.map((each) => ({ ...each, baseUrl: 'http://192.0.2.1:4010/api/v1' }))
   await expect(writeConfig(file, { organizations: distant, recipe })).rejects.toThrow('No configuration was written')

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
+import { someOf } from '../support/seeds.ts'
 import { type Answer, ask, played } from './a-sandbox.ts'
 
 /** Runs the command to its end and gives what it printed. */
@@ -48,15 +50,20 @@ const HEAD = `# What each scenario of the sandbox answers
 A list of 1,000 customers is asked for ${ASKED.map(([page, size]) => `page ${page} of ${size}`).join(', ')}. An answer is how many rows it has,
 with those that stand elsewhere than at the start, have other fields, or are new or without an id. Behind it stands what else differs from the list at the start.
 Last come the customers of the list, those who lived throughout, and those of them who kept their place. Written by
-\`npx vitest run test/service/scenarios.test.ts --update\`; do not edit.
+\`npm run test:deep -- test/service/scenarios.test.ts --update\`; do not edit.
 
 | scenario |${ASKED.map((_, index) => ` ${index + 1} |`).join('')} list | lived | stayed |
 | --- |${' --- |'.repeat(ASKED.length + 3)}
 `
 
 test('each scenario answers as it says', async () => {
+  const written = readFileSync(new URL('scenarios.md', import.meta.url), 'utf8').split('\n')
+  const asked = someOf(SCENARIOS)
   const rows: string[] = []
-  for (const { name } of SCENARIOS) rows.push(await rowOf(name))
+  for (const scenario of SCENARIOS) {
+    const row = asked.includes(scenario) ? undefined : written.find((each) => each.startsWith(`| \`${scenario.name}\``))
+    rows.push(row ?? (await rowOf(scenario.name)))
+  }
   await expect(`${HEAD}${rows.join('\n')}\n`).toMatchFileSnapshot('scenarios.md')
 })
 

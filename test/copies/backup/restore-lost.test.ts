@@ -58,7 +58,6 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
 test.each<[when: string, organization: string, before: number[], after: number[]]>([
   ['after the backup', 'acme', [], [3, 7]],
   ['after the organization was renamed, and another one before the backup', 'acme-eu', [9], [3]],
-  ['after the organization was renamed', 'acme-eu', [], [3]],
   ['although new when the organization was renamed', 'acme-eu', [], [12]],
 ])('customers who were forgotten stay so, and nothing of them is in the file: %s', async (_, name, before, after) => {
   const mirror = aMirrorFile()

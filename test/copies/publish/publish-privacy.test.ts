@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
@@ -27,21 +27,18 @@ test('without personal data no byte of the copy holds a value that was planted i
     shoe_size: `planted-extra-${count}`,
     planted_field: count,
   })
-  for (const [count, language] of ['en', 'fr', 'en'].entries())
+  for (const [count, language] of ['en', 'fr'].entries())
     await night(mirror, count, [
       aCustomer(1, { ...planted(count), language }),
       { id: 'planted-id', name: 'planted-reject', email: { planted: 'planted-object' } },
     ])
   const plan = aPlan(mirror.file, { withoutPersonalData: true, keep: 2 })
-  for (let copy = 0; copy < 3; copy += 1) publishAll(plan)
+  for (let copy = 0; copy < 2; copy += 1) publishAll(plan)
 
   expect(bytesAround(mirror.file)).toContain('planted-email-0')
   expect(bytesAround(plan.file)).not.toContain('planted')
-  expect(rowsOf(plan.file, 'SELECT fields FROM changes ORDER BY seq').map(({ fields }) => fields)).toEqual([
-    '{"language":["en","fr"]}',
-    '{"language":["fr","en"]}',
-  ])
-  expect(rowsOf(plan.file, 'SELECT * FROM customers')).toMatchObject([{ id: customerId(1), language: 'en' }])
+  expect(valueOf(plan.file, 'SELECT fields FROM changes')).toBe('{"language":["en","fr"]}')
+  expect(rowsOf(plan.file, 'SELECT * FROM customers')).toMatchObject([{ id: customerId(1), language: 'fr' }])
 })
 
 test('without personal data there is no column that the dictionary calls personal, and no rejects', async () => {
@@ -79,31 +76,22 @@ test('without personal data what the service said about a refusal is not in the 
 
 test('a copy for each organization holds its own rows and nothing else, in no byte', async () => {
   const mirror = await aMirror()
-  const organizations = ['acme', 'globex', 'a', 'a-b', 'a.b']
-  for (const [index, organization] of organizations.entries())
-    for (const count of [0, 1])
-      await night(
-        mirror,
-        count,
-        [
-          aCustomer(index * 10 + 1, { name: `of<${organization}>${count}`, shoe: `of<${organization}>` }),
-          { id: `of<${organization}>`, name: 'rejected' },
-        ],
-        { organization },
-      )
+  const organizations = ['a', 'a-b', 'a.b']
+  for (const [index, organization] of organizations.entries()) {
+    const mark = `of<${organization}>`
+    const rejected = { id: mark, name: 'rejected' }
+    for (const n of [0, 1])
+      await night(mirror, n, [aCustomer(index + 1, { name: `${mark}${n}`, shoe: mark }), rejected], { organization })
+  }
   const plan = aSplitPlan(mirror.file, { organizations: [...organizations, 'hooli'] })
   const { copies, leftOut } = publishAll(plan)
 
   expect(leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
-  expect(copies.map(({ file }) => file)).toEqual(
-    organizations.toSorted().map((organization) => join(dirname(plan.file), `readers-${organization}.db`)),
-  )
-  for (const [index, organization] of organizations.toSorted().entries()) {
-    const { file } = copies[index] ?? { file: '' }
-    const bytes = readFileSync(file).toString('latin1')
-    expect(bytes).toContain(`of<${organization}>1`)
-    for (const other of organizations.filter((each) => each !== organization))
-      expect(bytes).not.toContain(`of<${other}>`)
+  expect(copies.map(({ file }) => basename(file))).toEqual(organizations.map((id) => `readers-${id}.db`))
+  for (const [index, { file }] of copies.entries()) {
+    const bytes = readFileSync(file, 'latin1')
+    const organization = organizations[index]
+    expect(organizations.filter((each) => bytes.includes(`of<${each}>`))).toEqual([organization])
     for (const table of ['manifest', 'freshness', 'runs', 'customers', 'changes', 'rejects'])
       expect(rowsOf(file, `SELECT DISTINCT organization FROM ${table}`), table).toEqual([{ organization }])
   }
@@ -134,31 +122,25 @@ test.each([
   expect(isHiddenBy(STORED, wanted)).toBe(isHidden)
 })
 
-test('a copy is refused only for organizations that are in it and that hide something', async () => {
+test('a copy is refused only for organizations that are in it and show what is to be hidden, also while they are rewritten', async () => {
   const mirror = await aMirrorOfNights()
+  const hiding = (field: string) => ({ drop: [field], hash: [] })
+  const hidden = JSON.stringify({ ...hiding('phone'), mixed: [], keyCheck: null })
+  const publishing = (asked: Parameters<typeof requireHidden>[0]['hidden']) => requireHidden({ hidden: asked }, mirror)
+  const hide = (next: string) =>
+    tamper(
+      mirror,
+      `INSERT OR REPLACE INTO privacy_policies (organization, policy, next_policy) VALUES ('acme', '${hidden}', ${next})`,
+    )
 
-  await expect(requireHidden({ hidden: { 'new-here': privacyOf('phone') } }, mirror)).resolves.toBeUndefined()
-  await expect(requireHidden({}, mirror)).resolves.toBeUndefined()
-  await expect(
-    requireHidden({ hidden: { acme: privacyOf('phone'), globex: privacyOf('name') } }, mirror),
-  ).rejects.toMatchObject({
+  await expect(publishing({ 'new-here': hiding('phone') })).resolves.toBeUndefined()
+  await expect(publishing(undefined)).resolves.toBeUndefined()
+  await expect(publishing({ acme: hiding('phone'), globex: hiding('name') })).rejects.toMatchObject({
     code: 'unhidden',
     message: expect.stringContaining('of acme, globex. Nothing was published'),
   })
+  hide('NULL')
+  await expect(publishing({ acme: hiding('phone') })).resolves.toBeUndefined()
+  hide(`'${hidden}'`)
+  await expect(publishing({ acme: hiding('phone') })).rejects.toMatchObject({ code: 'unhidden' })
 })
-
-test('values that are rewritten just now are shown by no copy', async () => {
-  const mirror = await aMirrorOfNights()
-  const hide = (next: string) =>
-    `INSERT OR REPLACE INTO privacy_policies (organization, policy, next_policy) VALUES ('acme', '${policyOf('phone')}', ${next})`
-  tamper(mirror, hide('NULL'))
-  await expect(requireHidden({ hidden: { acme: privacyOf('phone') } }, mirror)).resolves.toBeUndefined()
-
-  tamper(mirror, hide(`'${policyOf('phone')}'`))
-  await expect(requireHidden({ hidden: { acme: privacyOf('phone') } }, mirror)).rejects.toMatchObject({
-    code: 'unhidden',
-  })
-})
-
-const privacyOf = (field: string) => ({ drop: [field], hash: [] })
-const policyOf = (field: string) => JSON.stringify({ drop: [field], hash: [], mixed: [], keyCheck: null })
