@@ -35,7 +35,7 @@ export type Member = {
   floors: readonly (readonly string[])[]
   /** Counts to be seen in its result, as shares of the customers: that what is measured is what its name says. */
   expect?: Readonly<Record<string, readonly [from: number, to: number]>>
-  /** Once before the first round, unmeasured: caches are filled, and the service compresses each page once. */
+  /** Once before the first round, unmeasured: caches are filled. */
   warmUp?: boolean
   /** Where it keeps its mirror, if not in a file. */
   store?: 'PostgreSQL'
@@ -52,7 +52,7 @@ export type Member = {
 }
 
 /** What a machine may lack. */
-export type Requirement = 'Python' | 'Node 20' | 'PostgreSQL' | 'dlt' | 'PyAirbyte'
+export type Requirement = 'Python' | 'Node 20' | 'PostgreSQL'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
@@ -90,7 +90,7 @@ export function briefly(groups: readonly Group[]): Group[] {
     .filter(({ members }) => members.length > 0)
 }
 
-const BASE: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
+const BASE: Answering = { latencyMs: 0, edition: 'base' }
 
 /** What must have become of the customers in a night with another list, as shares. */
 const EDITIONS = {
@@ -137,7 +137,7 @@ function extras(members: readonly Member[]): Member[] {
   return members.map((each) => ({ ...each, extra: true }))
 }
 
-/** Everything to be measured that needs a service; the public tools are measured where they are asked for. */
+/** Everything to be measured that needs a service. */
 export function groupsOf({ customers, large }: Sizes): Group[] {
   const dataset = { organizations: 1, customers }
   const size = customers.toLocaleString('en')
@@ -156,15 +156,6 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
     { name: 'night', about: `${size} customers, mirrored before, no latency`, members: nights(dataset) },
     { name: 'load', about: `${size} customers into an empty file, no latency`, members: load(dataset) },
     { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
-    { name: 'gzip', about: `${size} customers, compressed answers, no latency`, members: gzip(dataset) },
-    {
-      name: 'by-hand',
-      about: `${size} customers: fetch in a loop, one upsert a row`,
-      members: extras([
-        ...withFloor(loop('loop, at rest', 'yesterday', dataset)),
-        ...withFloor(loop('loop, initial sync', 'empty', dataset)),
-      ]),
-    },
     {
       name: 'postgres',
       about: `${size} customers into a server on this machine, and into a file`,
@@ -183,23 +174,6 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
       members: exports(large?.one ?? dataset, large === undefined),
     },
   ]
-}
-
-/** Public tools that a user might take instead, each for an initial sync and for a night after it. */
-export function toolsGroup(customers: number): Group {
-  const dataset = { organizations: 1, customers }
-  const tools = [
-    ['dlt', 'dlt'],
-    ['PyAirbyte', 'pyairbyte'],
-  ] as const
-  return {
-    name: 'tools',
-    about: `${customers.toLocaleString('en')} customers with public tools, no latency`,
-    members: tools.flatMap(([needs, program]): Member[] => {
-      const tool = { ...plainly(member(`${needs}, initial sync`, dataset)), program, needs }
-      return [tool, { ...tool, name: `${needs}, a second night`, start: 'yesterday' }]
-    }),
-  }
 }
 
 export const SYNC_OF_40 = 'sync of 40 customers'
@@ -275,11 +249,7 @@ function nights(dataset: Dataset): Member[] {
 
 function load(dataset: Dataset): Member[] {
   const inserted: Member = { ...member('rows inserted', dataset), program: 'insert' }
-  return [
-    ...withFloor(firstLoad('initial sync', dataset, [[floorOf('initial sync'), inserted.name]])),
-    inserted,
-    ...extras(withFloor(plainly(firstLoad('initial sync, plain', dataset)))),
-  ]
+  return [...withFloor(firstLoad('initial sync', dataset, [[floorOf('initial sync'), inserted.name]])), inserted]
 }
 
 export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
@@ -300,29 +270,11 @@ function latency(dataset: Dataset): Member[] {
     manyAtOnce,
     asMany,
   ]
-  const [rest20, rest20Floor] = withFloor(delayed(rest, 20))
-  const [load20, load20Floor] = withFloor(delayed(firstLoad('initial sync', dataset), 20))
-  const otherPaces = [4, MANY_AT_ONCE].map((concurrency) => ({
-    ...load20,
-    name: `${load20.name}, ${concurrency} at once`,
-    concurrency,
-    floors: [[load20.name]],
-  }))
   return [
-    rest20,
-    ...extras([rest20Floor]),
-    load20,
-    ...extras([load20Floor, ...otherPaces]),
+    delayed(rest, 20),
+    delayed(firstLoad('initial sync', dataset), 20),
     ...(dataset.customers < LEAST_TO_COMPARE ? extras(besideLoop) : besideLoop),
-    ...extras(withFloor(delayed(rest, 100))),
   ]
-}
-
-function gzip(dataset: Dataset): Member[] {
-  const contenders = [atRest('at rest, gzip', dataset), firstLoad('initial sync, gzip', dataset)]
-  return extras(
-    contenders.flatMap((night) => withFloor({ ...night, answering: { ...BASE, gzip: true }, warmUp: true })),
-  )
 }
 
 function loop(name: string, start: Member['start'], dataset: Dataset): Member {

@@ -32,29 +32,11 @@ export function createStopwatch(folder: string): Stopwatch {
   }
 }
 
-/**
- * Watches from now on for how long at most the event loop of this process cannot look at anything new: by the clock, and by the CPU
- * time of its thread, which does not count what other programs of a busy machine take.
- */
-export function watchEventLoop(): () => Required<Pick<Measurement, 'longestBlockMs' | 'longestWorkMs'>> {
-  const delay = monitorEventLoopDelay({ resolution: EVERY_MS })
+/** Watches from now on for how long at most, by the clock, the event loop of this process cannot look at anything new. */
+export function watchEventLoop(): () => Required<Pick<Measurement, 'longestBlockMs'>> {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
-  let longestWorkMs = 0
-  let before = threadCpuMs()
-  const look = () => {
-    const now = threadCpuMs()
-    longestWorkMs = Math.max(longestWorkMs, now - before)
-    before = now
-  }
-  setInterval(look, EVERY_MS).unref()
-  return () => ({ longestBlockMs: delay.max / 1e6, longestWorkMs })
-}
-
-const EVERY_MS = 5
-
-function threadCpuMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
+  return () => ({ longestBlockMs: delay.max / 1e6 })
 }
 
 /** Prints what was measured, for the process that started this one. */

@@ -6,7 +6,7 @@ import * as z from 'zod'
 const EDITIONS = ['base', 'changed', 'gone', 'new'] as const
 
 /** How the service answers from now on. */
-export const answeringSchema = z.object({ latencyMs: z.number(), gzip: z.boolean(), edition: z.enum(EDITIONS) })
+export const answeringSchema = z.object({ latencyMs: z.number(), edition: z.enum(EDITIONS) })
 export type Answering = z.output<typeof answeringSchema>
 
 /** What the service lists: so many organizations of so many customers each. */
@@ -22,16 +22,12 @@ const taskSchema = z.object({
   organizations: z.array(z.string()),
   /** All customers of these organizations. */
   customers: z.number().optional(),
-  /** The file to write. */
+  /** The file to write, or the address of a mirror. */
   file: z.string(),
-  /** The address of the mirror, where it is not that file. */
-  mirror: z.string().optional(),
   /** A JSON file of the paths to ask for, where a floor repeats what a contender asked. */
   asked: z.string().optional(),
   scan: z.enum(['chain', 'plain']),
   concurrency: z.number(),
-  /** For each organization; without it, as fast as the service answers. */
-  requestsPerMinute: z.number().optional(),
   /** Organizations that are mirrored at the same time. */
   sideBySide: z.number(),
 })
@@ -43,9 +39,8 @@ export const measurementSchema = z.object({
   /** All threads, in user and system. */
   cpuMs: z.number().optional(),
   peakRssBytes: z.number().optional(),
-  /** The longest turn of the event loop, by the clock and in CPU time. */
+  /** The longest turn of the event loop, by the clock. */
   longestBlockMs: z.number().optional(),
-  longestWorkMs: z.number().optional(),
   writtenBytes: z.number().optional(),
   /** Size of the file that was left behind. */
   fileBytes: z.number().optional(),

@@ -1,56 +1,23 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { atRest, firstLoad, type Group, plainly } from './groups.ts'
 import { describeMachine } from './measure.ts'
 import type { Dataset } from './messages.ts'
 import { groupTable, type Output } from './report.ts'
 import { type GroupResult, type Quantity, samplesOf, spreadOf } from './results.ts'
-import { createStage, NIGHTS_BEFORE, runRounds, type Stage } from './stage.ts'
+import { NIGHTS_BEFORE, runRounds, type Stage } from './stage.ts'
 
 const PAGE = fileURLToPath(new URL('../docs/explain/performance.md', import.meta.url))
 
 /** `stage` runs in `folder`, which is on the disk to measure. */
-type CurvesPlan = { sizes: readonly number[]; runs: number; folder: string; stage: Stage; output: Output }
+type CurvesPlan = { runs: number; folder: string; stage: Stage; output: Output }
 
-/**
- * Measures the tables of docs/explain/performance.md, and writes them there between its sentences, or alone into another file. Returns the exit
- * code.
- */
-export async function writeCurves(
-  args: readonly string[],
-  output: Output,
-  stageIn = (folder: string): Stage => createStage(folder, {}),
-): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS })
-  const sizes = (values.size ?? []).map(Number).toSorted((a, b) => a - b)
-  const runs = Number(values.runs ?? 5)
-  if (![...sizes, runs].every((count) => Number.isSafeInteger(count) && count > 0)) {
-    output.stderr.write('--size and --runs must be whole numbers from 1 up\n')
-    return 2
-  }
-  const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
-  const stage = stageIn(folder)
-  try {
-    const text = await curvesPart({ sizes, runs, folder, stage, output })
-    const { output: file = PAGE } = values
-    await writeFile(file, file === PAGE ? withCurves(await readFile(PAGE, 'utf8'), text) : text)
-    output.stdout.write(`${file} was written.\n`)
-    return 0
-  } finally {
-    await stage.clear()
-    await rm(folder, { recursive: true, force: true })
-  }
+/** Measures the tables of docs/explain/performance.md, and writes them there between its sentences. */
+export async function writeCurves(plan: CurvesPlan): Promise<void> {
+  const text = await curvesPart(plan)
+  await writeFile(PAGE, withCurves(await readFile(PAGE, 'utf8'), text))
+  plan.output.stdout.write(`${PAGE} was written.\n`)
 }
-
-const OPTIONS = {
-  output: { type: 'string' },
-  size: { type: 'string', multiple: true },
-  runs: { type: 'string' },
-  folder: { type: 'string' },
-} as const
 
 /** The page with this text between the two comments that bound its tables. */
 function withCurves(page: string, text: string): string {
@@ -62,7 +29,7 @@ function withCurves(page: string, text: string): string {
 }
 
 /** A list of just 10,000 is not proven at first, since services stop counting there. */
-const SIZES = [10_001, 100_000, 1_000_000]
+const SIZES = [10_001, 100_000, 1_000_000] as const
 /** The limit for which nights are worked out. */
 const REQUESTS_PER_MINUTE = 60
 /** Organizations that a worker, or a sync, mirrors at the same time. */
@@ -74,7 +41,7 @@ type Cost = { customers: number; load: Medians; rest: Medians; plain: Medians }
 type Medians = Record<Quantity, number>
 
 /** What nights cost against the number of customers, with no figure in it that was not measured or does not follow from those that were. */
-async function curvesPart({ sizes, runs, folder, stage, output }: CurvesPlan): Promise<string> {
+async function curvesPart({ runs, folder, stage, output }: CurvesPlan): Promise<string> {
   const measure = async (dataset: Dataset): Promise<Cost> => {
     const { organizations, customers } = dataset
     const members = [firstLoad('load', dataset), atRest('rest', dataset), plainly(atRest('plain', dataset))]
@@ -87,10 +54,9 @@ async function curvesPart({ sizes, runs, folder, stage, output }: CurvesPlan): P
     output.stdout.write(`${groupTable(result, [result])}\n`)
     return { customers, load: medians(result, 'load'), rest: medians(result, 'rest'), plain: medians(result, 'plain') }
   }
-  const customers = sizes.length === 0 ? SIZES : sizes
   const costs: Cost[] = []
-  for (const size of customers) costs.push(await measure({ organizations: 1, customers: size }))
-  const many = await measure({ organizations: SIDE_BY_SIDE, customers: customers.at(-2) ?? customers[0] ?? 0 })
+  for (const size of SIZES) costs.push(await measure({ organizations: 1, customers: size }))
+  const many = await measure({ organizations: SIDE_BY_SIDE, customers: SIZES[1] })
   return textOf([
     `Written by \`npm run bench -- --curves\`; do not edit. Medians of ${runs} rounds. ${measuredOn(describeMachine(folder))}`,
     'One organization, initial sync into an empty file:',
@@ -109,7 +75,7 @@ function medians(result: GroupResult, name: string): Medians {
   return {
     ...{ wallMs: of('wallMs'), cpuMs: of('cpuMs'), peakRssBytes: of('peakRssBytes'), fileBytes: of('fileBytes') },
     ...{ writtenBytes: of('writtenBytes'), requests: of('requests'), customers: of('customers') },
-    ...{ longestBlockMs: of('longestBlockMs'), longestWorkMs: of('longestWorkMs') },
+    longestBlockMs: of('longestBlockMs'),
   }
 }
 

@@ -19,20 +19,16 @@ const [COME, LEAVE] = [5, 2]
  * unseen, because they cancel out between two pages that are read, or because the limit of requests is reached.
  */
 export function measureQuick({ customers }: { customers: number }): GroupResult {
-  const limit = usualQuickLimit(customers, 100)
-  const scans: [name: string, order: Order, maxRequests: number][] = [
-    [QUICK_SCANS.creation, 'creation', limit],
-    [QUICK_SCANS.name, 'name', limit],
-  ]
-  const measured = scans.map(([name, order, maxRequests]) => {
-    const rounds = playQuickRounds({ order, customers, maxRequests, come: COME, leave: LEAVE, rounds: ROUNDS })
-    return { name, rounds, maxRequests }
-  })
+  const maxRequests = usualQuickLimit(customers, 100)
+  const measured = ORDERS.map((order) => ({
+    name: QUICK_SCANS[order],
+    rounds: playQuickRounds({ order, customers, maxRequests }),
+  }))
   return {
     name: 'quick-runs',
     about: `${customers.toLocaleString('en')} customers, ${COME} new and ${LEAVE} gone, ${ROUNDS} seeds, no service`,
     rows: measured.map(({ name, rounds }) => resultOf(name, rounds, customers)),
-    notes: measured.map(({ name, rounds, maxRequests }) => `${name} (limit ${maxRequests}): ${whatWasFound(rounds)}`),
+    notes: measured.map(({ name, rounds }) => `${name} (limit ${maxRequests}): ${whatWasFound(rounds)}`),
   }
 }
 
@@ -57,17 +53,10 @@ function percent(share: number): string {
 }
 
 /** The order of a list: new customers stand at its end, or anywhere. */
-type Order = 'creation' | 'name'
+const ORDERS = ['creation', 'name'] as const
+type Order = (typeof ORDERS)[number]
 
-type QuickRounds = {
-  order: Order
-  customers: number
-  /** Customers that come and that leave before each round. */
-  come: number
-  leave: number
-  maxRequests: number
-  rounds: number
-}
+type QuickRounds = { order: Order; customers: number; maxRequests: number }
 
 /** What one quick scan asked for and found. */
 type QuickRound = {
@@ -80,15 +69,15 @@ type QuickRound = {
 }
 
 /** Quick scans of a list in which some customers came and left, each of the list as it was at first and with a seed of its own. */
-function playQuickRounds({ order, customers, come, leave, maxRequests, rounds }: QuickRounds): QuickRound[] {
+function playQuickRounds({ order, customers, maxRequests }: QuickRounds): QuickRound[] {
   const list = Uint32Array.from({ length: customers }, (_, index) => index + 1)
   if (order === 'name') shuffle(list, seededRandom(`quick ${order}`))
-  const places = new Int32Array(customers + come + 1).fill(-1)
+  const places = new Int32Array(customers + COME + 1).fill(-1)
   for (const [place, rowId] of list.entries()) places[rowId] = place
   const expected = { rowIds: list, placeOf: (rowId: number) => places[rowId] ?? -1 }
-  return Array.from({ length: rounds }, (_, round) => {
+  return Array.from({ length: ROUNDS }, (_, round) => {
     const random = seededRandom(`quick ${order} ${round}`)
-    const changed = changedList(list, { order, come, leave }, random)
+    const changed = changedList(list, order, random)
     const startMs = performance.now()
     const scan = new QuickScan({ expected, budget: new RequestBudget(maxRequests), turn: round })
     const read = new Set<number>()
@@ -106,18 +95,16 @@ function playQuickRounds({ order, customers, come, leave, maxRequests, rounds }:
   })
 }
 
-type Changes = Pick<QuickRounds, 'order' | 'come' | 'leave'>
-
 /** The list as it is now: the places at which customers leave and come are drawn, and the rest is copied in between. */
-function changedList(list: Uint32Array, { order, come, leave }: Changes, random: Random) {
+function changedList(list: Uint32Array, order: Order, random: Random) {
   const leaving = new Set<number>()
-  while (leaving.size < leave) leaving.add(below(random, list.length))
-  const added = Array.from({ length: come }, (_, index) => list.length + 1 + index)
+  while (leaving.size < LEAVE) leaving.add(below(random, list.length))
+  const added = Array.from({ length: COME }, (_, index) => list.length + 1 + index)
   const coming = added.map((rowId) => ({
     rowId,
     before: order === 'name' ? below(random, list.length + 1) : list.length,
   }))
-  const rows = new Uint32Array(list.length - leave + come)
+  const rows = new Uint32Array(list.length - LEAVE + COME)
   let [from, to] = [0, 0]
   const copyUntil = (end: number) => {
     rows.set(list.subarray(from, end), to)

@@ -64,7 +64,6 @@ function rowOf({ name, measurements }: Row, group: GroupResult): string[] {
     digits(written?.median, 0),
     digits(of(({ requests }) => requests)?.median, 0),
     digits(of(({ longestBlockMs }) => longestBlockMs)?.median, 0),
-    digits(of(({ longestWorkMs }) => longestWorkMs)?.median, 0),
   ]
 }
 

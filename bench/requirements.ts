@@ -7,12 +7,11 @@ import { runToEnd } from './run-program.ts'
 /** The program on this machine for members that need more than the benchmark's own Node; undefined where there is none. */
 export type Found = Readonly<Record<Requirement, string | undefined>>
 
-/** Looks for a Python among the names given and for the tools in each, for a Node 20 in the folders of a PATH, and for PostgreSQL. */
-export async function findRequirements(pythons: readonly string[], path: string): Promise<Found> {
+/** Looks for the interpreter of a Python, for a Node 20 in the folders of a PATH, and for PostgreSQL. */
+export async function findRequirements(python: string, path: string): Promise<Found> {
   return {
-    Python: await firstPython(pythons, 'sqlite3'),
-    dlt: await firstPython(pythons, 'dlt'),
-    PyAirbyte: await firstPython(pythons, 'airbyte'),
+    // A name on the PATH may be a script that looks for the interpreter at each start.
+    Python: await outputOf([python, '-c', 'import sys, sqlite3; print(sys.executable)']),
     'Node 20': await nodeTwenty(path),
     PostgreSQL: postgresPrograms(),
   }
@@ -33,23 +32,12 @@ const ABOUT_MISSING: Readonly<Record<Requirement, string>> = {
   Python: 'programs in Python were not measured: there is no python3 here (--python FILE names one)',
   PostgreSQL: 'a mirror in PostgreSQL was not measured: there is no initdb and postgres here',
   'Node 20': 'nothing was started from Node 20: there is none on the PATH',
-  dlt: 'dlt was not measured: it is not installed (pip install "dlt[duckdb]")',
-  PyAirbyte: 'PyAirbyte was not measured: it is not installed (pip install airbyte)',
 }
 
 function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python'> {
   const program = needs && found[needs]
   if (program === undefined || needs === 'PostgreSQL') return {}
   return needs === 'Node 20' ? { node: program } : { python: program }
-}
-
-/** The interpreter itself: a name on the PATH may be a script that looks for it at each start. */
-async function firstPython(names: readonly string[], module: string): Promise<string | undefined> {
-  for (const name of names) {
-    const program = await outputOf([name, '-c', `import sys, ${module}; print(sys.executable)`])
-    if (program !== undefined && program !== '') return program
-  }
-  return undefined
 }
 
 async function nodeTwenty(path: string): Promise<string | undefined> {

@@ -38,7 +38,6 @@ export type Quantity =
   | 'requests'
   | 'customers'
   | 'longestBlockMs'
-  | 'longestWorkMs'
 
 /** What was measured of a member in all of its rounds; nothing when it was not measured. */
 export function samplesOf(results: readonly GroupResult[], member: string, quantity: Quantity): number[] {

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { briefly, FULL, groupsOf, QUICK, toolsGroup } from './groups.ts'
+import { briefly, FULL, groupsOf, QUICK } from './groups.ts'
 import { describeMachine } from './measure.ts'
 import { writeCurves } from './performance-page.ts'
 import { measureQuick } from './quick.ts'
@@ -18,17 +18,12 @@ import { holdingFor, verdicts } from './targets.ts'
  * it writes the tables of the page on performance instead.
  */
 export async function runBench(args: readonly string[], output: Output): Promise<number> {
-  if (args.includes('--curves'))
-    return writeCurves(
-      args.filter((argument) => argument !== '--curves'),
-      output,
-    )
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   if (values.help) {
     output.stdout.write(HELP)
     return 0
   }
-  const { only = [], quick: isQuick = false, python = ['python3'], profile: profileFolder } = values
+  const { only = [], quick: isQuick = false, python = 'python3' } = values
   const unknown = only.find((name) => !GROUP_NAMES.includes(name))
   const runs = Number(values.runs ?? (isQuick ? 3 : 5))
   if (unknown !== undefined || !Number.isSafeInteger(runs) || runs < 1) {
@@ -36,12 +31,15 @@ export async function runBench(args: readonly string[], output: Output): Promise
     return 2
   }
   const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
-  const stage = createStage(folder, { profileFolder })
+  const stage = createStage(folder)
   try {
+    if (values.curves) {
+      await writeCurves({ runs, folder, stage, output })
+      return 0
+    }
     const sizes = isQuick ? QUICK : FULL
     const isBrief = isQuick && only.length === 0
-    const machine = describeMachine(folder)
-    output.stdout.write(`${aligned(Object.entries(machine))}\n`)
+    output.stdout.write(`${aligned(Object.entries(describeMachine(folder)))}\n`)
     const found = await findRequirements(python, process.env['PATH'] ?? '')
     const results: GroupResult[] = []
     const finish = (result: GroupResult) => {
@@ -52,7 +50,7 @@ export async function runBench(args: readonly string[], output: Output): Promise
       output.stderr.write(`${group}: ${member} (${round} of ${of})\n`)
     }
     const isWanted = ({ name }: { name: string }) => only.length === 0 || only.includes(name)
-    const groups = [...groupsOf(sizes).filter(isWanted), ...(values.tools ? [toolsGroup(sizes.customers)] : [])]
+    const groups = groupsOf(sizes).filter(isWanted)
     if (isWanted({ name: QUICK_RUNS })) finish(measureQuick(sizes))
     if (isWanted({ name: SERVE })) finish(await measureServing(sizes, { runs, folder }))
     for (const group of isBrief ? briefly(groups) : groups) {
@@ -63,11 +61,6 @@ export async function runBench(args: readonly string[], output: Output): Promise
     const judged = verdicts(results, holding)
     if (judged.length > 0) output.stdout.write(verdictTable(judged, tooLarge))
     if (isQuick) output.stdout.write(`\n${ABOUT_QUICK}`)
-    if (values.json !== undefined) {
-      const notJudged = tooLarge.map(({ title }) => title)
-      const document = { schemaVersion: 1, machine, sizes, runs, groups: results, targets: judged, notJudged }
-      await writeFile(values.json, `${JSON.stringify(document, null, 2)}\n`)
-    }
     const failed = judged.filter(({ kind, farOutside }) => kind === 'ratio' && farOutside)
     for (const { title } of failed) output.stderr.write(`Worse than twice its target: ${title}.\n`)
     return failed.length === 0 ? 0 : 1
@@ -85,17 +78,14 @@ const OPTIONS = {
   quick: { type: 'boolean' },
   runs: { type: 'string' },
   only: { type: 'string', multiple: true },
-  json: { type: 'string' },
   folder: { type: 'string' },
-  tools: { type: 'boolean' },
-  python: { type: 'string', multiple: true },
-  profile: { type: 'string' },
+  python: { type: 'string' },
+  curves: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const
 
 const [QUICK_RUNS, SERVE] = ['quick-runs', 'serve']
-/** `tools` goes with the option of that name, for a run of nothing else. */
-const GROUP_NAMES = [QUICK_RUNS, SERVE, ...groupsOf(FULL).map(({ name }) => name), 'tools']
+const GROUP_NAMES = [QUICK_RUNS, SERVE, ...groupsOf(FULL).map(({ name }) => name)]
 
 const HELP = `npm run bench -- [options]
 
@@ -104,12 +94,7 @@ const HELP = `npm run bench -- [options]
   --only GROUP     all of one group, may be repeated:
                    ${GROUP_NAMES.join(', ')}
   --runs N         rounds of each group; 5, and 3 with --quick
-  --json FILE      everything that was measured
   --folder FOLDER  where the files go; must be on the disk to measure
-  --tools          public tools as well, where they are installed
-  --python FILE    the Python for the program by hand, instead of python3 on the PATH, and to look for tools in;
-                   may be repeated
-  --profile FOLDER CPU profiles of the program
-  --curves         write the tables of docs/explain/performance.md instead; --output FILE for another place, and --size N, which
-                   may be repeated, for other numbers of customers
+  --python FILE    the Python for the program by hand, instead of python3 on the PATH
+  --curves         write the tables of docs/explain/performance.md instead
 `

@@ -15,8 +15,6 @@ const PROGRAMS = {
   loop: new URL('contenders/loop.ts', import.meta.url),
   download: new URL('floors/download.ts', import.meta.url),
   insert: new URL('floors/insert.ts', import.meta.url),
-  dlt: new URL('contenders/public_tools.py', import.meta.url),
-  pyairbyte: new URL('contenders/public_tools.py', import.meta.url),
 } as const
 
 /** A program that knows nothing of the benchmark: it is started as users start it, and watched from the outside. */
@@ -26,23 +24,14 @@ export type ProgramName = keyof typeof PROGRAMS | CommandName
 /** What was compiled is kept there for the next start, as the command itself keeps it. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/customer-mirror/benchmark', import.meta.url))
 
-export type HowToRun = {
-  /** A folder for CPU profiles of the program; none are taken without it. */
-  profileFolder?: string | undefined
-  /** What starts a program, where it is not the Node of the benchmark and the `python3` of the PATH. */
-  node?: string | undefined
-  python?: string | undefined
-}
+/** What starts a program, where it is not the Node of the benchmark and the `python3` of the PATH. */
+export type HowToRun = { node?: string | undefined; python?: string | undefined }
 
 /** Runs a program to its end. Rejects with what it said when it fails. */
 export async function runProgram(name: ProgramName, task: Task, how: HowToRun): Promise<Measurement> {
   if (!isProgram(name)) return runCommand(name, task, how)
-  const { profileFolder, python = 'python3' } = how
-  const script = fileURLToPath(PROGRAMS[name])
-  const isProfiled = profileFolder !== undefined && name === 'mirror'
-  const profiling = isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
-  const starter = script.endsWith('.py') ? [python, '-B', script, name] : [process.execPath, ...profiling, script]
-  const { stdout } = await runToEnd([...starter, JSON.stringify(task)], { env: { NODE_COMPILE_CACHE: COMPILED } })
+  const started = [process.execPath, fileURLToPath(PROGRAMS[name]), JSON.stringify(task)]
+  const { stdout } = await runToEnd(started, { env: { NODE_COMPILE_CACHE: COMPILED } })
   return measurementSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 }
 

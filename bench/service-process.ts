@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
 import { below, generateCustomers, seededRandom, type ServiceCustomer } from '../src/service/customers.ts'
+import { envelopeOf } from '../src/service/listing.ts'
 import { answeringSchema, datasetSchema, organizationIds, type Answering } from './messages.ts'
 
 /**
  * A program: the service in a process of its own, made so fast that it is never what is measured. Pages are slices of
- * records rendered beforehand, compressed ones are kept, and signatures are not verified. Its argument is the dataset; its
+ * records rendered beforehand, and signatures are not verified. Its argument is the dataset; its
  * first line of output says where it listens. It ends when its input does.
  *
  * POST /answering sets how it answers and forgets what was asked; GET /asked returns what was asked since.
@@ -18,11 +18,10 @@ const OPENING = Buffer.from('{"success":true,"data":[')
 const LIST = /^\/([\w-]+)\/api\/v1\/customers(?:\?(.*))?$/
 
 const dataset = datasetSchema.parse(JSON.parse(process.argv[2] ?? ''))
-let answering: Answering = { latencyMs: 0, gzip: false, edition: 'base' }
+let answering: Answering = { latencyMs: 0, edition: 'base' }
 const editions = new Map<Answering['edition'], Map<string, ServedList>>()
 let lists = listsOf(answering)
 let asked: string[] = []
-const compressed = new Map<string, Buffer>()
 
 const server = createServer((request, response) => {
   answer(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
@@ -47,32 +46,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
   const query = new URLSearchParams(match[2])
   const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 15)]
-  const render = () => pageOf(list, page, size, `http://service.example.com/${match[1]}/api/v1/customers`)
-  const isCompressed = answering.gzip && (request.headers['accept-encoding'] ?? '').includes('gzip')
-  const body = isCompressed ? compressedOnce(target, render) : render()
-  response.writeHead(200, {
-    'Content-Type': 'application/json',
-    'Content-Length': body.byteLength,
-    ...(isCompressed && { 'Content-Encoding': 'gzip' }),
-  })
-  response.end(body)
+  const body = pageOf(list, page, size, `http://service.example.com/${match[1]}/api/v1/customers`)
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.byteLength }).end(body)
 }
 
 async function answerDifferently(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const next = answeringSchema.parse(await json(request))
-  if (next.edition !== answering.edition) {
-    lists = listsOf(next)
-    compressed.clear()
-  }
+  if (next.edition !== answering.edition) lists = listsOf(next)
   answering = next
   asked = []
   response.end()
-}
-
-function compressedOnce(target: string, render: () => Buffer): Buffer {
-  const kept = compressed.get(target) ?? gzipSync(render())
-  compressed.set(target, kept)
-  return kept
 }
 
 /** Each edition is rendered once: members with different ones take turns. */
@@ -127,27 +110,12 @@ function rendered(customers: readonly ServiceCustomer[]): ServedList {
 }
 
 /** The whole body of one page; `address` is the list's own, for the links. */
-function pageOf({ total, starts, records }: ServedList, page: number, size: number, address: string): Buffer {
-  const from = Math.min(total, (page - 1) * size)
-  const to = Math.min(total, from + size)
-  const isEmpty = from === to
-  const rows = isEmpty ? NOTHING : records.subarray((starts[from] ?? 0) + 1, starts[to])
-  const lastPage = Math.max(1, Math.ceil(total / size))
-  const link = (number: number): string => `${address}?page=${number}`
-  const meta = {
-    current_page: page,
-    from: isEmpty ? null : from + 1,
-    last_page: lastPage,
-    per_page: size,
-    to: isEmpty ? null : to,
-    total,
-  }
-  const links = {
-    first: link(1),
-    last: link(lastPage),
-    prev: page > 1 ? link(page - 1) : null,
-    next: page < lastPage ? link(page + 1) : null,
-  }
+function pageOf({ total, starts, records }: ServedList, page: number, perPage: number, address: string): Buffer {
+  const from = Math.min(total, (page - 1) * perPage)
+  const to = Math.min(total, from + perPage)
+  const rows = from === to ? NOTHING : records.subarray((starts[from] ?? 0) + 1, starts[to])
+  const query = { page, perPage, search: '', language: '' }
+  const { meta, links } = envelopeOf(new Array<undefined>(to - from), total, { query, address })
   const tail = `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`
   return Buffer.concat([OPENING, rows, Buffer.from(tail)])
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cp, open, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import * as z from 'zod'
@@ -7,7 +7,7 @@ import { CONCURRENCY, type Group, type Member, SIDE_BY_SIDE } from './groups.ts'
 import { baseUrlOf, type Dataset, type Measurement, organizationIds, type Task } from './messages.ts'
 import { createDatabases, type Places } from './databases.ts'
 import type { GroupResult } from './results.ts'
-import { type HowToRun, type ProgramName, runProgram } from './run-program.ts'
+import { type ProgramName, runProgram } from './run-program.ts'
 import { type Service, startService } from './service.ts'
 import { TEXT_FIELDS } from '../src/model/customer.ts'
 
@@ -25,7 +25,7 @@ export const NIGHTS_BEFORE = 2
 const MEASURED = 'measured'
 
 /** `folder` holds the files; it must be on the disk that is to be measured. */
-export function createStage(folder: string, how: HowToRun): Stage {
+export function createStage(folder: string): Stage {
   const databases = createDatabases()
   const stores = { SQLite: files(folder), PostgreSQL: databases }
   const services = new Map<string, Promise<Service>>()
@@ -49,7 +49,7 @@ export function createStage(folder: string, how: HowToRun): Stage {
     const { dataset, program, madeBy = program, scan, nightsBefore = NIGHTS_BEFORE, store = 'SQLite' } = member
     const name = `yesterday_${keyOf(dataset)}_${madeBy.replaceAll('-', '_')}_${scan}_${nightsBefore}_${store.toLowerCase()}`
     return once(yesterdays, name, async () => {
-      await (await serviceFor(dataset)).answer({ latencyMs: 0, gzip: false, edition: 'base' })
+      await (await serviceFor(dataset)).answer({ latencyMs: 0, edition: 'base' })
       const { awayMs: _, ...near } = member
       const task = await taskFor({ ...near, concurrency: CONCURRENCY }, await stores[store].make(name))
       for (let night = 0; night < nightsBefore; night += 1) await runProgram(madeBy, task, member)
@@ -65,7 +65,7 @@ export function createStage(folder: string, how: HowToRun): Stage {
       start === 'yesterday' ? await places.copy(await yesterdayOf(member), MEASURED) : await places.make(MEASURED)
     const service = await serviceFor(member.dataset)
     await service.answer(member.answering)
-    const measured = await runProgram(program, await taskFor(member, file), { ...how, ...member })
+    const measured = await runProgram(program, await taskFor(member, file), member)
     if (repeats === undefined) await writeFile(askedFile(member.name), JSON.stringify(await service.asked()))
     const measurement = KEEPS_ROWS.has(program)
       ? { ...measured, ...(await checkedRows(member, file, service)) }
@@ -152,8 +152,7 @@ export async function runRounds(group: Group, stage: Stage, runs: number, onRun:
 function files(folder: string): Places {
   const at = (name: string) => join(folder, `${name}.db`)
   const forget = async (name: string) => {
-    for (const file of [at(name), `${at(name)}-wal`, `${at(name)}-shm`])
-      await rm(file, { recursive: true, force: true })
+    for (const file of [at(name), `${at(name)}-wal`, `${at(name)}-shm`]) await rm(file, { force: true })
   }
   const make = async (name: string) => {
     await forget(name)
@@ -163,9 +162,8 @@ function files(folder: string): Places {
     make,
     async copy(from, name) {
       const to = await make(name)
-      await cp(at(from), to, { recursive: true })
-      // What is measured next must not pay for the copy. No limit depends on a tool that keeps a folder.
-      if ((await stat(to)).isDirectory()) return to
+      await cp(at(from), to)
+      // What is measured next must not pay for the copy.
       const handle = await open(to, 'r+')
       await handle.sync()
       await handle.close()

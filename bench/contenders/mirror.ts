@@ -14,7 +14,7 @@ import { openMirror } from '../../src/store/mirror.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 const task = readTask()
-const inFile = !isPostgres(task.mirror ?? task.file)
+const inFile = !isPostgres(task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
 await (inFile ? import('../../src/store/open-sqlite.ts') : import('../../src/store/postgres/open-database.ts'))
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
@@ -33,20 +33,15 @@ for (const { report, error } of outcomes) {
 const ofFile = inFile ? { fileBytes: statSync(task.file).size } : { writtenBytes: undefined }
 printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers: received, counts, ...ofFile })
 
-async function sync({
-  organizations,
-  file,
-  mirror: address = file,
-  sideBySide,
-}: Task): Promise<{ outcomes: Outcome[]; longestTurn: ReturnType<typeof watchEventLoop> }> {
-  const mirror = await openMirror(address)
+async function sync({ organizations, file, sideBySide }: Task) {
+  const mirror = await openMirror(file)
   // From here on: to load the program and to open a file takes a moment once.
-  const turnsOfLoop = watchEventLoop()
+  const longestTurn = watchEventLoop()
   const rateLimits: RateLimits = new Map()
   const turns = pLimit(sideBySide)
   try {
     const all = await turns.map(organizations, (id) => run(id, { mirror, rateLimits }))
-    return { outcomes: all, longestTurn: turnsOfLoop }
+    return { outcomes: all, longestTurn }
   } finally {
     await mirror.close()
   }
@@ -64,7 +59,7 @@ function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits'>): Pr
   })
 }
 
-function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinute }: Task): Organization {
+function organizationOf(id: string, { origin, scan, concurrency }: Task): Organization {
   return {
     id,
     baseUrl: new URL(baseUrlOf(origin, id)),
@@ -78,7 +73,7 @@ function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinu
     resumeWithinMs: 0,
     scan,
     removals: { after: 2, maxShare: 0.1 },
-    rateLimit: requestsPerMinute === undefined ? {} : { requestsPerMinute },
+    rateLimit: {},
     signing: recipeOf(DEFAULT_PRESET),
     ...{ retention: undefined, privacy: undefined, schedule: undefined },
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,19 +19,10 @@ import { read } from '../read-mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 
 /** This program with its built-in settings, over HTTP, into a mirror file of its own. */
-export const ourScan: OpenContender = async (organization, terms) => {
+export const ourScan: OpenContender = async (organization, terms): Promise<Contender> => {
   const folder = await mkdtemp(join(tmpdir(), 'customer-mirror-scoreboard-'))
-  const contender = await scanInto(join(folder, 'customers.db'), organization, terms)
-  return { ...contender, close: () => contender.close().then(() => rm(folder, { recursive: true })) }
-}
-
-/** The same into a schema of its own of a database. */
-export function scanInPostgres(database: string): OpenContender {
-  return (...asked) => scanInto(`${database}?schema=scoreboard_${randomUUID().replaceAll('-', '')}`, ...asked)
-}
-
-async function scanInto(address: string, organization: Organization, terms: Terms): Promise<Contender> {
-  const mirror = await openMirror(address)
+  const file = join(folder, 'customers.db')
+  const mirror = await openMirror(file)
   let active = new Set<string>()
 
   async function spendNight(listRead: () => void): Promise<Said> {
@@ -58,7 +48,7 @@ async function scanInto(address: string, organization: Organization, terms: Term
     } finally {
       source.close()
       // Read like any user of the mirror.
-      const rows = await read<{ id: string }>(address, ACTIVE.replace('?', `'${organization.id}'`))
+      const rows = await read<{ id: string }>(file, 'SELECT id FROM active_customers')
       active = new Set(rows.map(({ id }) => id))
     }
   }
@@ -66,11 +56,12 @@ async function scanInto(address: string, organization: Organization, terms: Term
   return {
     spendNight,
     active: () => active,
-    close: () => mirror.close(),
+    close: async () => {
+      await mirror.close()
+      await rm(folder, { recursive: true })
+    },
   }
 }
-
-const ACTIVE = 'SELECT id FROM active_customers WHERE organization = ?'
 
 function openOwnSource({ baseUrl, apiKey, secret }: Organization, terms: Terms): Source {
   const { recipe, clock, requestTimeoutMs, concurrency, rateLimit } = terms

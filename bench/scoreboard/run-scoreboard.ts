@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { OpenContender } from './contender.ts'
 import { readArguments } from '../arguments.ts'
-import { startPostgres } from '../postgres-server.ts'
-import { ourScan, scanInPostgres } from './our-scan.ts'
+import { ourScan } from './our-scan.ts'
 import { plainLoop } from './plain-loop.ts'
 import { NIGHTS, playScenario, type PlaySettings, scaleOf } from './play-scenario.ts'
 import { expectationOf, type Line, priceList, scoreOf, scoreTable } from './score.ts'
@@ -20,25 +18,14 @@ type Output = { write: (text: string) => unknown }
 export async function runScoreboard(
   args: readonly string[],
   { stdout, stderr }: { stdout: Output; stderr: Output },
-  given?: Contenders,
+  contenders: Contenders = { loop: plainLoop, scan: ourScan },
 ): Promise<0 | 1> {
-  const {
-    only: named,
-    json,
-    markdown,
-    mirror,
-    ...settings
-  } = readArguments(args, { options: OPTIONS, shape, usage: USAGE })
+  const { only: named, markdown, ...settings } = readArguments(args, { options: OPTIONS, shape, usage: USAGE })
   const only = (named ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name)
-  const { close, ...contenders } = given === undefined ? await contendersOn(mirror) : { ...given, close: undefined }
   const lines: Line[] = []
-  try {
-    for (const [index, scenario] of only.entries()) {
-      stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
-      lines.push(await lineOf(scenario, contenders, settings))
-    }
-  } finally {
-    await close?.()
+  for (const [index, scenario] of only.entries()) {
+    stderr.write(`${index + 1}/${only.length} ${scenario}\n`)
+    lines.push(await lineOf(scenario, contenders, settings))
   }
   const violations = lines.flatMap(({ scenario, scan, expectation }) =>
     [...scan.faults, ...(expectation?.shortfalls ?? [])].map((fault) => `${scenario}, ${fault}`),
@@ -50,10 +37,6 @@ export async function runScoreboard(
     const summary = [deceit(deceived, lines.length), ...prices, `Our scan: ${verdict(violations)}`]
     stdout.write(`\n${LEGEND}\n\n${summary.join('\n')}\n`)
   }
-  if (json !== undefined) {
-    const document = { schemaVersion: 1, ...settings, nights: NIGHTS, deceived, violations, scenarios: lines }
-    await writeFile(json, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
-  }
   return violations.length === 0 ? 0 : 1
 }
 
@@ -63,13 +46,6 @@ async function lineOf(scenario: string, contenders: Contenders, settings: PlaySe
   const { customers } = scaleOf(scenario, settings)
   const expectation = settings.customers === undefined ? expectationOf(scenario, { loop, scan }) : undefined
   return { scenario, customers, loop: scoreOf(loop), scan: scoreOf(scan), expectation }
-}
-
-/** Our scan writes into files, or into a PostgreSQL server that is started for it. */
-async function contendersOn(mirror: 'sqlite' | 'postgres'): Promise<Contenders & { close?: () => Promise<void> }> {
-  if (mirror === 'sqlite') return { loop: plainLoop, scan: ourScan }
-  const server = await startPostgres()
-  return { loop: plainLoop, scan: scanInPostgres(server.url), close: () => server.close() }
 }
 
 function deceit(scenarios: number, all: number): string {
@@ -86,9 +62,7 @@ const OPTIONS = {
   concurrency: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
   only: { type: 'string', multiple: true },
-  json: { type: 'string' },
   markdown: { type: 'boolean', default: false },
-  mirror: { type: 'string', default: 'sqlite' },
 } as const
 
 const shape = z.object({
@@ -96,13 +70,10 @@ const shape = z.object({
   concurrency: z.coerce.number().int().min(1).max(32),
   seed: z.string(),
   only: z.array(z.string()).optional(),
-  json: z.string().optional(),
   markdown: z.boolean(),
-  mirror: z.enum(['sqlite', 'postgres']),
 })
 
-const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]... [--json FILE] [--markdown]
-                                 [--mirror sqlite|postgres]`
+const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]... [--markdown]`
 
 const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.
 A customer counts once, however many nights they were lost.
