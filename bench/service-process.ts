@@ -115,7 +115,7 @@ function pageOf({ total, starts, records }: ServedList, page: number, perPage: n
   const to = Math.min(total, from + perPage)
   const rows = from === to ? NOTHING : records.subarray((starts[from] ?? 0) + 1, starts[to])
   const query = { page, perPage, search: '', language: '' }
-  const { meta, links } = envelopeOf(new Array<undefined>(to - from), total, { query, address })
+  const { meta, links } = envelopeOf(Array.from({ length: to - from }), total, { query, address })
   const tail = `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`
   return Buffer.concat([OPENING, rows, Buffer.from(tail)])
 }

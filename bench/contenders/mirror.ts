@@ -36,12 +36,12 @@ printMeasurement({ ...stopwatch.result(), ...longestTurn(), requests, customers:
 async function sync({ organizations, file, sideBySide }: Task) {
   const mirror = await openMirror(file)
   // From here on: to load the program and to open a file takes a moment once.
-  const longestTurn = watchEventLoop()
+  const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()
   const turns = pLimit(sideBySide)
   try {
     const all = await turns.map(organizations, (id) => run(id, { mirror, rateLimits }))
-    return { outcomes: all, longestTurn }
+    return { outcomes: all, longestTurn: turnsOfLoop }
   } finally {
     await mirror.close()
   }
