@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { CopyFailed, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, messageOf, type Seen, seenIn, type Where } from '../errors/faults.ts'
 
@@ -20,19 +19,10 @@ export function afterPlacing<Result>(place: string, what: string, work: () => Re
 
 const UNCHANGED = 'What was there before is unchanged.'
 
-/**
- * A failure of SQLite or of the file system at `place` as CopyFailed, or UsageError, which names the file beside it that is in the way; any other
- * error unchanged. `kept` says what stays there.
- */
+/** A failure of SQLite or of the file system at `place` as CopyFailed or UsageError; any other error unchanged. `kept` says what stays there. */
 export function copyError(error: unknown, place: string, kept = UNCHANGED): unknown {
   const seen = seenIn(error)
-  return seen === undefined ? error : copyFault(inTheWay(error, place) ?? place, seen, { kept, cause: error })
-}
-
-/** A file beside that place which the system refused; undefined for one with a private name, which says nothing to anyone. */
-function inTheWay(error: unknown, place: string): string | undefined {
-  if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) return undefined
-  return dirname(error.path) === dirname(place) && !/[/\\]\.[^/\\]*$/.test(error.path) ? error.path : undefined
+  return seen === undefined ? error : copyFault(place, seen, { kept, cause: error })
 }
 
 /** A fault of a copy. What a person has to correct is a UsageError, as for a place that may not be replaced. */

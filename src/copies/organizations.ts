@@ -1,7 +1,6 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { sql, text, timeIn } from '../store/port/sql.ts'
+import { text, timeIn } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
@@ -53,17 +52,6 @@ const LISTED = 'SELECT organization, active, removed, read_as_of, retired_at, 0 
 const LEAVING = `UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
   WHERE organization NOT IN (SELECT organization FROM runs)`
 
-/** Reads a mirror in PostgreSQL, whose driver is loaded for it. */
-async function onServer<Result>(address: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-  const { openDatabase } = await import('../store/postgres/open-database.ts')
-  const database = await openDatabase(address, 'read')
-  try {
-    return await database.read(work)
-  } finally {
-    await database.close()
-  }
-}
-
 /** What a run found that read a list to its end. Times are UTC, as in the mirror. */
 export type Reading = {
   run: number
@@ -98,7 +86,14 @@ export function isRead(one: RecordedOrganization): one is ReadOrganization {
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
   if (!isPostgres(address)) return inMirrorFile(address, recordedIn)
-  return onServer(address, (session) => session.all<RecordedOrganization>(sql`${text(recordedRows())}`))
+  // Its driver is loaded for it.
+  const { openDatabase } = await import('../store/postgres/open-database.ts')
+  const database = await openDatabase(address, 'read')
+  try {
+    return await database.read((session) => session.all<RecordedOrganization>(text(recordedRows())))
+  } finally {
+    await database.close()
+  }
 }
 
 /** What an open mirror or copy records, in the order of organizations. */

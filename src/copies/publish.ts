@@ -6,7 +6,7 @@ import { openMirrorToRead } from '../store/mirror.ts'
 import { inMirrorFile } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'
 import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
-import { copyError } from './copy-error.ts'
+import { atPlace, copyError } from './copy-error.ts'
 import { isOlderCopy, MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
 import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
@@ -50,7 +50,7 @@ export function publishCopies(plan: PublishPlan): Published {
 function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishPlan): PublishedCopy {
   const { file, organization, group } = target
   const access = accessOf({ ...plan, group })
-  try {
+  return atPlace(file, () => {
     prepareFolder(dirname(file), access)
     const { path, place, end } = beginFile(file, { waitMs: lockWaitMs, gid: access.gid })
     try {
@@ -64,9 +64,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
     } finally {
       end()
     }
-  } catch (error) {
-    throw copyError(error, file)
-  }
+  })
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   type Fault,
   namedIn,
   objectsIn,
-  ONCE,
   PREFIX,
   publishInto,
   refuse,
@@ -31,22 +30,15 @@ const refusing =
     return true
   }
 
-/** Never answers. */
-const SILENCE: Fault = () => true
-
-test.each<[string, Fault, string, RegExp]>([
-  ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /no answer \(\w+, ECONNRESET\)\. /],
-  ['a service that never answers', SILENCE, 'gone', /no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. /],
-])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
+test('a service that never answers is reported with what to do, and what was published stays', async () => {
   const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = fault
-  const failing = publishInto(bucket, aBucketPlan(mirror.file), {
-    ...ONCE,
-    ...(fault === SILENCE && { requestMs: 300 }),
-  })
+  bucket.fault = () => true
+  const failing = publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, attempts: 1, requestMs: 300 })
 
-  await expect(failing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
-  await expect(failing).rejects.toMatchObject({ message: expect.stringContaining('is unchanged') })
+  await expect(failing).rejects.toMatchObject({
+    code: 'gone',
+    message: expect.stringMatching(/no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. .* is unchanged/),
+  })
   await expect(failing).rejects.not.toMatchObject({ message: expect.stringMatching(/AKIA|a secret|made up/) })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
