@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,10 +9,9 @@ import { QUICK_SCANS } from '../../bench/quick.ts'
 import type { GroupResult } from '../../bench/results.ts'
 import { runBench } from '../../bench/run-bench.ts'
 import { SERVED } from '../../bench/serving.ts'
-import { startService } from '../../bench/service.ts'
 import { listedDigest, storedRows } from '../../bench/stage.ts'
 import { holdingFor, type Target, verdicts } from '../../bench/targets.ts'
-import { listEnvelope } from '../../src/source/customers-page.ts'
+import { generateCustomers } from '../../src/service/customers.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 describe('targets', () => {
@@ -66,10 +67,12 @@ function madeUpResults(members: readonly Member[]): GroupResult[] {
 }
 
 test('a row that differs from what the service lists, or is not there, changes the digest', async () => {
-  const service = await startService({ organizations: 1, customers: 150 })
-  onTestFinished(() => service.close())
-  const answer = await fetch(`${service.origin}/org-1/api/v1/customers?page=1&per_page=150`)
-  const { data } = listEnvelope.parse(await answer.json())
+  const data = generateCustomers({ seed: 'listed', count: 150 })
+  const server = createServer((_, response) => response.end(JSON.stringify({ data }))).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const file = join(temporaryFolder(), 'customers.db')
   const db = new Database(file)
   onTestFinished(() => void db.close())
@@ -81,7 +84,7 @@ test('a row that differs from what the service lists, or is not there, changes t
      (@id, @name, @username, @email, @phone, @address, @company_name, @language, @timezone, @created_at)`,
   )
   for (const record of data) insert.run(record)
-  const listed = await listedDigest(service.origin, 'org-1', 300)
+  const listed = await listedDigest(origin, 'org-1', 300)
 
   expect(storedRows(file, 'by-hand-node')).toEqual({ customers: 150, digest: listed, counts: {} })
   db.exec("UPDATE customers SET timezone = timezone || ' ' WHERE rowid = 150")

@@ -5,7 +5,7 @@ import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test('the picture of a terminal shows what the commands print now, but for numbers: npm run picture draws it anew', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: 250 })), {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: 110 })), {
     defaults: { scan: 'chain' },
   })
   const lines = await sessionOf(async (words) => {

@@ -142,15 +142,13 @@ export async function write(
 /** A row as DuckDB shows it: every value as text, true, false or null. */
 export type DuckRow = Record<string, unknown>
 
-/** DuckDB in memory, which reads files as any program of analysts would. Closed when the test ends. */
+/** DuckDB in memory, which reads files as any program of analysts would, with tables of its own for each call. Closed when the test ends. */
 export async function aDuckDb(): Promise<{ all(sql: string): Promise<DuckRow[]> }> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
-  const connection = await instance.connect()
-  onTestFinished(() => {
-    connection.closeSync()
-    instance.closeSync()
-  })
-  await connection.run(`SET TimeZone = 'UTC'`)
+  const connection = await (await (instance ??= DuckDBInstance.create(':memory:', { threads: '1' }))).connect()
+  onTestFinished(() => connection.closeSync())
+  const tables = `tables_${(made += 1)}`
+  for (const sql of [`SET TimeZone = 'UTC'`, `ATTACH ':memory:' AS ${tables}`, `USE ${tables}`])
+    await connection.run(sql)
   return {
     async all(sql) {
       const result = await connection.runAndReadAll(sql)
@@ -158,3 +156,6 @@ export async function aDuckDb(): Promise<{ all(sql: string): Promise<DuckRow[]> 
     },
   }
 }
+
+let instance: Promise<DuckDBInstance> | undefined
+let made = 0

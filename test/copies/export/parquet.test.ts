@@ -88,7 +88,7 @@ test('the metadata says what is exported, how current it is, and where the feed 
 })
 
 test('many rows come back in their order, over several row groups', async () => {
-  const rows = Array.from({ length: 20_001 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
+  const rows = Array.from({ length: 10_001 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
   const { file } = await write([column('n', 'INTEGER'), column('name', 'TEXT'), column('language', 'TEXT')], rows)
 
   const [found] = await (
@@ -97,19 +97,19 @@ test('many rows come back in their order, over several row groups', async () => 
     SELECT count(*) AS rows, count(*) FILTER (WHERE name = 'name ' || n) AS named, count(language) AS languages,
       bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
     FROM read_parquet('${file}', file_row_number = true)`)
-  expect(found).toEqual({ rows: '20001', named: '20001', languages: '13334', in_order: true, groups: '3' })
+  expect(found).toEqual({ rows: '10001', named: '10001', languages: '6667', in_order: true, groups: '2' })
 })
 
 test('rows are compressed by zstd and written before all of them are read, and large values end their row group early', async () => {
   let read = 0
   const readWhenWritten: number[] = []
   function* rows(): Generator<ExportRow> {
-    for (; read < 20; read += 1) yield [String(read).padEnd(1_000_000, String(Math.random()))]
+    for (; read < 12; read += 1) yield [String(read).padEnd(1_000_000, String(Math.random()))]
   }
   const facts = { ...FACTS, columns: [column('extra', 'TEXT')] }
   for (const _ of parquetFormat({ ids: 'text' })(rows(), facts)) readWhenWritten.push(read)
 
-  expect(readWhenWritten.length).toBeGreaterThan(2)
+  expect(readWhenWritten.length).toBeGreaterThan(1)
   expect(readWhenWritten[0]).toBeLessThan(10)
   const { file } = await write([column('id', 'TEXT')], [[customerId(1)]])
   const metadata = await (await aDuckDb()).all(`SELECT compression FROM parquet_metadata('${file}')`)

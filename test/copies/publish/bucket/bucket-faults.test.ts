@@ -23,8 +23,8 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
   const limits = { ...ONCE, partBytes: 1000 }
   const found = new Set<string>()
   let passed = false
-  // Every request in a deep run, and every twelfth otherwise.
-  for (let failing = 1; !passed; failing += inject('isDeep') ? 1 : 12) {
+  // Every request in a deep run, and every fifteenth otherwise.
+  for (let failing = 1; !passed; failing += inject('isDeep') ? 1 : 15) {
     let count = 0
     bucket.fault = (_, response) => {
       count += 1
