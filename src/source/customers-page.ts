@@ -162,7 +162,7 @@ const holed = z
   .transform((rows): unknown[] => Object.values(rows))
 
 /** The documented envelope of a list. The records are validated elsewhere. Links are ignored: they are never followed. */
-export const listEnvelope = z.object({
+const listEnvelope = z.object({
   success: z.literal(true, { error: 'must be true' }),
   data: z.union([z.array(z.unknown()), holed], { error: 'must be a list' }),
   meta: z.object(
