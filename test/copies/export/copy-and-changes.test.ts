@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../../src/model/mirror.ts'
+import type { Mirror } from '../../../src/store/mirror.ts'
 import { CLOCKS, DAY_MS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aCopy, activeIn, comparable, expectJoined, exported, listOf } from '../../support/exported-files.ts'
