@@ -25,6 +25,13 @@ export function planOf(seed: number, nights: number): Fault[] {
   return faults
 }
 
+/** Faults that a database on a server meets too: it flushes by itself, and its leases follow its own clock. */
+export function onServer(faults: readonly Fault[]): Fault[] {
+  return faults.filter(({ kind }) => !ONLY_IN_FILES.has(kind))
+}
+
+const ONLY_IN_FILES: ReadonlySet<string> = new Set([...DISK_FAULTS, 'frozen', 'second program'])
+
 /** The faults that suffice for `fails`: one after the other is left out, as long as it fails without it. */
 export async function shrunk(faults: readonly Fault[], fails: (fewer: readonly Fault[]) => Promise<boolean>) {
   let needed = [...faults]

