@@ -137,11 +137,20 @@ export function requireVersion(db: Connection, file: string): void {
 
 /** Throws MirrorUnusable for a mirror of which someone dropped a table, a view or a trigger (`damaged`), or gave it another shape (`foreign`). */
 export function requireWhole(db: Connection, file: string): void {
+  const schema = db
+    .prepare<[], string>('SELECT json_group_array(json_array(name, sql)) FROM sqlite_schema')
+    .pluck()
+    .get()
+  if (WHOLE.has(schema)) return
   const lacking = missingIn(db)
   if (lacking.length > 0) throw incomplete(file, lacking)
   const reshaped = reshapedIn(db)
   if (reshaped !== undefined) throw meddledWith(file, reshaped)
+  WHOLE.add(schema)
 }
+
+/** What this process found whole before, of any file. To look through it takes longer than to open the file. */
+const WHOLE = new Set<string | undefined>()
 
 /** Whether this program can read all of the mirror. */
 export function isWhole(db: Connection): boolean {
