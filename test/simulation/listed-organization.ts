@@ -51,6 +51,7 @@ export class ListedOrganization {
     this.service = new RandomService(this.list, dice)
     this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
     if (dice.chance(0.2)) this.service.cap = dice.pick([5, 10, 15, 30, 50])
+    if (dice.chance(0.15)) this.service.greatestTotal = pageSize * (1 + dice.below(3))
     this.service.sendsDate = dice.chance(0.9)
     this.service.skewMs = dice.chance(0.7) ? 0 : (dice.below(1200) - 600) * 1000
     this.service.cacheSays = this.service.sendsDate ? dice.pick(['Age', 'Date', 'both']) : 'Age'
@@ -185,6 +186,7 @@ export class ListedOrganization {
   /** Who is listed after calm nights and is not in the mirror, or the other way round; and whether it is current. */
   untruthsOfCalm(db: Reader, nightMs: number): string[] {
     const { list, service } = this
+    if (service.greatestTotal < Infinity) return []
     const { customers, freshness } = readStored(db, this.id)
     const isOdd = list.listed.filter(({ odd }) => odd.at(-1)?.to === Infinity).length > list.listed.length / 2
     const isCurrent = isOdd || Date.parse(`${freshness?.read_as_of?.replace(' ', 'T')}Z`) >= nightMs

@@ -92,6 +92,8 @@ export class Program {
   /** Has the machine stop for it before the verb after so many others, as a virtual machine does that is moved. */
   freezeAfter(verbs: number): Promise<void> {
     this.#verbsLeft = verbs
+    this.#frozen = Promise.withResolvers()
+    this.#thawed = Promise.withResolvers()
     return this.#frozen.promise
   }
 

@@ -27,6 +27,8 @@ if (seed === undefined || nights === undefined || worlds === undefined || !(seed
   process.stderr.write('--seed, --nights and --worlds are whole numbers. Nothing was played.\n')
   process.exit(2)
 }
+/** Untruths of one world are mostly of one kind. */
+const MOST_SHOWN = 5
 const only = values.only?.split(',').map(Number)
 
 for (let at = seed; at < seed + worlds; at += 1) {
@@ -38,7 +40,12 @@ for (let at = seed; at < seed + worlds; at += 1) {
   const isWrong = async (faults: readonly Fault[]) =>
     (await inFolder((file) => playWorld({ file, seed: at, nights, faults }))).untruths.length > 0
   const needed = await shrunk(planned, isWrong)
-  process.stdout.write(untruths.map((untruth) => `not so: ${untruth}\n`).join(''))
+  process.stdout.write(
+    untruths
+      .slice(0, MOST_SHOWN)
+      .map((untruth) => `not so: ${untruth}\n`)
+      .join(''),
+  )
   const places = needed.map((fault) => all.indexOf(fault))
   process.stdout.write(`npm run simulate -- --seed ${at} --nights ${nights} --only ${places.join() || 'none'}\n`)
   process.exit(1)

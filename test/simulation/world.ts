@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
+import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { endedWell } from '../../src/model/report.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
@@ -195,6 +196,8 @@ class World {
         : this.#reading((db) => organization.untruths(job.kind, run.outcome, { before, db, sent }))
       if (isOnDisk) organization.noteUnreported(before)
       this.#tell(organization.id, found)
+      if (fault === undefined && [...dayLong].every((kind) => kind === 'search fails'))
+        this.#tell(organization.id, needlessEnd(run))
       this.#remember(run)
     }
     this.#queue.end(job, error)
@@ -263,7 +266,7 @@ class World {
     const now = { nowMs: this.#time.clocks.now(), monotonicMs: this.#time.trueMs }
     for (const { id, list } of this.#organizations) {
       const person = list.listed[list.dice.below(list.listed.length)]
-      if (isCalm || person === undefined || !this.#dice.chance(0.05)) continue
+      if (isCalm || person === undefined || !this.#dice.chance(0.15)) continue
       const forgotten = await mirror.forgetCustomer({ organization: id, id: person.id, ...now }).catch(() => undefined)
       if (forgotten === undefined) continue
       list.forget(person)
@@ -305,6 +308,12 @@ class World {
 
 const STANDS: ReadonlySet<string> = new Set(['frozen', 'second program'])
 const IN_A_RUN: ReadonlySet<string> = new Set([...DISK_FAULTS, ...STANDS, 'stopped', 'queue forgets'])
+
+/** A run of which at most searches fail does not end as where the service is away. */
+function needlessEnd({ outcome: { report } }: NonNullable<Ended['run']>): string[] {
+  const isAway = factsOfCode(report.error?.code ?? '').from === 'outage'
+  return isAway ? [`the run ended ${report.status} (${report.error?.code}) although only searches could fail`] : []
+}
 
 /** What readers see of an organization, without how old it is by their clock. */
 function contentOf(db: Reader, organization: string): string {

@@ -62,6 +62,8 @@ export class RandomService {
   search: SearchKind = 'works'
   beyondEnd: 'empty' | '404' | 'clamp' = 'empty'
   cap = 100
+  /** The greatest total that it tells. */
+  greatestTotal = Infinity
   /** How the answers of a cache can be known: by Age, by Date, or by both. */
   cacheSays: 'Age' | 'Date' | 'both' = 'both'
   cacheChance = 0
@@ -181,7 +183,7 @@ export class RandomService {
     if (fault === 'page 1') [shown, told] = [1, 1]
     if (fault === 'page 1 renumbered') shown = 1
     let rows = people.slice(size * (shown - 1), size * shown).map((person) => this.#recordOf(person))
-    let total: number | undefined = people.length
+    let total: number | undefined = Math.min(people.length, this.greatestTotal)
     let perPage = size
     if (fault === 'more rows')
       rows = [...rows, ...people.slice(size * shown, size * shown + 3).map((person) => this.#recordOf(person))]
