@@ -1,4 +1,5 @@
 import type { Organization } from '../../src/config/organization.ts'
+import { isForGood } from '../../src/errors/error-facts.ts'
 import type { RunKind } from '../../jobs/queue/port.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
@@ -183,14 +184,24 @@ export class ListedOrganization {
     }
   }
 
-  /** Who is listed after calm nights and is not in the mirror, or the other way round; and whether it is current. */
+  /** That its list was not read to the end since then, where it and its service let a run do so. */
+  unreadSince(db: Reader, sinceMs: number): string[] {
+    const { list, service } = this
+    const isMostlyOdd = list.listed.filter(({ odd }) => odd.at(-1)?.to === Infinity).length > list.listed.length / 2
+    if (isMostlyOdd || service.greatestTotal < Infinity) return []
+    const { freshness, runs } = readStored(db, this.id)
+    // The list may grow by as many pages as are read, or end before a page that was asked for: a run is not made again after that.
+    if (isForGood(runs.findLast(({ trusted_pages }) => trusted_pages === null)?.error_code ?? '')) return []
+    const isRead = Date.parse(`${freshness?.read_as_of?.replace(' ', 'T')}Z`) >= sinceMs
+    return isRead ? [] : [`was read last at ${freshness?.read_as_of} although its service was there`]
+  }
+
+  /** What is said after calm nights of who is listed that is not so. */
   untruthsOfCalm(db: Reader, nightMs: number): string[] {
     const { list, service } = this
-    if (service.greatestTotal < Infinity) return []
-    const { customers, freshness } = readStored(db, this.id)
-    const isOdd = list.listed.filter(({ odd }) => odd.at(-1)?.to === Infinity).length > list.listed.length / 2
-    const isCurrent = isOdd || Date.parse(`${freshness?.read_as_of?.replace(' ', 'T')}Z`) >= nightMs
-    const untruths = isCurrent ? [] : [`was read last at ${freshness?.read_as_of} although nothing went wrong any more`]
+    const untruths = this.unreadSince(db, nightMs)
+    if (service.greatestTotal < Infinity) return untruths
+    const { customers } = readStored(db, this.id)
     if (list.order === 'shuffled' || list.order === 'restless ties' || service.cap < this.configured.pageSize)
       return untruths
     const lacking = list.listed.filter(

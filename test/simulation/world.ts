@@ -102,6 +102,10 @@ class World {
         if (this.untruths.length > 0) return program.close()
         await this.#decide(program, isCalm)
       }
+      // Whatever becomes of programs, disk and queue, the runs of a night are made up for in its day.
+      const isJumpy = this.#faults.some((fault) => fault.kind === 'clock jumps' && fault.night <= night)
+      if (!isJumpy && faults.every(({ kind }) => IN_A_RUN.has(kind) || kind === 'queue is away'))
+        this.#requireRead(night)
     }
     const lastMs = MIDNIGHT_MS + (this.#nights - 1) * DAY_MS + 2 * HOUR_MS
     this.#reading((db) => {
@@ -109,6 +113,13 @@ class World {
         this.#tell(organization.id, organization.untruthsOfCalm(db, lastMs))
     })
     await program.close()
+  }
+
+  #requireRead(night: number): void {
+    const sinceMs = MIDNIGHT_MS + (night - 1) * DAY_MS + 2 * HOUR_MS
+    this.#reading((db) => {
+      for (const organization of this.#organizations) this.#tell(organization.id, organization.unreadSince(db, sinceMs))
+    })
   }
 
   /** The hours after a moment of the schedule: the jobs that come, until none is left for this part of the day. */

@@ -184,10 +184,13 @@ type CustomerRow = {
   removed_at: string | null
   last_run_id: number
 }
-type RunRow = { id: number; read_as_of: string; trusted_pages: number | null; certificate: string | null } & Record<
-  (typeof STORED)[number],
-  unknown
->
+type RunRow = {
+  id: number
+  read_as_of: string
+  trusted_pages: number | null
+  certificate: string | null
+  error_code: string | null
+} & Record<(typeof STORED)[number], unknown>
 type Freshness = { read_as_of: string | null; proven_as_of: string | null; held: number }
 
 /** The contents of the mirror for one organization. */
