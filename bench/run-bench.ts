@@ -25,7 +25,7 @@ export async function runBench(args: readonly string[], output: Output): Promise
   }
   const { only = [], quick: isQuick = false, python = 'python3' } = values
   const unknown = only.find((name) => !GROUP_NAMES.includes(name))
-  const runs = Number(values.runs ?? (isQuick ? 3 : 5))
+  const runs = Number(values.runs ?? (isQuick ? 2 : 5))
   if (unknown !== undefined || !Number.isSafeInteger(runs) || runs < 1) {
     output.stderr.write(unknown === undefined ? '--runs must be a whole number from 1 up\n' : `no group "${unknown}"\n`)
     return 2
@@ -90,10 +90,10 @@ const GROUP_NAMES = [QUICK_RUNS, SERVE, ...groupsOf(FULL).map(({ name }) => name
 const HELP = `npm run bench -- [options]
 
   --quick          20,000 customers instead of 100,000 and a million, and only what targets depend on, whole commands
-                   once; about a minute and a half
+                   once; about a minute
   --only GROUP     all of one group, may be repeated:
                    ${GROUP_NAMES.join(', ')}
-  --runs N         rounds of each group; 5, and 3 with --quick
+  --runs N         rounds of each group; 5, and 2 with --quick
   --folder FOLDER  where the files go; must be on the disk to measure
   --python FILE    the Python for the program by hand, instead of python3 on the PATH
   --curves         write the tables of docs/explain/performance.md instead
