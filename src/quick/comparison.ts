@@ -29,10 +29,11 @@ type Block = {
   length: number
 }
 
-/** What an answer shows of the list, as far as its rows are expected. */
+/** What an answer shows of the list, as far as its rows are expected. A full page at a total below what was there is no end: services stop counting. */
 export function cutFrom(read: ReadWindow, rows: readonly Row[], expected: ExpectedOrder): Cut {
   const { start, reach, total, window } = read
-  const isEnd = total === undefined ? rows.length < window.size : total === reach
+  const isShort = rows.length < window.size
+  const isEnd = total === undefined ? isShort : total === reach && (isShort || total >= expected.rowIds.length)
   const keys = rows.map(keyOf)
   const nameless = [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
   // Forgotten customers and rejects have no row.

@@ -224,7 +224,7 @@ export class QuickScan implements Scan {
     const cut = cutFrom(read, rows, this.#options.expected)
     const isShort = rows.length < perPage
     if (rows.length > 0) this.#reach = Math.max(this.#reach, cut.reach)
-    this.#isEndMet ||= total === this.#reach || (isShort && (total ?? 0) <= this.#reach)
+    this.#isEndMet ||= (cut.isEnd && total === this.#reach) || (isShort && (total ?? 0) <= this.#reach)
     if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
     if (rows.length > 0 || cut.start === 0)
       this.#cuts = [...this.#cuts, cut].toSorted((one, other) => one.start - other.start || one.reach - other.reach)

@@ -8,9 +8,11 @@ import { playWorld } from './world.ts'
 /** Worlds of some nights; `.ci/run` plays 300 more of them. */
 const WORLDS = seeds(400, { least: 3, every: 200 })
 const NIGHTS = 5
+/** Of a service that says of a longer list that it ends with its first page: quick runs took that for its end. */
+const CAPPED_TOTAL = 224
 
 test('in no world is a grade, a removal, a report or a secret other than it may be, and all is current after calm nights', async () => {
-  for (let seed = 1; seed <= WORLDS; seed += 1) {
+  for (const seed of [...Array.from({ length: WORLDS }, (_, index) => index + 1), CAPPED_TOTAL]) {
     const planned = planOf(seed, NIGHTS)
     const faults = onPostgres ? onServer(planned) : planned
     const { untruths } = await playWorld({ file: aMirrorFile(), seed, nights: NIGHTS, faults })
