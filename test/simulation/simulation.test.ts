@@ -8,7 +8,7 @@ import { playWorld } from './world.ts'
 /** Worlds of some nights; `.ci/run` plays 300 more of them. */
 const WORLDS = seeds(400, { least: 3, every: 200 })
 const NIGHTS = 5
-/** Of a service that says of a longer list that it ends with its first page: quick runs took that for its end. */
+/** Its service says of a longer list that it ends with the first page, which quick runs took for the end. */
 const CAPPED_TOTAL = 224
 
 test('in no world is a grade, a removal, a report or a secret other than it may be, and all is current after calm nights', async () => {
