@@ -21,15 +21,23 @@ type Watching = {
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000
 
+/** Looks for moments again and again, from now on. */
+export function watchDueTimes(watching: Watching): { stop(): void } {
+  const look = lookingForDueTimes(watching)
+  // A queue that is away is asked again at the next look.
+  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
+  return { stop: () => clearInterval(timer) }
+}
+
 /**
- * Puts jobs into the queue when their moments come: those since the last look, and where the machine slept over several, the latest. Every
- * worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once. Moments at
- * which no worker or no queue was there are found by comparing with the mirror.
+ * A look puts jobs into the queue whose moments have come: those since the last look, and where the machine slept over several, the latest.
+ * Every worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once.
+ * Moments at which no worker or no queue was there are found by comparing with the mirror. Rejects where the queue is away.
  */
-export function watchDueTimes({ config, queues, now }: Watching): { stop(): void } {
+export function lookingForDueTimes({ config, queues, now }: Watching): () => Promise<void> {
   let lookedMs = now()
 
-  const look = oneAtATime(async () => {
+  return oneAtATime(async () => {
     const nowMs = now()
     lookedMs = Math.min(lookedMs, nowMs)
     for (const { id, schedule } of config.current.organizations) {
@@ -42,10 +50,6 @@ export function watchDueTimes({ config, queues, now }: Watching): { stop(): void
     }
     lookedMs = nowMs
   })
-
-  // A queue that is away is asked again at the next look.
-  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
-  return { stop: () => clearInterval(timer) }
 }
 
 /**

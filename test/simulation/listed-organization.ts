@@ -122,7 +122,6 @@ export class ListedOrganization {
     const [startTick, endTick] = [before.tick, list.tick]
     const run = { outcome, list, before: before.stored, after, startTick, endTick }
     const found: string[] = []
-    const isStill = Object.keys(this.churn).length === 0
     if (kind === 'quick') {
       const keeps = {
         pageSize: this.configured.pageSize,
@@ -131,7 +130,7 @@ export class ListedOrganization {
         maxRequests: Infinity,
         sent,
       }
-      const isHonest = service.used.size === 0 && service.hidden.size === 0 && service.replica === undefined
+      const isHonest = service.used.size === 0 && this.#isListed
       found.push(
         ...untruthsOfQuickRun({
           ...run,
@@ -147,7 +146,7 @@ export class ListedOrganization {
       const night = this.#nightSince(startTick, from, report.runId)
       this.#nights.set(report.runId, night)
       if (report.status === 'complete') this.#unreported = undefined
-      const isHidden = from?.hides === true || (service.hidden.size > 0 && !isStill)
+      const isHidden = from?.hides === true || (service.hidden.size > 0 && !this.#isStill)
       found.push(
         ...untruthsOf({ ...run, ...night, isHidden }),
         ...untrueAfterQuickRuns({ ...run, ...night }, from?.rootId),
@@ -165,6 +164,16 @@ export class ListedOrganization {
     return found
   }
 
+  /** Whether the list does not change while it is read. */
+  get #isStill(): boolean {
+    return Object.keys(this.churn).length === 0
+  }
+
+  /** Whether its service lists all customers that there are now. */
+  get #isListed(): boolean {
+    return this.service.hidden.size === 0 && this.service.replica === undefined
+  }
+
   /** A run has read since then, and its report was lost. */
   noteUnreported({ tick }: { tick: number }): void {
     const before = this.#unreported ?? [...this.#nights.values()].at(-1)
@@ -173,13 +182,12 @@ export class ListedOrganization {
 
   #nightSince(startTick: number, from: Night | undefined, runId: number | undefined): Night {
     const { service, list } = this
-    const isStill = Object.keys(this.churn).length === 0
     return {
       startTick: from?.startTick ?? startTick,
       ...{ endTick: list.tick, rootId: from?.rootId ?? runId },
-      isHonest: service.hidden.size === 0 && service.replica === undefined && from?.isHonest !== false,
+      isHonest: this.#isListed && from?.isHonest !== false,
       hides: from?.hides === true || service.hidden.size > 0,
-      isStatic: isStill && (from === undefined || (from.isStatic && from.endTick === startTick)),
+      isStatic: this.#isStill && (from === undefined || (from.isStatic && from.endTick === startTick)),
       newerThan: service.replica?.people ?? from?.newerThan,
     }
   }
@@ -196,21 +204,16 @@ export class ListedOrganization {
     return isRead ? [] : [`was read last at ${freshness?.read_as_of} although its service was there`]
   }
 
-  /** What is said after calm nights of who is listed that is not so. */
-  untruthsOfCalm(db: Reader, nightMs: number): string[] {
+  /** Who is listed and not in the mirror after calm nights, where its service lets them all be read. */
+  lackingAfterCalm(db: Reader): string[] {
     const { list, service } = this
-    const untruths = this.unreadSince(db, nightMs)
-    if (service.greatestTotal < Infinity) return untruths
+    if (service.greatestTotal < Infinity || service.cap < this.configured.pageSize) return []
+    if (list.order === 'shuffled' || list.order === 'restless ties') return []
     const { customers } = readStored(db, this.id)
-    if (list.order === 'shuffled' || list.order === 'restless ties' || service.cap < this.configured.pageSize)
-      return untruths
     const lacking = list.listed.filter(
       ({ id, odd, isForgotten }) => !isForgotten && odd.length === 0 && customers.get(id)?.removed_at !== null,
     )
-    return [
-      ...untruths,
-      ...lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`),
-    ]
+    return lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`)
   }
 }
 

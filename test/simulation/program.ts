@@ -1,6 +1,6 @@
 import type { RunKind } from '../../jobs/queue/port.ts'
 import { type Processing, type RunOfJob, runForJob } from '../../jobs/run/run-job.ts'
-import { requestMissedRuns, watchDueTimes, type Occasion } from '../../jobs/schedule/due-runs.ts'
+import { lookingForDueTimes, type Occasion, requestMissedRuns } from '../../jobs/schedule/due-runs.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
@@ -29,7 +29,7 @@ export class Program {
   readonly #mirror: Mirror
   readonly #seen: Mirror
   readonly #stopping = new AbortController()
-  readonly #look: () => void
+  readonly #look: () => Promise<void>
   #verbsLeft = Infinity
   #frozen = Promise.withResolvers<void>()
   #thawed = Promise.withResolvers<void>()
@@ -38,7 +38,7 @@ export class Program {
     this.#world = world
     this.#mirror = mirror
     this.#seen = this.#watched(mirror)
-    this.#look = lookOf(() => watchDueTimes({ config: world.config, queues: world.queue.asked, now: world.clocks.now }))
+    this.#look = lookingForDueTimes({ config: world.config, queues: world.queue.asked, now: world.clocks.now })
   }
 
   static async start(world: Surroundings): Promise<Program> {
@@ -50,8 +50,8 @@ export class Program {
   }
 
   /** Puts the jobs into the queue whose moments have come. */
-  lookAtClock(): void {
-    this.#look()
+  async lookAtClock(): Promise<void> {
+    await this.#look().catch(() => {})
   }
 
   async lookForMissed(occasion: Occasion): Promise<void> {
@@ -126,21 +126,4 @@ export class Program {
     ])
     return { ...mirror, ...Object.fromEntries(verbs) }
   }
-}
-
-/** The look that a watch makes again and again by the timers of the process. */
-function lookOf(watch: () => void): () => void {
-  const { setInterval } = globalThis
-  let look = () => {}
-  Object.assign(globalThis, {
-    setInterval(callback: () => void) {
-      look = callback
-    },
-  })
-  try {
-    watch()
-  } finally {
-    Object.assign(globalThis, { setInterval })
-  }
-  return look
 }

@@ -40,9 +40,7 @@ export class PlayedQueue {
       this.#requireThere()
       const id =
         name === 'schedule' && dueMs !== undefined ? `${organization}.${dueMs}` : `${organization} ${(this.#made += 1)}`
-      const known = this.#jobs.find(
-        (job) => job.kind === kind && (job.id === id || (job.data.organization === organization && isOpen(job))),
-      )
+      const known = this.#jobs.find((job) => job.kind === kind && job.id === id) ?? this.#openOf(kind, organization)
       if (known !== undefined) return { added: false, state: known.state, id: known.id }
       this.#jobs.push({
         ...{ id, kind, name, data: { organization, ...(dueMs !== undefined && { dueMs }) }, timestamp: askedAtMs },
@@ -55,11 +53,9 @@ export class PlayedQueue {
 
   /** The part that partial runs look at. */
   get looked(): Pick<Queues, 'sync'> {
-    const find = (organization: string) =>
-      this.#jobs.find((job) => job.kind === 'sync' && job.data.organization === organization && isOpen(job))
     return Object({
       sync: {
-        getDeduplicationJobId: async (organization: string) => find(organization)?.id ?? null,
+        getDeduplicationJobId: async (organization: string) => this.#openOf('sync', organization)?.id ?? null,
         getJobState: async (id: string) => this.#jobs.find((job) => job.id === id)?.state,
       },
     })
@@ -67,19 +63,16 @@ export class PlayedQueue {
 
   /** When the next job can be started; undefined where there is none. */
   get nextMs(): number | undefined {
-    const open = this.#jobs.filter(({ state }) => state === 'waiting' || state === 'delayed')
-    return open.length === 0 ? undefined : Math.min(...open.map(({ fromMs }) => fromMs))
+    const waiting = this.#jobs.filter(isToStart)
+    return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ fromMs }) => fromMs))
   }
 
   /** Starts the first job that may be started now, of this organization where one is named. */
   take(named?: string): PlayedJob | undefined {
     if (this.isAway) return undefined
-    const job = this.#jobs.find(
-      ({ state, fromMs, data: { organization } }) =>
-        (state === 'waiting' || state === 'delayed') &&
-        fromMs <= this.#nowMs() &&
-        (named ?? organization) === organization,
-    )
+    const nowMs = this.#nowMs()
+    const isNamed = ({ data: { organization } }: PlayedJob) => (named ?? organization) === organization
+    const job = this.#jobs.find((each) => isToStart(each) && each.fromMs <= nowMs && isNamed(each))
     if (job === undefined) return undefined
     job.state = 'active'
     job.attemptsStarted += 1
@@ -103,7 +96,8 @@ export class PlayedQueue {
 
   /** What becomes of a job whose run ended so. */
   end(job: PlayedJob, error: unknown): void {
-    if (error instanceof DelayedError || error instanceof WaitingError) return this.#restart(job)
+    const isMoved = (error instanceof DelayedError || error instanceof WaitingError) && job.state !== 'active'
+    if (isMoved) return
     const delayMs = error instanceof Error && 'delayMs' in error ? Number(error.delayMs) : undefined
     if (error !== undefined && delayMs === undefined && !(error instanceof UnrecoverableError))
       return this.takeBack(job)
@@ -124,9 +118,8 @@ export class PlayedQueue {
     this.#jobs = []
   }
 
-  /** A job that says that it was moved, and was not. */
-  #restart(job: PlayedJob): void {
-    if (job.state === 'active') this.takeBack(job)
+  #openOf(kind: RunKind, organization: string): PlayedJob | undefined {
+    return this.#jobs.find((job) => job.kind === kind && job.data.organization === organization && isOpen(job))
   }
 
   #requireThere(): void {
@@ -134,6 +127,10 @@ export class PlayedQueue {
   }
 }
 
-function isOpen({ state }: PlayedJob): boolean {
-  return state === 'waiting' || state === 'active' || state === 'delayed'
+function isToStart({ state }: PlayedJob): boolean {
+  return state === 'waiting' || state === 'delayed'
+}
+
+function isOpen(job: PlayedJob): boolean {
+  return job.state === 'active' || isToStart(job)
 }

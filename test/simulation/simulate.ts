@@ -34,12 +34,11 @@ const only = values.only?.split(',').map(Number)
 for (let at = seed; at < seed + worlds; at += 1) {
   const all = planOf(at, nights)
   const planned = only === undefined ? all : all.filter((_, index) => only.includes(index))
-  const { log, untruths } = await inFolder((file) => playWorld({ file, seed: at, nights, faults: planned }))
+  const play = (faults: readonly Fault[]) => inFolder((file) => playWorld({ file, seed: at, nights, faults }))
+  const { log, untruths } = await play(planned)
   if (worlds === 1) process.stdout.write(log.map((line) => `${line}\n`).join(''))
   if (untruths.length === 0) continue
-  const isWrong = async (faults: readonly Fault[]) =>
-    (await inFolder((file) => playWorld({ file, seed: at, nights, faults }))).untruths.length > 0
-  const needed = await shrunk(planned, isWrong)
+  const needed = await shrunk(planned, async (fewer) => (await play(fewer)).untruths.length > 0)
   process.stdout.write(
     untruths
       .slice(0, MOST_SHOWN)

@@ -1,9 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
+import { isPostgres } from '../../src/address/mirror-address.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { endedWell } from '../../src/model/report.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
-import { isPostgres } from '../../src/address/mirror-address.ts'
 import { openReader, type Reader } from '../support/mirror-reader.ts'
 import { countTurns, PlayedTime, wireTo } from '../support/played-wire.ts'
 import { Disk, DISK_FAULTS, placeUnder } from './disk.ts'
@@ -14,9 +13,10 @@ import { type PlayedJob, PlayedQueue } from './queue.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const MIDNIGHT_MS = Date.UTC(2026, 0, 5)
+/** The first night; it begins at midnight. */
+const FIRST_MS = Date.UTC(2026, 0, 5)
 const SCHEDULE = { nights: '0 2 * * *', quick: '0 14 * * *' }
-const HOURS = [2, 14]
+const HOURS = [2, 14] as const
 
 type Overtaken = {
   organization: ListedOrganization
@@ -71,7 +71,7 @@ class World {
     this.#nights = nights
     this.#faults = faults
     this.disk = new Disk(file, diceOf(seed ^ 0xd15c))
-    this.#time = new PlayedTime(MIDNIGHT_MS + dice.below(1000), diceOf(seed ^ 0x71e))
+    this.#time = new PlayedTime(FIRST_MS + dice.below(1000), diceOf(seed ^ 0x71e))
     this.#organizations = Array.from(
       { length: dice.pick([1, 1, 2, 3]) },
       (_, index) => new ListedOrganization(`w${index + 1}`, seed * 8 + index, SCHEDULE),
@@ -96,30 +96,27 @@ class World {
       const isCalm = night > this.#nights - CALM_NIGHTS
       if (isCalm) this.#time.setRight()
       for (const hour of HOURS) {
-        this.#time.advanceTo(MIDNIGHT_MS + (night - 1) * DAY_MS + hour * HOUR_MS)
+        this.#time.advanceTo(momentOf(night, hour))
         for (const organization of this.#organizations) organization.passHours({ isCalm })
         program = await this.#playHours(program, hour === HOURS[0] ? [...faults] : [], isCalm)
         if (this.untruths.length > 0) return program.close()
         await this.#decide(program, isCalm)
       }
       // Whatever becomes of programs, disk and queue, the runs of a night are made up for in its day.
-      const isJumpy = this.#faults.some((fault) => fault.kind === 'clock jumps' && fault.night <= night)
-      if (!isJumpy && faults.every(({ kind }) => IN_A_RUN.has(kind) || kind === 'queue is away'))
-        this.#requireRead(night)
+      const isOnTime = isCalm || !this.#faults.some((fault) => fault.kind === 'clock jumps' && fault.night <= night)
+      if (isOnTime && faults.every(({ kind }) => IN_A_RUN.has(kind) || kind === 'queue is away'))
+        this.#ask((organization, db) => organization.unreadSince(db, momentOf(night, HOURS[0])))
     }
-    const lastMs = MIDNIGHT_MS + (this.#nights - 1) * DAY_MS + 2 * HOUR_MS
-    this.#reading((db) => {
-      for (const organization of this.#organizations)
-        this.#tell(organization.id, organization.untruthsOfCalm(db, lastMs))
-    })
+    this.#ask((organization, db) => organization.lackingAfterCalm(db))
     await program.close()
   }
 
-  #requireRead(night: number): void {
-    const sinceMs = MIDNIGHT_MS + (night - 1) * DAY_MS + 2 * HOUR_MS
-    this.#reading((db) => {
-      for (const organization of this.#organizations) this.#tell(organization.id, organization.unreadSince(db, sinceMs))
-    })
+  #ask(untruthsOf: (organization: ListedOrganization, db: Reader) => string[]): void {
+    for (const organization of this.#organizations)
+      this.#tell(
+        organization.id,
+        this.#reading((db) => untruthsOf(organization, db)),
+      )
   }
 
   /** The hours after a moment of the schedule: the jobs that come, until none is left for this part of the day. */
@@ -128,7 +125,7 @@ class World {
     const dayLong = new Set(faults.map(({ kind }) => kind))
     let program = started
     if (dayLong.has('queue is away')) this.#queue.isAway = true
-    await this.#look(program)
+    await program.lookAtClock()
     while (this.#time.trueMs < untilMs) {
       const job = this.#queue.take()
       if (job !== undefined) {
@@ -139,9 +136,8 @@ class World {
         continue
       }
       const inMs = (this.#queue.nextMs ?? Infinity) - this.#time.clocks.now()
-      const nextMs = Math.max(this.#time.trueMs + Math.min(Math.max(inMs, 1000), HOUR_MS), this.#time.trueMs)
-      this.#time.advanceTo(nextMs)
-      await this.#look(program)
+      this.#time.advanceTo(this.#time.trueMs + Math.min(Math.max(inMs, 1000), HOUR_MS))
+      await program.lookAtClock()
       await program.lookForMissed('time')
     }
     if (this.#queue.isAway) {
@@ -149,11 +145,6 @@ class World {
       await program.lookForMissed('jobs-lost')
     }
     return program
-  }
-
-  async #look(program: Program): Promise<void> {
-    program.lookAtClock()
-    for (let turn = 0; turn < 3; turn += 1) await nextTurn()
   }
 
   /** One run of a job, with a fault in it. Returns the program that goes on, which may be another one. */
@@ -315,6 +306,10 @@ class World {
     const leaked = SECRETS.filter((part) => text.includes(part))
     if (leaked.length > 0) this.#tell('words', [`${leaked.join()} is in ${text}`])
   }
+}
+
+function momentOf(night: number, hour: number): number {
+  return FIRST_MS + (night - 1) * DAY_MS + hour * HOUR_MS
 }
 
 const STANDS: ReadonlySet<string> = new Set(['frozen', 'second program'])

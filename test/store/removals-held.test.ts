@@ -8,7 +8,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
 
-/** A mirror of a hundred customers, of whom a night lacks the first thirty. */
+/** A mirror of a hundred customers, and a night in which the first thirty are absent. */
 async function thirtyAbsent() {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))

@@ -25,7 +25,7 @@ const SEARCHES = {
 
 test.each<[string, (random: Dice, states: (readonly SentRecord[])[]) => SearchedService]>([
   [
-    'lists that hide customers, no customer is removed whom a search would find',
+    'lists that hide customers, no customer is removed that a search would find',
     (random, states) => {
       const listed = states.at(-1) ?? []
       const shown = random.chance(0.5) ? hiding(listed, random) : listed

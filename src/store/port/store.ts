@@ -64,7 +64,7 @@ export const LEFT_OUT = Promise.resolve(undefined)
 
 /** How a transaction writes. Each is for SQLite alone: PostgreSQL writes no commit without its WAL, and overwrites nothing itself. */
 export type Writing = {
-  /** What is deleted or replaced is overwritten in the file. */
+  /** What is deleted or replaced is overwritten in the file, and the commit is on the disk when it returns. */
   securely?: boolean
   /** The commit is on the disk when it returns. */
   durably?: boolean
