@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
 import { repeatedly, succeeds, within } from './timings.ts'
 import { RUN_KINDS, type SharedValues, valuesNamed } from './queue/port.ts'
-import { findJob, type Queues } from './queue/queues.ts'
+import { ENDED, findJob, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
 import { sleep } from '../src/machine/timers.ts'
 
@@ -43,9 +43,10 @@ const CANCELLED =
  * started, or while it waited to go on. `was-over`: it ended by itself meanwhile. `nothing`: there was no job. `unanswered`: the
  * worker has not ended it yet, and does as soon as it sees the cancel.
  */
-export type CancelEnd = 'ended' | 'removed' | 'was-over' | 'nothing' | 'unanswered'
+export type CancelEnd = (typeof GRAVEST_FIRST)[number]
+const GRAVEST_FIRST = ['unanswered', 'ended', 'removed', 'was-over', 'nothing'] as const
 
-export type CancelWaiting = {
+type CancelWaiting = {
   now: () => number
   monotonicMs: () => number
   longestMs: number
@@ -78,10 +79,8 @@ async function cancel(
   await cancellations.write(values, organization, { jobs: found.map(({ id }) => id), untilMs })
   const ends = await Promise.all(found.map((each) => endOf(each, waiting)))
   if (ends.every((end) => end === 'was-over')) await cancellations.delete(values, organization)
-  return GRAVEST.find((end) => ends.includes(end)) ?? 'nothing'
+  return GRAVEST_FIRST.find((end) => ends.includes(end)) ?? 'nothing'
 }
-
-const GRAVEST: readonly CancelEnd[] = ['unanswered', 'ended', 'removed', 'was-over']
 
 type Queue = Queues['sync']
 type Found = { queue: Queue; id: string; job: NonNullable<Awaited<ReturnType<Queue['getJob']>>> }
@@ -89,7 +88,7 @@ type Found = { queue: Queue; id: string; job: NonNullable<Awaited<ReturnType<Que
 /** The job of an organization that has not ended. */
 async function findOpen(queue: Queue, organization: string): Promise<Found[]> {
   const job = await findJob(queue, organization)
-  return job?.id === undefined || isOver(await job.getState()) ? [] : [{ queue, id: job.id, job }]
+  return job?.id === undefined || ENDED.has(await job.getState()) ? [] : [{ queue, id: job.id, job }]
 }
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */
@@ -97,7 +96,7 @@ async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal
   const untilMs = monotonicMs() + longestMs
   for (;;) {
     const state = await job.getState()
-    if (isOver(state)) {
+    if (ENDED.has(state)) {
       const isCancelled = (await queue.getJob(id))?.failedReason?.startsWith('cancelled:') === true
       return isCancelled ? 'ended' : 'was-over'
     }
@@ -106,10 +105,6 @@ async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal
     if (signal.aborted || monotonicMs() >= untilMs) return 'unanswered'
     await sleep(LOOK_MS, signal).catch(() => {})
   }
-}
-
-function isOver(state: string): boolean {
-  return ['completed', 'failed', 'unknown'].includes(state)
 }
 
 const LOOK_MS = 250

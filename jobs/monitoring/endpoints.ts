@@ -13,7 +13,7 @@ import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Metrics, processText } from './metrics.ts'
 import { oneAtATime, succeeds, within } from '../timings.ts'
 import type { Backend } from '../queue/port.ts'
-import { reasonOf } from '../queue/queue-faults.ts'
+import { failureOf } from '../queue/queue-faults.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 
 export type Watched = {
@@ -211,7 +211,7 @@ export async function examine({ write, workers, configuration = [], standings }:
 async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   const written = write().then(
     () => [],
-    (error: unknown) => [`the queue cannot be written: ${reasonOf(error)}`],
+    (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`],
   )
   return within(written, ASK_MS, ['the queue cannot be reached'])
 }

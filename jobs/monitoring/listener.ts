@@ -70,16 +70,16 @@ export function logRun(
 /** No failure of a partial run is an error: the next one comes soon, and the night reads everything. */
 function logPartialRun(log: Logger, { kind, outcome: { report, error }, verdict }: RunOfJob): void {
   const facts = { report, verdict }
-  const { title } = KINDS[kind]
-  if (verdict.kind === 'complete') log.info(facts, `${title} complete`)
-  else if (verdict.kind !== 'give-up') log.info(facts, `${title} stopped`)
-  else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, `${title} failed`)
+  const { name } = KINDS[kind]
+  if (verdict.kind === 'complete') log.info(facts, `${name} run complete`)
+  else if (verdict.kind !== 'give-up') log.info(facts, `${name} run stopped`)
+  else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, `${name} run failed`)
 }
 
 function logNoRun(log: Logger, { organization, kind, why, untilMs }: NoRunOfJob): void {
   const facts = { organization, why }
-  const { isPartial, title } = KINDS[kind]
-  if (isPartial) log.debug(facts, `${title} left out`)
+  const { isPartial, name } = KINDS[kind]
+  if (isPartial) log.debug(facts, `${name} run left out`)
   else if (why === 'paused') log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
   else if (why === 'newer-version' || why === 'another-configuration') log.warn(facts, 'job left to other workers')
   else log.info(facts, 'run not needed')

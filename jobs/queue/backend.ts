@@ -100,12 +100,12 @@ export async function probeQueue(address: string) {
 /** What says where the queue is: an embedded one is beside the mirror. */
 export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>
 
-/** The queue that workers use, opened by a command. Each question to it rejects when it takes longer than three seconds. */
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
 /**
- * Opens the queue of the configuration for a command, and closes it after `work`. An embedded one is opened only without `noSharedQueue`, while
- * its worker is stopped. Throws UsageError where there is none, and QueueUnavailable where it fails or a worker has it.
+ * Opens the queue of the configuration for a command, and closes it after `work`; each question to it rejects after three seconds. An embedded
+ * one is opened only without `noSharedQueue`, while its worker is stopped. Throws UsageError where there is none, and QueueUnavailable where it
+ * fails or a worker has it.
  */
 export async function withQueues<Result>(
   config: QueueConfig,
@@ -156,8 +156,7 @@ type Known = z.output<typeof form>
 export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
   const own = await known(mirror)
   if (await values.add(NAME, JSON.stringify(own))) return
-  const other = await otherIn(values, own)
-  if (other !== undefined && other.place !== own.place) throw anotherMirror(other, own)
+  await requireSame(values, own, { place: own.place })
   await claims.write(values, NAME, own)
 }
 
@@ -166,13 +165,9 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
   // One that cannot be read is reported by what needs it.
   const mirror = await openMirrorIfThere(address).catch(() => undefined)
   if (mirror === undefined) return
-  try {
-    const own = await known(mirror)
-    const other = await otherIn(values, own)
-    if (other !== undefined) throw anotherMirror(other, own)
-  } finally {
-    await mirror.close()
-  }
+  const own = await known(mirror)
+  await mirror.close()
+  await requireSame(values, own)
 }
 
 /** Lets the next worker that starts bring its mirror. */
@@ -185,14 +180,15 @@ async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Pro
   return { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
 }
 
-/** The mirror that the queue has, where that is another one. */
-async function otherIn(values: Pick<SharedValues, 'read'>, { id }: Known): Promise<Known | undefined> {
-  const stored = await claims.read(values, NAME)
-  return stored?.id === id ? undefined : stored
-}
-
-function anotherMirror(other: Known, own: Known): QueueUnavailable {
-  return new QueueUnavailable(
+/** Throws where the queue has another mirror than this one, and not at `except.place`. */
+async function requireSame(
+  values: Pick<SharedValues, 'read'>,
+  own: Known,
+  except?: Pick<Known, 'place'>,
+): Promise<void> {
+  const other = await claims.read(values, NAME)
+  if (other === undefined || other.id === own.id || other.place === except?.place) return
+  throw new QueueUnavailable(
     `This queue has the mirror ${other.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
       "queue --release' once, then start again.",

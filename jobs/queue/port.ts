@@ -1,4 +1,4 @@
-import type { BackendFactory, IQueueBackend, JobsOptions } from 'bullmq'
+import type { BackendFactory, IQueueBackend } from 'bullmq'
 import type { z } from 'zod'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
@@ -8,17 +8,15 @@ export type Backend = Omit<Store, 'loadFactory'> & {
   /** The address for messages, without user and password. */
   place: string
   prefix: string
-  factory: Factory
+  factory: Awaited<ReturnType<Store['loadFactory']>>
   /** Writes one small value. Rejects when the queue refuses it; may never settle while it is away. */
   write: () => Promise<void>
 }
 
-export type Factory = BackendFactory<IQueueBackend, unknown>
-
 /** The parts of a backend that depend on its kind. */
 export type Store = {
   /** Prepares the store for the queues. Only this loads BullMQ, which takes long. */
-  loadFactory: () => Promise<Factory>
+  loadFactory: () => Promise<BackendFactory<IQueueBackend, unknown>>
   values: SharedValues
   /** Ends every connection at once. */
   close: () => Promise<void>
@@ -79,12 +77,8 @@ export function placeOf({ protocol, host, pathname }: URL): string {
 }
 
 /** The name of a queue in the database. */
-export function nameInDatabase({ prefix }: { prefix: string }, queue: string): string {
+export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {
   return `${prefix}-${queue}`
-}
-
-export function namesInDatabase(prefix: string): string[] {
-  return QUEUE_NAMES.map((queue) => nameInDatabase({ prefix }, queue))
 }
 
 /** Values of one form, kept as JSON under names that begin so. One that cannot be read was written by a newer version, and is left out. */
@@ -118,43 +112,29 @@ export const RUN_KINDS = ['sync', 'quick'] as const
 export type RunKind = (typeof RUN_KINDS)[number]
 
 /** The names of the queues in a database: those of runs, and that of reports of nights. */
-const QUEUE_NAMES = [...RUN_KINDS, 'notify'] as const
+export const QUEUE_NAMES = [...RUN_KINDS, 'notify'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
-
-export type Kind = {
-  /** In words, and in the log. */
-  name: 'full' | 'quick'
-  title: string
-  /** Whether it reads only a part of the list: the next one finds what it did not, so none is waited for or made up for. */
-  isPartial: boolean
-  /** A run that is later than this is left out. */
-  latestMs: number
-  /** How many one worker makes at the same time; undefined: as configured. */
-  atOnce: number | undefined
-  /** A job is given up after its workers died so many times. */
-  mostStalls: number
-  job: JobsOptions
-}
 
 const DAY_S = 86_400
 
-export const KINDS: Readonly<Record<RunKind, Kind>> = {
+/**
+ * How the kinds differ: a partial run reads a part of the list, and the next one finds what it did not, so none is waited for or made up for.
+ * One that is later than `latestMs` is left out, one worker makes `atOnce` of them, and a job ends when its workers died `mostStalls` times.
+ */
+export const KINDS = {
   sync: {
-    ...{ name: 'full', title: 'run', isPartial: false, latestMs: Infinity, atOnce: undefined, mostStalls: 3 },
+    ...({ name: 'full', isPartial: false, latestMs: Infinity, atOnce: undefined, mostStalls: 3 } as const),
     job: {
       // With their waits, about an hour.
-      attempts: 12,
-      backoff: { type: 'custom' },
-      removeOnComplete: { age: 2 * DAY_S, count: 1000 },
-      removeOnFail: { age: 14 * DAY_S, count: 1000 },
+      ...{ attempts: 12, backoff: { type: 'custom' } },
+      ...{ removeOnComplete: { age: 2 * DAY_S, count: 1000 }, removeOnFail: { age: 14 * DAY_S, count: 1000 } },
     },
   },
   quick: {
-    ...{ name: 'quick', title: 'quick run', isPartial: true, latestMs: 60_000, atOnce: 4, mostStalls: 0 },
+    ...({ name: 'quick', isPartial: true, latestMs: 60_000, atOnce: 4, mostStalls: 0 } as const),
     job: {
       attempts: 1,
-      removeOnComplete: { age: DAY_S, count: 1000 },
-      removeOnFail: { age: 2 * DAY_S, count: 1000 },
+      ...{ removeOnComplete: { age: DAY_S, count: 1000 }, removeOnFail: { age: 2 * DAY_S, count: 1000 } },
     },
   },
 }

@@ -10,7 +10,7 @@ import {
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from '../timings.ts'
-import { CONNECT_MS, FARTHEST, type Factory, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import { CONNECT_MS, FARTHEST, type Opening, type ServerStore, type SharedValues, type Store } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -53,13 +53,8 @@ export function openPostgres(address: string, { answerMs, commandMs, prefix }: O
   }
 }
 
-/** What both PostgreSQL and the one in this process answer. */
-type Queryable = {
-  query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
-}
-
 /** Workers look at the clock every five seconds for the next delayed job: no timer fires while the machine sleeps. */
-export async function factoryIn(connection: PostgresConnectionOptions): Promise<Factory> {
+export async function factoryIn(connection: PostgresConnectionOptions): ReturnType<Store['loadFactory']> {
   const { createPostgresBackend } = await import('bullmq')
   return (name, options, roles) => {
     const backend = createPostgresBackend(name, { ...options, connection }, roles)
@@ -87,12 +82,22 @@ export class QueueClient extends Client {
   }
 }
 
+/**
+ * Works in a session of its own. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too
+ * few connections.
+ */
 async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<void>): Promise<void> {
-  const client = await openSession(settings)
+  const client = new QueueClient(settings)
   try {
+    await client.connect()
+    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
+    const process = await within(processOf(client), CONNECT_MS, undefined)
+    if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
+    // A pooler gives its clients numbers of its own.
+    if (!('processID' in client && client.processID === process)) await requirePool(client, settings)
     await work(client)
   } finally {
-    await within(client.end(), CONNECT_MS, undefined)
+    void client.end().catch(() => {})
   }
 }
 
@@ -113,23 +118,6 @@ async function migrate(client: QueueClient): Promise<void> {
  * they do in a stricter isolation. Not among the parameters with which a connection is begun: poolers refuse `options`.
  */
 const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed'`
-
-/** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too few connections. */
-async function openSession(settings: ClientConfig): Promise<QueueClient> {
-  const client = new QueueClient(settings)
-  try {
-    await client.connect()
-    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
-    const process = await within(processOf(client), CONNECT_MS, undefined)
-    if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
-    // A pooler gives its clients numbers of its own.
-    if (!('processID' in client && client.processID === process)) await requirePool(client, settings)
-    return client
-  } catch (error) {
-    void client.end().catch(() => {})
-    throw error
-  }
-}
 
 /** Throws where a pooler has no connection for each of a worker, or does not keep one for each in session mode. */
 async function requirePool(client: ClientBase, settings: ClientConfig): Promise<void> {
@@ -159,6 +147,9 @@ async function processOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
   return rows[0]?.process ?? 0
 }
+
+/** What both PostgreSQL and the one in this process answer. */
+type Queryable = { query(text: string, parameters: unknown[]): Promise<{ rows: unknown[] }> }
 
 /** Shared values as rows of ours in the queue's table of settings. */
 export function postgresValues(pool: Queryable, prefix: string): SharedValues {

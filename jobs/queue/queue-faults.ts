@@ -8,32 +8,27 @@ import { oneAtATime, within, type Timings } from '../timings.ts'
 /** An error of the queue as QueueUnavailable, without its cause, which may hold a password. Our own errors and defects stay. */
 export function queueUnavailable(error: unknown, place: string): unknown {
   if (isOurs(error) || DEFECTS.some((kind) => error instanceof kind)) return error
-  const what = reasonOf(error)
-  const first = firstOf(error)
-  const untrusted = first instanceof Error ? tlsFailure(codeOf(first) ?? '', first.message) : undefined
-  const { what: reason, fix } = untrusted ?? { what, fix: `${REMEDY} ${connectionsTaken(what, 10)}`.trimEnd() }
+  const { code, reason } = failureOf(error)
+  const said = { what: reason, fix: `${REMEDY} ${connectionsTaken(reason, 10)}`.trimEnd() }
+  const { what, fix } = tlsFailure(code, reason) ?? said
   return new QueueUnavailable(
-    `The queue at ${place} cannot be used: ${reason}. ${fix} 'customer-mirror sync' needs no queue.`,
+    `The queue at ${place} cannot be used: ${what}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
 }
 
-/** The reason of an error in one line, without arguments and passwords. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it failed'
-  const first = firstOf(error)
-  const code = codeOf(first)
-  const line = first instanceof Error ? firstLine(first.message) : ''
-  return line === '' ? (code ?? 'it failed') : line
-}
-
-/** Node names every address that it tried in one error. */
-function firstOf(error: unknown): unknown {
-  return error instanceof AggregateError ? error.errors[0] : error
+/** The code of an error, or its name, and its reason in one line, without arguments and passwords. */
+export function failureOf(error: unknown): { code: string; reason: string } {
+  // Node names every address that it tried in one error.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  if (!(first instanceof Error)) return { code: 'unknown', reason: 'it failed' }
+  const code = codeOf(first) ?? first.name
+  return { code, reason: firstLine(first.message) || code }
 }
 
 /** `code: reason`, for a log. */
 export function codeAndReason(error: unknown): string {
-  return error instanceof Error ? `${codeOf(error) ?? error.name}: ${reasonOf(error).slice(0, 200)}` : 'unknown'
+  const { code, reason } = failureOf(error)
+  return `${code}: ${reason.slice(0, 200)}`
 }
 
 /**
@@ -88,7 +83,7 @@ const LEAST_SHARE = 0.5
  */
 export function watchQueue({ queues, workers, write, log, timings, ...watching }: Watching): { stop: () => void } {
   const { monotonicMs, random, onBack } = watching
-  const { lookMs, settleMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
+  const { lookMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
   const logFailure = onceAMinute((facts) => log.warn(facts, 'queue fails'), monotonicMs)
   let state: 'working' | 'failing' | 'trying' | 'stopped' = 'working'
   let [tries, isLogged] = [1, false]
@@ -108,9 +103,8 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
     lookLater()
   }
 
-  function lookLater(): void {
+  const lookLater = () =>
     after(backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }), () => void look())
-  }
 
   // A client keeps what it could not send until the queue is back: it is not given more.
   const ask = oneAtATime(() => write().then(resume, failed))
@@ -125,7 +119,7 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
   function resume(): void {
     if (state !== 'failing') return
     state = 'trying'
-    after(settleMs, settle)
+    after(timings.settleMs, settle)
     for (const worker of workers) worker.resume()
   }
 

@@ -34,7 +34,11 @@ export function openQueues(backend: Backend) {
     kind: RunKind,
     organization: string,
     trigger: Trigger,
-    requested: RequestOptions = {},
+    requested: {
+      dueMs?: number
+      /** When it was decided that the run is needed, if that was not now. */
+      askedAtMs?: number
+    } = {},
   ): Promise<Requested> {
     const { askedAtMs, dueMs } = requested
     const queue = runs[kind]
@@ -56,13 +60,11 @@ export function openQueues(backend: Backend) {
     return isLeft ? request(kind, organization, trigger, requested) : { added: false, id, state }
   }
 
-  const close = async () => {
-    await Promise.all(all.map((queue) => queue.close()))
-  }
-  return { ...runs, notify, all, request, close }
+  return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }
 }
 
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
+/** The states of a job that has ended, or that the queue has lost. */
+export const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 
 /** Puts back what a process had when it was killed, in a queue that one process has at a time. Others wait for its locks to end. */
 export async function putBackLeft({ all }: Queues): Promise<void> {
@@ -72,20 +74,11 @@ export async function putBackLeft({ all }: Queues): Promise<void> {
 /** By this token BullMQ asks for no lock. */
 const ANY_LOCK = '0'
 
-type RequestOptions = {
-  dueMs?: number
-  /** When it was decided that the run is needed, if that was not now. */
-  askedAtMs?: number
-}
-
 /** The job of an organization in a queue. It may have ended. */
 export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>, organization: string) {
   const id = await queue.getDeduplicationJobId(organization)
   return id === null ? undefined : queue.getJob(id)
 }
-
-/** What a job keeps between two starts, because several workers may run it in turn. */
-export type JobProgress = z.output<typeof progress>
 
 const storedWait = z.object({
   why: z.enum(['rate-limit', 'outage', 'retry']),
@@ -94,6 +87,7 @@ const storedWait = z.object({
   attempt: z.number().optional(),
 }) satisfies z.ZodType<Wait>
 
+/** What a job keeps between two starts, because several workers may run it in turn. */
 const progress = z.object({
   /** How long it has waited since it last saved a page. */
   waitedMs: z.number().nonnegative().catch(0),
@@ -102,7 +96,7 @@ const progress = z.object({
 })
 
 /** The progress of a job; none where it has none yet, or where a newer version wrote it. */
-export function progressOf(job: { progress: unknown }): JobProgress {
+export function progressOf(job: { progress: unknown }) {
   return progress.catch({ waitedMs: 0 }).parse(job.progress)
 }
 
@@ -137,7 +131,13 @@ export function createQueueWorker<Data, Name extends string = string>(
   backend: Backend,
   queue: QueueName,
   processor: Processor<Data, void, Name>,
-  { timings: { lockMs, stalledMs }, ...options }: QueueWorkerOptions,
+  {
+    timings: { lockMs, stalledMs },
+    ...options
+  }: Pick<WorkerOptions, 'maxStalledCount' | 'maxStartedAttempts' | 'settings'> & {
+    concurrency: number
+    timings: Pick<Timings, 'lockMs' | 'stalledMs'>
+  },
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const worker = new Worker<Data, void, Name>(nameInDatabase(backend, queue), processor, {
@@ -149,9 +149,4 @@ export function createQueueWorker<Data, Name extends string = string>(
     for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
   })
   return worker
-}
-
-type QueueWorkerOptions = Pick<WorkerOptions, 'maxStalledCount' | 'maxStartedAttempts' | 'settings'> & {
-  concurrency: number
-  timings: Pick<Timings, 'lockMs' | 'stalledMs'>
 }

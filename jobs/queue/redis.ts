@@ -1,7 +1,15 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { within } from '../timings.ts'
-import { CONNECT_MS, FARTHEST, namesInDatabase, type Opening, type ServerStore, type SharedValues } from './port.ts'
+import {
+  CONNECT_MS,
+  FARTHEST,
+  nameInDatabase,
+  type Opening,
+  QUEUE_NAMES,
+  type ServerStore,
+  type SharedValues,
+} from './port.ts'
 
 /** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */
 const LONGEST_CLOSE_MS = 100
@@ -99,7 +107,7 @@ function kept<Kind extends Client>(client: Kind, open: Set<Client>): Kind {
  * servers. The server answers in order, so the first refusal is thrown.
  */
 async function probe(client: Client, prefix: string) {
-  const keys = [sharedKey(prefix), ...namesInDatabase(prefix).map((name) => `bull:${name}:meta`)]
+  const keys = [sharedKey(prefix), ...QUEUE_NAMES.map((queue) => `bull:${nameInDatabase({ prefix }, queue)}:meta`)]
   const [, info] = await Promise.all([
     // BullMQ's keys begin with bull, so a user restricted to those may ask for this key too. It is not there, and is not made.
     client.set(`bull:${prefix}-probe`, '1', 'PX', 1, 'XX'),

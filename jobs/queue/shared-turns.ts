@@ -19,7 +19,7 @@ type Sharing = {
 
 /** The rate limits that this worker shares with all others of its queue, by name. */
 export function sharedTurnsIn(sharing: Sharing): OpenSharedTurns {
-  return (name, requestsPerMinute) => new QueueTurns(name, spacingMs(requestsPerMinute), sharing)
+  return (name, requestsPerMinute) => queueTurns(name, spacingMs(requestsPerMinute), sharing)
 }
 
 const taken = z.object({ turnInMs: z.number(), pausedMs: z.number() })
@@ -37,94 +37,77 @@ const STALE_MS = 250
  *      ▲                                        │     same share of the limit
  *      └──────── an answer: reported ───────────┘
  */
-class QueueTurns implements SharedTurns {
-  readonly #name: string
-  readonly #spacingMs: number
-  readonly #sharing: Sharing
-  #askedMs = -Infinity
-  #pausedUntilMs = 0
-  #isAway = false
+function queueTurns(limit: string, everyMs: number, sharing: Sharing): SharedTurns {
+  const { values, workers, monotonicMs, sleep = timerSleep, log } = sharing
+  let [askedMs, pausedUntilMs, isAway] = [-Infinity, 0, false]
   /** While away: the moment of the next turn of this worker's share. */
-  #nextOwnMs = 0
+  let nextOwnMs = 0
 
-  /** While away: one question waits for the queue to be back; it takes no turn. */
-  readonly #look = oneAtATime(() =>
-    this.#ask(0, 0).then(
-      () => this.#setAway(false),
-      () => {},
-    ),
-  )
-
-  constructor(name: string, spacing: number, sharing: Sharing) {
-    this.#name = name
-    this.#spacingMs = spacing
-    this.#sharing = sharing
-  }
-
-  async next(signal: AbortSignal): Promise<{ pausedUntilMs: number }> {
-    const { monotonicMs, sleep = timerSleep } = this.#sharing
-    for (let isTaken = false; !isTaken;) {
-      const turnMs = await this.#take(this.#spacingMs)
-      if (monotonicMs() < this.#pausedUntilMs) break
-      // A slow answer is no reason to ask for another turn: that would be as slow.
-      const startMs = Math.max(turnMs, monotonicMs())
-      if (startMs > monotonicMs()) await sleep(startMs - monotonicMs(), signal)
-      // Where it is not, this process was stopped or busy for a while.
-      isTaken = monotonicMs() - startMs <= STALE_MS
-    }
-    if (monotonicMs() - this.#askedMs > STALE_MS) await this.#take(0)
-    signal.throwIfAborted()
-    return { pausedUntilMs: this.#pausedUntilMs }
-  }
-
-  pauseUntil(untilMs: number): void {
-    if (untilMs <= this.#pausedUntilMs) return
-    this.#pausedUntilMs = untilMs
-    void this.#take(0, Math.max(0, untilMs - this.#sharing.monotonicMs()))
-  }
-
-  shareOf(remaining: number): number {
-    return Math.floor(remaining / this.#sharing.workers())
-  }
-
-  /** Takes a turn, so far after the one before, and returns its moment; 0 asks for pauses alone. */
-  async #take(spacing: number, pauseMs = 0): Promise<number> {
-    if (!this.#isAway) {
-      try {
-        const inTime = await within(this.#ask(spacing, pauseMs), ANSWER_MS, undefined)
-        if (inTime !== undefined) return inTime
-        throw new Error(`no answer within ${ANSWER_MS / 1000} s`)
-      } catch (error) {
-        this.#setAway(true, error)
-      }
-    } else void this.#look()
-    const turnMs = Math.max(this.#sharing.monotonicMs(), this.#nextOwnMs)
-    this.#nextOwnMs = turnMs + spacing * this.#sharing.workers()
-    this.#askedMs = turnMs
-    return turnMs
-  }
-
-  async #ask(spacing: number, pauseMs: number): Promise<number> {
-    const { values, monotonicMs } = this.#sharing
+  async function ask(spacing: number, pauseMs: number): Promise<number> {
     const sentMs = monotonicMs()
-    const answer = parseValue(taken, await values.takeTurn(this.#name, spacing, pauseMs))
+    const answer = parseValue(taken, await values.takeTurn(limit, spacing, pauseMs))
     if (answer === undefined) throw new Error('another program has its name')
     // The clock of the database was read about half way between the question and the answer.
     const readMs = (sentMs + monotonicMs()) / 2
-    this.#askedMs = sentMs
-    if (answer.pausedMs > 0) this.#pausedUntilMs = Math.max(this.#pausedUntilMs, readMs + answer.pausedMs)
+    askedMs = sentMs
+    if (answer.pausedMs > 0) pausedUntilMs = Math.max(pausedUntilMs, readMs + answer.pausedMs)
     return readMs + answer.turnInMs
   }
 
-  #setAway(isAway: boolean, error?: unknown): void {
-    const { workers, monotonicMs, log } = this.#sharing
-    if (isAway === this.#isAway) return
-    this.#isAway = isAway
-    const limit = this.#name
-    if (!isAway) return log.info({ limit }, 'shared rate limit is back')
+  /** While away: one question waits for the queue to be back; it takes no turn. */
+  const look = oneAtATime(async () => {
+    await ask(0, 0)
+    if (isAway) log.info({ limit }, 'shared rate limit is back')
+    isAway = false
+  })
+
+  /** Takes a turn, so far after the one before, and returns its moment; 0 asks for pauses alone. */
+  async function take(spacing: number, pauseMs = 0): Promise<number> {
+    if (isAway) void look().catch(() => {})
+    else {
+      try {
+        const inTime = await within(ask(spacing, pauseMs), ANSWER_MS, undefined)
+        if (inTime !== undefined) return inTime
+        throw new Error(`no answer within ${ANSWER_MS / 1000} s`)
+      } catch (error) {
+        goAway(error)
+      }
+    }
+    const turnMs = Math.max(monotonicMs(), nextOwnMs)
+    nextOwnMs = turnMs + spacing * workers()
+    askedMs = turnMs
+    return turnMs
+  }
+
+  function goAway(error: unknown): void {
+    if (isAway) return
+    isAway = true
     // The turn before may just have been taken.
-    this.#nextOwnMs = monotonicMs() + this.#spacingMs * workers()
+    nextOwnMs = monotonicMs() + everyMs * workers()
     const facts = { limit, workers: workers(), reason: codeAndReason(error) }
     log.warn(facts, 'shared rate limit is away, each worker takes its share of it')
+  }
+
+  return {
+    async next(signal) {
+      for (let isTaken = false; !isTaken;) {
+        const turnMs = await take(everyMs)
+        if (monotonicMs() < pausedUntilMs) break
+        // A slow answer is no reason to ask for another turn: that would be as slow.
+        const startMs = Math.max(turnMs, monotonicMs())
+        if (startMs > monotonicMs()) await sleep(startMs - monotonicMs(), signal)
+        // Where it is not, this process was stopped or busy for a while.
+        isTaken = monotonicMs() - startMs <= STALE_MS
+      }
+      if (monotonicMs() - askedMs > STALE_MS) await take(0)
+      signal.throwIfAborted()
+      return { pausedUntilMs }
+    },
+    pauseUntil(untilMs) {
+      if (untilMs <= pausedUntilMs) return
+      pausedUntilMs = untilMs
+      void take(0, Math.max(0, untilMs - monotonicMs()))
+    },
+    shareOf: (remaining) => Math.floor(remaining / workers()),
   }
 }

@@ -4,7 +4,7 @@ import { cancellable } from '../cancel.ts'
 import type { PauseWatch } from '../pauses.ts'
 import { within, type Timings } from '../timings.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from '../queue/port.ts'
-import { createQueueWorker, type JobProgress, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
+import { createQueueWorker, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
 import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
 import { isNewer, whyNotNeeded, type WhyNone, whyNoPartialRun } from './why-no-run.ts'
 import type { Organization } from '../../src/config/organization.ts'
@@ -209,7 +209,7 @@ function isLast({ kind }: JobVerdict, { attemptsMade, opts }: RunJob): boolean {
 }
 
 /** Notes changes of its progress at a job, only for those who look into the queue. */
-function note(job: RunJob, changes: Partial<JobProgress>): void {
+function note(job: RunJob, changes: Partial<ReturnType<typeof progressOf>>): void {
   void job.updateProgress({ ...progressOf(job), ...changes }).catch(() => {})
 }
 
@@ -261,7 +261,7 @@ async function delayUntil(
   job: RunJob,
   token: string | undefined,
   untilMs: number,
-  changes?: Partial<JobProgress>,
+  changes?: Partial<ReturnType<typeof progressOf>>,
 ): Promise<void> {
   // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
   await job.moveToDelayed(untilMs, token)
