@@ -194,21 +194,16 @@ test('with a key, what is remembered of a record shows a reader of the file noth
   expect(await remembered(POLICY)).toBe(false)
 })
 
-const DEEP = `{"vip":${'['.repeat(10_000)}"edited by hand"${']'.repeat(10_000)}}`
-
-test.skipIf(sqliteAlone.looseTypes).each([
-  ['is no JSON', 'edited by hand', '{"phone"'],
-  ['is nested too deeply to be hashed', DEEP, `{"vip":[null,"edited by hand"],"extra":["{}",${JSON.stringify(DEEP)}]}`],
-])('a stored value that %s ends no run, and is not kept', async (_, stored, fields) => {
+test.skipIf(sqliteAlone.looseTypes)('a stored value that is no JSON ends no run, and is not kept', async () => {
   const mirror = await aMirror()
   const list = customers(1, 10, { vip: 'gold' })
   await mirrorList(mirror, list)
   await mirrorList(mirror, [...list.slice(1), aCustomer(1, { vip: 'silver' })])
   for (const sql of [
-    `UPDATE customers SET extra = '${stored}' WHERE row_id = 2`,
-    `UPDATE changes SET fields = '${fields}'`,
+    `UPDATE customers SET extra = 'edited by hand' WHERE row_id = 2`,
+    `UPDATE changes SET fields = '{"phone"'`,
     `INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
-     VALUES (1, 'acme', 'x', 1, 1, '${stored}', '[]', '', '')`,
+     VALUES (1, 'acme', 'x', 1, 1, 'edited by hand', '[]', '', '')`,
   ]) {
     tamper(mirror.file, sql)
   }

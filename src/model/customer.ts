@@ -86,18 +86,9 @@ export function uuidsIn(text: string): string[] {
 }
 
 /** Something for each documented text field. */
-export function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of> {
-  return {
-    name: make('name'),
-    username: make('username'),
-    email: make('email'),
-    phone: make('phone'),
-    address: make('address'),
-    company_name: make('company_name'),
-    language: make('language'),
-    timezone: make('timezone'),
-    created_at: make('created_at'),
-  }
+export function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of>
+export function forEachField(make: (field: TextField) => unknown): Record<string, unknown> {
+  return Object.fromEntries(TEXT_FIELDS.map((field) => [field, make(field)]))
 }
 
 // JSON numbers that are too large for JavaScript are parsed as Infinity.
@@ -160,13 +151,10 @@ function isPlainText(value: unknown): value is string | null {
 
 /** The row of a record that is known to be valid, without reading its other fields. */
 export function rowOf(record: unknown): Row {
-  const { id, created_at: createdAt }: Partial<Record<string, unknown>> = Object(record)
-  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt: createdAtIn(createdAt) }
-}
-
-function createdAtIn(value: unknown): string | undefined {
-  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-  return isText ? (asText(value, {}) ?? undefined) : undefined
+  const { id, created_at: sent }: Partial<Record<string, unknown>> = Object(record)
+  const isText = typeof sent === 'string' || typeof sent === 'number' || typeof sent === 'boolean'
+  const createdAt = (isText ? asText(sent, {}) : null) ?? undefined
+  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt }
 }
 
 const PLAIN_EMAIL = /^[^\s@]+@[^\s@]+$/
@@ -177,11 +165,8 @@ function asText(value: string | number | boolean | null | undefined, warnings: W
     warn(warnings, 'malformed_text')
     return storableText(value)
   }
-  if (value === null) return null
-  if (value === undefined) {
-    warn(warnings, 'missing_field')
-    return null
-  }
+  if (value === undefined) warn(warnings, 'missing_field')
+  if (value == null) return null
   warn(warnings, 'coerced_to_text')
   if (isImprecise(value)) warn(warnings, 'imprecise_number')
   return String(value)
@@ -208,14 +193,8 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   return extra
 }
 
-/** How many numbers in values, however deep, are not as sent. Without recursion, which overflows where JSON.stringify does not yet. */
-function impreciseNumbersIn(values: readonly unknown[]): number {
-  const left = [...values]
-  let count = 0
-  while (left.length > 0) {
-    const value = left.pop()
-    if (isImprecise(value)) count += 1
-    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) left.push(inner)
-  }
-  return count
+/** How many numbers in a value, however deep, are not as sent. A record is at most MAX_NESTING levels deep. */
+function impreciseNumbersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return isImprecise(value) ? 1 : 0
+  return Object.values(value).reduce<number>((count, inner) => count + impreciseNumbersIn(inner), 0)
 }

@@ -28,20 +28,22 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
   const actions = new Map(named.map((field) => [field, actionBetween(from, to, field)]))
   if ([...actions.values()].every((action) => action === 'keep')) return undefined
   const hide: Hide = {
-    column: (field) => actions.get(field) ?? 'keep',
-    other: remembered((name) => actionBetween(from, to, fieldOf(`extra.${name}`))),
+    actionOf: remembered((name) => {
+      if (name === 'id') return 'keep'
+      return actionBetween(from, to, TEXT_FIELDS.some((field) => field === name) ? name : fieldOf(`extra.${name}`))
+    }),
     hashOf: (value) => to.hashOf(textOf(value)),
   }
-  const columns = TEXT_FIELDS.filter((field) => hide.column(field) !== 'keep')
+  const columns = TEXT_FIELDS.filter((field) => hide.actionOf(field) !== 'keep')
   return {
-    /** A customer; the same object where nothing differs. Throws RangeError for a value that is nested too deeply, as an older version kept. */
+    /** A customer; the same object where nothing differs. */
     customer: <Columns extends HidableColumns>(customer: Columns) => hiddenCustomer(customer, columns, hide),
     /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
-    record: (record: unknown) => (isMapping(record) ? hiddenRecord(record, hide) : HIDDEN_RECORD),
+    record: (record: unknown) => hiddenRecord(record, hide),
     /** JSON of changed fields → [before, after]; null if none is left. */
-    changedFields: (json: string) => shallow(() => hiddenChange(parsedJson(json), hide), null),
+    changedFields: (json: string) => hiddenChange(parsedJson(json), hide),
     /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
-    payload: (json: string) => shallow(() => hiddenPayload(parsedJson(json), hide), JSON.stringify(HIDDEN_RECORD)),
+    payload: (json: string) => JSON.stringify(hiddenPayload(parsedJson(json), hide)),
     /** The documented fields that differ. */
     columns,
     /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
@@ -50,9 +52,8 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
 }
 
 type Hide = {
-  column(field: TextField): Action
-  /** The action for a field of `extra`, as the service spells it. */
-  other(name: string): Action
+  /** The action for a field of a record or of `extra`, as the service spells it. */
+  actionOf(name: string): Action
   hashOf(value: unknown): string
 }
 
@@ -74,66 +75,53 @@ function hiddenCustomer<Columns extends HidableColumns>(
   columns: readonly TextField[],
   hide: Hide,
 ): Columns {
-  const hidden = { ...customer }
-  let isSame = true
-  for (const field of columns) {
-    const value = customer[field]
-    if (value === null) continue
-    Object.assign(hidden, { [field]: hide.column(field) === 'hash' ? hide.hashOf(value) : null })
-    isSame = false
-  }
+  const filled = columns.filter((field) => customer[field] !== null)
   const extra = hiddenExtra(customer.extra, hide)
-  return isSame && extra === customer.extra ? customer : Object.assign(hidden, { extra })
+  if (filled.length === 0 && extra === customer.extra) return customer
+  const hidden = filled.map((field) => [field, hide.actionOf(field) === 'hash' ? hide.hashOf(customer[field]) : null])
+  return { ...customer, ...Object.fromEntries(hidden), extra }
 }
 
 /** The JSON of the fields of `extra`; null if none is left, or it cannot be read. */
 function hiddenExtra(json: string | null, hide: Hide): string | null {
-  if (json === null) return null
-  const fields = parsedJson(json)
-  if (!isMapping(fields)) return null
-  const kept = Object.entries(fields).flatMap((field) => hiddenField(field, hide.other(field[0]), hide))
+  const fields = json === null ? undefined : parsedJson(json)
+  const kept = isMapping(fields) ? hiddenFields(fields, hide) : []
   return kept.length === 0 ? null : jsonOf(kept)
 }
 
-function hiddenField([name, value]: [string, unknown], action: Action, hide: Hide): [string, unknown][] {
-  if (action === 'keep') return [[name, value]]
-  if (action !== 'hash') return []
-  return [[name, value === null ? null : hide.hashOf(value)]]
+function hiddenFields(record: object, hide: Hide): [string, unknown][] {
+  return Object.entries(record).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
+    const action = hide.actionOf(name)
+    if (action === 'keep') return [[name, value]]
+    if (action !== 'hash') return []
+    return [[name, value === null ? null : hide.hashOf(value)]]
+  })
 }
 
-function hiddenRecord(record: object, hide: Hide): object {
-  return Object.fromEntries(
-    Object.entries(record).flatMap((field): [string, unknown][] => hiddenField(field, actionFor(field[0], hide), hide)),
-  )
+function hiddenRecord(record: unknown, hide: Hide): object {
+  return isMapping(record) ? Object.fromEntries(hiddenFields(record, hide)) : HIDDEN_RECORD
 }
 
-function actionFor(name: string, hide: Hide): Action {
-  if (name === 'id') return 'keep'
-  const field = TEXT_FIELDS.find((known) => known === name)
-  return field === undefined ? hide.other(name) : hide.column(field)
-}
-
-function hiddenPayload(record: unknown, hide: Hide): string {
-  if (!isMapping(record)) return JSON.stringify(HIDDEN_RECORD)
-  if (!Object.hasOwn(record, CUT_MARK)) return JSON.stringify(hiddenRecord(record, hide))
+function hiddenPayload(record: unknown, hide: Hide): object {
+  if (!isMapping(record) || !Object.hasOwn(record, CUT_MARK)) return hiddenRecord(record, hide)
   // Which values stand in the beginning of a record is not known.
-  return jsonOf(Object.entries(record).filter(([name]) => name === CUT_MARK))
+  return { [CUT_MARK]: record[CUT_MARK] }
 }
 
 /** What is left of `{ field: [before, after] }`: no entry for a dropped field, and two nulls where the values are not known. */
 function hiddenChange(change: unknown, hide: Hide): string | null {
   if (!isMapping(change)) return null
-  const kept = Object.entries(change).flatMap(([name, pair]: [string, unknown]): [string, unknown][] => {
+  const kept = Object.entries(change).flatMap(([name, pair]): [string, unknown][] => {
     const [before, after]: unknown[] = Array.isArray(pair) ? pair : []
     if (name === 'extra') {
       const both = [before, after].map((json) => (typeof json === 'string' ? hiddenExtra(json, hide) : null))
       return both[0] === both[1] ? [] : [[name, both]]
     }
-    const action = actionFor(name, hide)
+    const action = hide.actionOf(name)
     if (action === 'keep') return [[name, pair]]
     if (action === 'drop') return []
-    const isKnown = action === 'hash'
-    return [[name, [before, after].map((value) => (isKnown && typeof value === 'string' ? hide.hashOf(value) : null))]]
+    const hashed = (value: unknown) => (action === 'hash' && typeof value === 'string' ? hide.hashOf(value) : null)
+    return [[name, [before, after].map(hashed)]]
   })
   return kept.length === 0 ? null : jsonOf(kept)
 }
@@ -173,14 +161,4 @@ function canonicalJson(value: unknown): string {
 /** JSON of an object whose keys keep this order, whatever they are. */
 function jsonOf(fields: readonly [string, unknown][]): string {
   return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
-}
-
-/** The result of `read`, or `instead` for stored JSON that is nested too deeply. */
-function shallow<Value>(read: () => Value, instead: Value): Value {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof RangeError) return instead
-    throw error
-  }
 }

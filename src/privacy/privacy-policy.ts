@@ -88,16 +88,14 @@ export function isHiddenBy(stored: HiddenFields, { drop, hash }: Pick<HiddenFiel
 
 /** The policy of values of which some follow one policy, and some another. */
 export function mixedPolicy(one: HiddenFields, other: HiddenFields): HiddenFields {
-  const fields = namedIn(one, other)
-  const same = (field: string) => treatmentOf(one, field) === treatmentOf(other, field)
-  const isDropped = (field: string) => same(field) && treatmentOf(one, field) === 'drop'
-  const isHashed = (field: string) => same(field) && treatmentOf(one, field) === hashedWith(one)
-  return {
-    drop: fields.filter(isDropped),
-    hash: fields.filter(isHashed),
-    mixed: fields.filter((field) => !same(field) || treatmentOf(one, field) === 'mixed'),
-    keyCheck: one.keyCheck,
-  }
+  const fields = Map.groupBy(namedIn(one, other), (field) => {
+    const treatment = treatmentOf(one, field)
+    return treatment === treatmentOf(other, field) ? treatment : 'mixed'
+  })
+  const [drop = [], hash = [], mixed = []] = ['drop', hashedWith(one), 'mixed'].map((treatment) =>
+    fields.get(treatment),
+  )
+  return { drop, hash, mixed, keyCheck: one.keyCheck }
 }
 
 /** What happens to a stored value; `blank`: it cannot be told what the new policy would have stored. */

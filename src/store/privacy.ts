@@ -213,7 +213,7 @@ async function rewriteCustomers(step: Step): Promise<readonly Numbered[]> {
   const found = await nextRows<HidableColumns>(step, 'customers', [...TEXT_FIELDS, 'extra'].join(', '))
   const columns = [...hidden.columns, 'extra' as const]
   const rows = found.flatMap((row) => {
-    const next = hiddenCustomer(row, hidden)
+    const next = hidden.customer(row)
     return next === row
       ? []
       : [{ number: row.number, ...Object.fromEntries(columns.map((name) => [name, next[name]])) }]
@@ -221,16 +221,6 @@ async function rewriteCustomers(step: Step): Promise<readonly Numbered[]> {
   const stamp = await updateStamp(session, nowMs)
   await rewrite(step, 'customers', { columns, rows }, sql`, updated_at = ${stamp}, last_run_id = ${run.id}`)
   return found
-}
-
-/** A customer under the new policy; the same object where nothing differs. A value that is nested too deeply to be hashed is not kept. */
-function hiddenCustomer<Row extends HidableColumns>(row: Row, hidden: HiddenValues): Row {
-  try {
-    return hidden.customer(row)
-  } catch (error) {
-    if (error instanceof RangeError) return hidden.customer({ ...row, extra: null })
-    throw error
-  }
 }
 
 async function rewriteChanges(step: Step): Promise<readonly Numbered[]> {
