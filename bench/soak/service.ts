@@ -12,7 +12,7 @@ import {
   type ServiceCustomer,
 } from '../../src/service/customers.ts'
 import { byName, movingList, newcomers } from '../../src/service/scenarios/scenario.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
+import { DEFAULT_PRESET, HEADERS, recipeOf } from '../../src/signing/signing.ts'
 
 /** A request for the list of an organization, with the life of the worker that sent it. Times in Unix milliseconds. */
 export type SeenRequest = { organization: string; life: string; atMs: number }
@@ -98,7 +98,7 @@ export async function startService(
     latencyMs: LATENCY_MS,
     sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
     organizations: organizations.map((played) => served(played, lists)),
-    around: [between(service, { header: recipe.headers.key, seed, now })],
+    around: [between(service, { header: HEADERS.key, seed, now })],
   })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 })
   return Object.assign(service, { origin, baseUrl: origin + BASE_PATH, close })

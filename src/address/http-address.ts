@@ -1,12 +1,3 @@
-/**
- * The URL of a text that is written exactly as one of http or https is. The parser alone takes white space, backslashes and missing slashes
- * too.
- */
-function exactUrl(text: string): URL | undefined {
-  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text)) return undefined
-  return URL.parse(text) ?? undefined
-}
-
 /** Whether an address stays on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
   return isThisMachine(withoutBrackets(hostname))
@@ -22,10 +13,13 @@ export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. */
+/**
+ * An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. It has to be written as one:
+ * the parser alone takes white space, backslashes and missing slashes too.
+ */
 export function httpsAddress(text: string, example: string): URL | { problem: string } {
-  const url = exactUrl(text)
-  if (url === undefined) return { problem: `must be an https URL such as ${example}` }
+  const url = /^https?:\/\/[^\s\\/][^\s\\]*$/i.test(text) ? URL.parse(text) : null
+  if (url === null) return { problem: `must be an https URL such as ${example}` }
   if (url.username !== '' || url.password !== '') return { problem: 'must not hold a user name or password' }
   // Without TLS, others on the way could read what is sent.
   if (url.protocol === 'https:' || isLoopback(url)) return url

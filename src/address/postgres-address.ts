@@ -53,10 +53,11 @@ export function parsePostgresAddress(
   const host = query.get('host') ?? parts.host
   const schema = query.get('schema') ?? 'customer_mirror'
   // Nothing leaves this machine, so TLS is not asked for there.
-  const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
+  const sslmode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
+  const mode = TLS_MODES.find((known) => known === sslmode)
   const rootCertificate = query.get('sslrootcert') ?? undefined
   const problem = problemOf({ host, database, schema, mode, rootCertificate })
-  if (problem !== undefined || !isTlsMode(mode)) return { problem: problem ?? '' }
+  if (problem !== undefined || mode === undefined) return { problem: problem ?? '' }
   return { address: { host, port, user, password, database, schema, tls: { mode, rootCertificate } } }
 }
 
@@ -93,7 +94,13 @@ export function addressParts(
 
 const ESCAPES = 'in a name or a password write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25'
 
-type Parts = { host: string; database: string; schema: string; mode: string; rootCertificate: string | undefined }
+type Parts = {
+  host: string
+  database: string
+  schema: string
+  mode: Tls['mode'] | undefined
+  rootCertificate: string | undefined
+}
 
 function problemOf({ host, database, schema, mode, rootCertificate }: Parts): string | undefined {
   const problems: [isSo: boolean, problem: string][] = [
@@ -102,7 +109,7 @@ function problemOf({ host, database, schema, mode, rootCertificate }: Parts): st
     [database === '' || database.includes('/'), `must name one database: write ${EXAMPLE}`],
     [/^(?:pg_|information_schema$)/.test(schema), 'has a schema that belongs to PostgreSQL itself: name another'],
     [!/^[a-z_][a-z0-9_]{0,62}$/.test(schema), BAD_SCHEMA],
-    [!isTlsMode(mode), `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`],
+    [mode === undefined, `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`],
     [mode === 'verify-ca' && rootCertificate === undefined, WITHOUT_AUTHORITY],
     [mode === 'disable' && rootCertificate !== undefined, 'has sslrootcert, and no TLS to use it: set sslmode'],
     [mode !== 'disable' && host.startsWith('/'), 'has sslmode, and a Unix socket has no TLS: leave it out'],
@@ -113,7 +120,3 @@ function problemOf({ host, database, schema, mode, rootCertificate }: Parts): st
 const BAD_SCHEMA = 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
 const WITHOUT_AUTHORITY =
   'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
-
-function isTlsMode(text: string): text is Tls['mode'] {
-  return TLS_MODES.some((mode) => mode === text)
-}

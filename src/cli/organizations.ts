@@ -184,7 +184,7 @@ async function changing<Result>(
       throw new UsageError(
         `${id}: is in the configuration (${config.file}), and the mirror holds nothing of it. It is enough to change that file.`,
       )
-    if (!isThere) requireKnown([id], { known, configured: [] })
+    if (!isThere) requireKnown([id], known)
     if (isConfigured && !mayBeConfigured)
       throw new UsageError(
         `${id}: is still in the configuration (${config.file}), so its next run would load it again. Take it out there first.`,

@@ -6,7 +6,7 @@ import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
+import { HEADERS, PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
 
@@ -48,10 +48,10 @@ signed with   HMAC-SHA256, key = the secret ${secret}
 secret        <SECRET> ${await secretState(organization)}
 
 headers
-  ${recipe.headers.key}: <API_KEY>
-  ${recipe.headers.timestamp}: ${timestamp}
-  ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
-${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
+  ${HEADERS.key}: <API_KEY>
+  ${HEADERS.timestamp}: ${timestamp}
+  ${HEADERS.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
+${usesNonce(recipe) ? `  ${recipe.nonceHeader}: <NONCE>\n` : ''}
 the string, unescaped
 ${text.replaceAll(/^/gm, '  | ')}
 `

@@ -2,8 +2,17 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { codeOf } from '../errors/faults.ts'
-import { isMapping } from '../text/parsed-json.ts'
-import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type Document, type YAMLError } from 'yaml'
+import {
+  LineCounter,
+  isMap,
+  isNode,
+  isScalar,
+  parseDocument,
+  visit,
+  type Document,
+  type Pair,
+  type YAMLError,
+} from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
 export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
@@ -63,37 +72,21 @@ function aliasWithoutAnchor(document: Document.Parsed): number | undefined {
 
 /** The offset of a path, or of its innermost part that exists. */
 function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], part: Part): number {
-  let node: unknown = document.contents
-  let offset = document.contents?.range[0] ?? 0
-  for (const [depth, step] of path.entries()) {
-    const inner = isAlias(node) ? node.resolve(document) : node
-    const pair = isMap(inner)
-      ? inner.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
-      : undefined
-    node = isSeq(inner) ? inner.items[Number(step)] : pair?.value
-    const target = depth === path.length - 1 && part === 'key' ? pair?.key : node
-    offset = startOf(target) ?? startOf(pair?.key) ?? offset
-  }
-  return offset
-}
-
-function startOf(node: unknown): number | undefined {
-  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined
+  const above = document.getIn(path.slice(0, -1), true)
+  const isAsked = ({ key }: Pair) => isScalar(key) && key.value === path.at(-1)
+  const key = part === 'key' && isMap(above) ? above.items.find(isAsked)?.key : undefined
+  const node = key ?? document.getIn(path, true)
+  if (isNode(node) && node.range) return node.range[0]
+  return path.length === 0 ? 0 : offsetOf(document, path.slice(0, -1), 'value')
 }
 
 /** What stands at a path in data of any shape; undefined where there is nothing. */
 export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown {
-  let inner = data
-  for (const step of path) {
-    if (Array.isArray(inner)) inner = inner[Number(step)]
-    else if (isMapping(inner) && Object.hasOwn(inner, step)) inner = inner[String(step)]
-    else return undefined
-  }
-  return inner
+  return path.reduce<unknown>((inner, step) => Object.getOwnPropertyDescriptor(Object(inner), step)?.value, data)
 }
 
 /** The text of a file, or a phrase that continues "the file …" and says why there is none. */
-export type FileText = { text: string } | { problem: string; missing: boolean }
+type FileText = { text: string } | { problem: string; missing: boolean }
 
 /**
  * Reads a small UTF-8 file without its byte order mark. Never throws, whatever the file is. A pipe is not opened: that could wait for

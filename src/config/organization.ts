@@ -50,7 +50,8 @@ export function chooseOrganizations(
   ids: readonly string[],
 ): Organization[] {
   if (ids.length === 0) return [...organizations]
-  requireKnown(ids, { known: [], configured: organizations.map(({ id }) => id) })
+  const known = organizations.map(({ id }) => id)
+  requireKnown(ids, known)
   return [...new Set(ids)].flatMap((id) => organizations.filter((organization) => organization.id === id))
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  DEFAULT_HEADERS,
   DEFAULT_PRESET,
   PRESET_NAMES,
   PRESETS,
@@ -8,6 +7,7 @@ import {
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
   templateProblem,
+  USUAL,
   type Recipe,
 } from '../signing/signing.ts'
 import { refusing, setting } from './values.ts'
@@ -23,19 +23,19 @@ export const signing = z
       'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
       { examples: ['{METHOD}\n{path}\n{ts}'] },
     ),
-    encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: 'hex' }),
+    encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: USUAL.encoding }),
     prefix: setting(
       z
         .string()
         .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space'),
       'Text before the signature, such as "sha256=".',
-      { default: '' },
+      { default: USUAL.prefix },
     ),
     secretEncoding: setting(z.enum(SECRET_ENCODINGS), 'How the secret is turned into the bytes of the key.', {
-      default: 'utf8',
+      default: USUAL.secretEncoding,
     }),
     timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
-      default: 's',
+      default: USUAL.timestamp,
     }),
     nonceHeader: setting(
       z
@@ -43,7 +43,7 @@ export const signing = z
         .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Nonce')
         .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name'),
       'The header that carries the nonce, where the template uses one.',
-      { default: DEFAULT_HEADERS.nonce },
+      { default: USUAL.nonceHeader },
     ),
   })
   .refine(({ preset, template }) => preset === undefined || template === undefined, {
@@ -57,17 +57,8 @@ type Signing = z.output<typeof signing>
 export function recipe(own: Signing, shared: Signing): Recipe {
   // An organization's own preset overrides a shared template, and the other way round: they exclude each other.
   const form = own.preset === undefined && own.template === undefined ? shared : own
-  const { encoding = 'hex', prefix = '', secretEncoding = 'utf8', timestamp = 's' } = { ...shared, ...own }
-  const nonce = own.nonceHeader ?? shared.nonceHeader ?? DEFAULT_HEADERS.nonce
-  return {
-    template: form.template ?? PRESETS[form.preset ?? DEFAULT_PRESET],
-    encoding,
-    prefix,
-    secretEncoding,
-    timestamp,
-    // The specification names the others.
-    headers: { ...DEFAULT_HEADERS, nonce },
-  }
+  const { preset: _preset, template: _template, ...settings } = { ...shared, ...own }
+  return { ...USUAL, ...settings, template: form.template ?? PRESETS[form.preset ?? DEFAULT_PRESET] }
 }
 
 function writtenTemplateProblem(text: string): string | undefined {

@@ -27,19 +27,12 @@ function bare(word: string): string {
   return word.toLowerCase().replaceAll(/[-_\s]/g, '')
 }
 
-/** Throws UsageError where one of these is known neither to the configuration nor to the file that is read. */
-export function requireKnown(
-  named: readonly string[],
-  { known, configured }: { known: readonly string[]; configured: readonly string[] },
-): void {
-  const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
+/** Throws UsageError where one of these is not known. */
+export function requireKnown(named: readonly string[], known: readonly string[]): void {
+  const unknown = named.find((organization) => !known.includes(organization))
   if (unknown === undefined) return
-  const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
-  const ofMirror = `the mirror ${configured.length === 0 ? '' : 'also '}has ${listedNames(alone)}`
-  const places = [
-    ...(configured.length === 0 ? [] : [`the configuration has ${listedNames(configured)}`]),
-    ...(configured.length > 0 && alone.length === 0 ? [] : [ofMirror]),
-  ]
-  const meant = didYouMean(unknown, [...configured, ...alone])
-  throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
+  const names = [...new Set(known)].map(plainText)
+  throw new UsageError(
+    `unknown organization "${unknown}"${didYouMean(unknown, names)}: known are ${listedNames(names)}`,
+  )
 }

@@ -206,7 +206,7 @@ async function requireMirrored(
 ): Promise<void> {
   if (organization === undefined) return
   const runs = await allOf(readRows(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
-  requireKnown([organization], { known: runs.map(([id]) => String(id)), configured })
+  requireKnown([organization], [...configured, ...runs.map(([id]) => String(id))])
 }
 
 function customersStatement(filter: CustomersFilter, searched: readonly string[]): Sql {

@@ -80,7 +80,7 @@ function selectOrganizations(
   configured: readonly string[],
 ): { read: ReadOrganization[]; leftOut: string[] } {
   const known = idsOf(recorded)
-  requireKnown(named, { known, configured })
+  requireKnown(named, [...configured, ...known])
   const wanted = new Set(named.length === 0 ? known : named)
   const read = recorded.filter(isRead).filter(({ organization }) => wanted.has(organization))
   if (read.length > 0) return { read, leftOut: [...wanted.difference(new Set(idsOf(read)))] }

@@ -8,7 +8,7 @@ import type { ServiceCustomer } from './customers.ts'
 import { type Details, listPage, type ListQuery, readListQuery } from './listing.ts'
 import {
   type Credentials,
-  type HeaderNames,
+  HEADERS,
   readTimestamp,
   type Recipe,
   signature,
@@ -96,10 +96,10 @@ function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
 }
 
 /** Finds the organization by its API key. Only the signature proves the sender. */
-function identify({ organizations, recipe }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+function identify({ organizations }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const byKey = new Map(organizations.map((organization) => [organization.apiKey, organization]))
   return async (c, next) => {
-    const organization = byKey.get(c.req.header(recipe.headers.key) ?? '')
+    const organization = byKey.get(c.req.header(HEADERS.key) ?? '')
     if (organization === undefined) return fail(c, 401, UNAUTHENTICATED)
     c.set('organization', organization)
     return next()
@@ -127,7 +127,7 @@ function authenticate({ recipe: usual, now }: ServiceOptions): MiddlewareHandler
   return async (c, next) => {
     const { id, recipe = usual } = c.get('organization')
     if (!isSigned(c, recipe, now())) return fail(c, 401, UNAUTHENTICATED)
-    const nonce = usesNonce(recipe) ? `${id} ${c.req.header(recipe.headers.nonce)}` : undefined
+    const nonce = usesNonce(recipe) ? `${id} ${c.req.header(recipe.nonceHeader)}` : undefined
     return nonce === undefined || isNew(nonce, now()) ? next() : fail(c, 401, UNAUTHENTICATED)
   }
 }
@@ -197,8 +197,8 @@ const TOLERANCE_MS = 300_000
 
 /** Whether a request was signed by its organization just now. */
 function isSigned(c: Context<ServiceEnv>, recipe: Recipe, nowMs: number): boolean {
-  const sent = (name: keyof HeaderNames) => c.req.header(recipe.headers[name])
-  const [nonce, given, text = ''] = [sent('nonce'), sent('signature'), sent('timestamp')]
+  const names = [recipe.nonceHeader, HEADERS.signature, HEADERS.timestamp]
+  const [nonce, given, text = ''] = names.map((name) => c.req.header(name))
   const at = readTimestamp(text)
   if (at?.form !== recipe.timestamp || Math.abs(at.unixMs - nowMs) > TOLERANCE_MS) return false
   if (given === undefined || (usesNonce(recipe) && !nonce)) return false

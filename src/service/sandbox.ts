@@ -15,7 +15,7 @@ import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type Serv
 import { generateCustomers } from './customers.ts'
 import { type MovingList, type Staged, stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../signing/signing.ts'
+import { type Credentials, DEFAULT_PRESET, HEADERS, type Recipe, recipeOf } from '../signing/signing.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'sharedRateLimit'> & {
@@ -66,7 +66,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   for (const { organization } of rateLimits) if (organization !== undefined) find(organization, organizations)
 
   const limitOfAll = rateLimits.findLast(({ organization }) => organization === undefined)
-  const log = requestLog(organizations, recipe.headers.key)
+  const log = requestLog(organizations, HEADERS.key)
   const service = createService({
     ...options,
     recipe,
@@ -194,10 +194,9 @@ export async function writeConfig(
   }
   const { organizations, recipe } = sandbox
   const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
-  const { headers, ...signing } = recipe
   const text = stringify({
     ...{ mirror, schedule, ...others },
-    ...(!isDefault && { defaults: { signing: { ...signing, nonceHeader: headers.nonce } } }),
+    ...(!isDefault && { defaults: { signing: recipe } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
   try {

@@ -7,25 +7,17 @@ import { createHmac, hash } from 'node:crypto'
 export type Recipe = {
   /** The string to sign, with `{tokens}` from {@link VALUES}. Must contain `{ts}`. */
   template: string
-  encoding: SignatureEncoding
+  encoding: (typeof SIGNATURE_ENCODINGS)[number]
   /** Put before the encoded signature, e.g. `sha256=`. */
   prefix: string
   secretEncoding: SecretEncoding
   timestamp: TimestampForm
-  headers: HeaderNames
-}
-
-export type HeaderNames = {
-  key: string
-  timestamp: string
-  signature: string
   /** Carries `{nonce}`, and is sent only when the template uses it. */
-  nonce: string
+  nonceHeader: string
 }
 
-type SignatureEncoding = (typeof SIGNATURE_ENCODINGS)[number]
 export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
-export type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
+type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
 
 export const SIGNATURE_ENCODINGS = ['hex', 'base64', 'base64url'] as const
 export const SECRET_ENCODINGS = ['utf8', 'hex', 'base64', 'base64url'] as const
@@ -54,33 +46,26 @@ export const PRESET_NAMES = Object.keys(PRESETS).filter((name): name is PresetNa
 
 export const DEFAULT_PRESET: PresetName = 'method-target-ts-body-lf'
 
-/** The documented header names, and one of our own for services that want a nonce. */
-export const DEFAULT_HEADERS: HeaderNames = {
-  key: 'X-API-Key',
-  timestamp: 'X-Timestamp',
-  signature: 'X-Signature',
-  nonce: 'X-Nonce',
-}
+/** The documented headers. */
+export const HEADERS = { key: 'X-API-Key', timestamp: 'X-Timestamp', signature: 'X-Signature' }
 
-/** The recipe of a preset: hex signature, secret as UTF-8 text, Unix seconds. */
+/** What a recipe has beside its template where nothing else is said. */
+export const USUAL = {
+  encoding: 'hex',
+  prefix: '',
+  secretEncoding: 'utf8',
+  timestamp: 's',
+  nonceHeader: 'X-Nonce',
+} as const
+
 export function recipeOf(preset: PresetName): Recipe {
-  return {
-    template: PRESETS[preset],
-    encoding: 'hex',
-    prefix: '',
-    secretEncoding: 'utf8',
-    timestamp: 's',
-    headers: DEFAULT_HEADERS,
-  }
+  return { ...USUAL, template: PRESETS[preset] }
 }
 
 /** The settings of a recipe that no preset has, by their names. */
-export function unlikePresets({ encoding, prefix, secretEncoding, timestamp }: Omit<Recipe, 'headers'>): object {
-  const standard = Object.entries(recipeOf(DEFAULT_PRESET))
-  const own = Object.entries({ encoding, prefix, secretEncoding, timestamp })
-  return Object.fromEntries(
-    own.filter(([name, value]) => !standard.some(([known, usual]) => known === name && usual === value)),
-  )
+export function unlikePresets({ template: _template, ...settings }: Recipe): object {
+  const usual = new Map<string, string>(Object.entries(USUAL))
+  return Object.fromEntries(Object.entries(settings).filter(([name, value]) => usual.get(name) !== value))
 }
 
 /** A request as its signature sees it. `url` is exactly what is sent. */
@@ -101,12 +86,11 @@ export function signedHeaders(
   moment: Moment,
   recipe: Recipe,
 ): Record<string, string> {
-  const { headers: names } = recipe
   return {
-    [names.key]: apiKey,
-    [names.timestamp]: timestampText(moment.unixMs, recipe.timestamp),
-    [names.signature]: signature(stringToSign(request, apiKey, moment, recipe), secret, recipe),
-    ...(moment.nonce !== undefined && usesNonce(recipe) && { [names.nonce]: moment.nonce }),
+    [HEADERS.key]: apiKey,
+    [HEADERS.timestamp]: timestampText(moment.unixMs, recipe.timestamp),
+    [HEADERS.signature]: signature(stringToSign(request, apiKey, moment, recipe), secret, recipe),
+    ...(moment.nonce !== undefined && usesNonce(recipe) && { [recipe.nonceHeader]: moment.nonce }),
   }
 }
 

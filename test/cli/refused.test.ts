@@ -26,7 +26,7 @@ const UNKNOWN_CUSTOMER = '00000000-0000-4000-8000-000000000009'
 const SOLVE = 'signing solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
 
 test.each<[line: string, said: RegExp | string]>([
-  ['sync acme globx', 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
+  ['sync acme globx', 'unknown organization "globx" (did you mean "globex"?): known are acme, globex\n'],
   ['worker --log-level everything', 'debug, info, warn'],
   ['sync --every-night', "unknown option '--every-night'"],
   ['sync --config none.yaml', 'none.yaml does not exist'],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import {
+  HEADERS,
   type PresetName,
   PRESETS,
   type Recipe,
@@ -71,8 +72,8 @@ async function aKnownRequest(recipe: Recipe) {
   const url = customersUrl(new URL(organization.baseUrl), { page: 1, size: 100 })
   const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
   const request = [
-    ...['--url', url.href, '--timestamp', headers[recipe.headers.timestamp] ?? ''],
-    `--signature=${headers[recipe.headers.signature] ?? ''}`,
+    ...['--url', url.href, '--timestamp', headers[HEADERS.timestamp] ?? ''],
+    `--signature=${headers[HEADERS.signature] ?? ''}`,
   ]
   const env = { THE_SECRET: organization.secret, THE_KEY: organization.apiKey }
   const named = ['--secret-env', 'THE_SECRET', '--api-key-env', 'THE_KEY']

@@ -77,7 +77,7 @@ test('a preset of its own replaces a shared template, and keeps the shared encod
   expect(organization?.signing).toEqual({
     ...recipeOf('ts-body'),
     encoding: 'base64',
-    headers: { key: 'X-API-Key', timestamp: 'X-Timestamp', signature: 'X-Signature', nonce: 'X-Once' },
+    nonceHeader: 'X-Once',
   })
 })
 
@@ -111,7 +111,7 @@ test('no id chooses every organization; ids choose these, once each, in their or
 test('an unknown organization is a usage error that names the nearest', async () => {
   const config = await configOf(acme())
   expect(() => chooseOrganizations(config, ['acmee', 'acme'])).toThrow(
-    new UsageError('unknown organization "acmee" (did you mean "acme"?): the configuration has acme'),
+    new UsageError('unknown organization "acmee" (did you mean "acme"?): known are acme'),
   )
 })
 

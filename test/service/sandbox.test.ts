@@ -12,7 +12,6 @@ import { type Sandbox, startSandbox, writeConfig } from '../../src/service/sandb
 import { ask } from './a-sandbox.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
-import { DEFAULT_HEADERS } from '../../src/signing/signing.ts'
 
 test('every organization is served its own customers, and no id is shared', async () => {
   const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
@@ -99,9 +98,8 @@ test('its limit reaches the service', async () => {
 
 test('the written configuration is read back as the sandbox it was written for', async () => {
   const cwd = temporaryFolder()
-  const headers = { ...DEFAULT_HEADERS, nonce: 'X-Once' }
   const encodings = { encoding: 'base64url', prefix: 'v1=', secretEncoding: 'hex', timestamp: 'iso' } as const
-  const recipe = { template: '{nonce}.{ts}\n{url}', headers, ...encodings }
+  const recipe = { template: '{nonce}.{ts}\n{url}', nonceHeader: 'X-Once', ...encodings }
   for (const sandbox of [await aSandbox({ customers: 1 }), await aSandbox({ customers: 1, recipe })]) {
     const file = `${sandbox.recipe.encoding}.yaml`
     await writeConfig(join(cwd, file), sandbox)
