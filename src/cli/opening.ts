@@ -97,13 +97,13 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
  * The file to read: a mirror or a copy that is named, or the mirror of the configuration, whose address may hold a password. With the organizations
  * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
  */
-export async function fileToRead({ config: file, mirror }: { config?: string; mirror?: string }): Promise<Place> {
+export async function fileToRead({ config: file, mirror }: { config?: string; mirror?: string }) {
   if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
-  if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
+  if (mirror !== undefined) return { file: namedMirror(mirror), configured: NONE, configuration: undefined }
   const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }
 
-type Place = { file: string; configured: readonly string[]; configuration: string | undefined }
+const NONE: readonly string[] = []

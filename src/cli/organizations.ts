@@ -35,11 +35,11 @@ function listCommand(io: Io) {
       const { file, configured } = await fileToRead(named)
       // Organizations are there before the first sync makes the mirror.
       const mirrored = await listMirroredOrganizations(file, { mayBeMissing: named.mirror === undefined })
-      const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
-      const lines = [...names].map((organization) => ({
+      const mirroredOf = new Map(mirrored.map((each) => [each.organization, each]))
+      const lines = [...new Set([...configured, ...mirroredOf.keys()])].map((organization) => ({
         organization,
         isConfigured: named.mirror === undefined ? configured.includes(organization) : undefined,
-        mirrored: mirrored.find((one) => one.organization === organization),
+        mirrored: mirroredOf.get(organization),
       }))
       const rows = lines.map((line) => {
         const { active = 0, removed = 0, readAsOfMs } = line.mirrored ?? {}
@@ -133,7 +133,17 @@ function organizationForgetCommand(io: Io) {
     .option('--yes', 'delete it; without this, the command only says what it would delete')
     .action(async (id, { config: file, json, yes }) => {
       const again = `customer-mirror organizations forget ${id} --yes${configOption(file)}`
-      const forgotten = await forget(id, file, yes ? undefined : again)
+      const forgotten = await changing(id, file, async (organizations, config) => {
+        const deleted = await organizations.contents(id)
+        if (!yes)
+          throw new UsageError(
+            `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good. If you mean it: ${again}`,
+          )
+        // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
+        const copiesLeft = listCopiesLeft(config, id)
+        const finished = await organizations.forget(id, clocks())
+        return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
+      })
       const { deleted, finished, mirror } = forgotten
       const known = `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
       const told = (deleted.forgotten === 0 ? '' : known) + (finished ? erasedText(mirror, 'any of its rows') : '')
@@ -143,21 +153,6 @@ function organizationForgetCommand(io: Io) {
       say(io.stderr, unfinishedText(mirror, again))
       io.exitWith(5)
     })
-}
-
-/** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
-async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
-  return changing(id, file, async (organizations, config) => {
-    const deleted = await organizations.contents(id)
-    if (confirmation !== undefined)
-      throw new UsageError(
-        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good. If you mean it: ${confirmation}`,
-      )
-    // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
-    const copiesLeft = listCopiesLeft(config, id)
-    const finished = await organizations.forget(id, clocks())
-    return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
-  })
 }
 
 function rowsText({ customers, changes, runs, rejects }: Awaited<ReturnType<Organizations['contents']>>): string {

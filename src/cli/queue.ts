@@ -2,13 +2,11 @@ import { moment, say, second, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, momentIn, wholeNumber } from './command.ts'
 import { listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
-import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
-import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
+import { ALL, isPaused, pauseOf } from '../model/pause.ts'
 import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
-import { plainText } from '../text/plain-text.ts'
 import { isoTime } from '../time/moments.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 
@@ -31,9 +29,17 @@ export function queueCommand(io: Io) {
         const run = job.state === 'running' && job.kind === 'full' ? underway.get(job.organization) : undefined
         return { ...job, percent: run && progressOf(run, nowMs).percent }
       })
-      const paused = pausedIn(pauses, config.organizations, nowMs)
+      // A pause holds of an organization, or of all but those that were resumed.
+      const ids = config.organizations.map(({ id }) => id)
+      const resumed = ids.filter((id) => pauseOf(pauses, id, nowMs) === undefined)
+      const paused = [...pauses]
+        .filter(([, pause]) => isPaused(pause, nowMs))
+        .map(([name, pause]) => ({ organization: name, paused: pause, resumed: name === ALL ? resumed : [] }))
+      const pausedAsJson = paused.map(({ organization: name, paused: pause, resumed: others }) => {
+        return { organization: name === ALL ? null : name, ...pauseAsJson(pause), resumed: others }
+      })
       show(io, json, {
-        document: { queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pausedAsJson) },
+        document: { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson },
         table: queueTable(lines, nowMs),
         text: pausedLines(paused, file),
       })
@@ -44,45 +50,22 @@ export function queueCommand(io: Io) {
 type Listed = Awaited<ReturnType<typeof import('../../jobs/commands/queued-runs.ts').listJobs>>
 type Line = Listed['jobs'][number] & { percent: number | undefined }
 
-/** A pause that holds now: of an organization, or of all but those that were resumed. */
-type Paused = { organization: string; paused: Pause; resumed: readonly string[] }
-
-function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs: number): Paused[] {
-  const resumed = organizations.map(({ id }) => id).filter((id) => pauseOf(pauses, id, nowMs) === undefined)
-  return [...pauses].flatMap(([organization, paused]) =>
-    isPaused(paused, nowMs) ? [{ organization, paused, resumed: organization === ALL ? resumed : [] }] : [],
-  )
-}
-
-function pausedAsJson({ organization, paused, resumed }: Paused) {
-  return { organization: organization === ALL ? null : organization, ...pauseAsJson(paused), resumed }
-}
-
 function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
   const { untilMs, why = null, status = null, attempt = null } = wait ?? {}
   const [machine = '', id = ''] = worker?.split('#') ?? []
   const place = worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) }
   return {
-    ...same,
-    since: isoTime(sinceMs),
-    until: isoTime(untilMs),
-    why,
-    status,
-    attempt,
-    percent: percent ?? null,
-    worker: place,
+    ...{ ...same, since: isoTime(sinceMs), until: isoTime(untilMs) },
+    ...{ why, status, attempt, percent: percent ?? null, worker: place },
   }
 }
 
 /** The jobs of a queue: who runs, until when and why what waits. */
 function queueTable(lines: readonly Line[], nowMs: number): Table {
-  const rows = lines.map((line) => [
-    plainText(line.organization),
-    line.kind,
-    line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
-    whenWords(line),
-    noteWords(line, nowMs),
-  ])
+  const rows = lines.map((line) => {
+    const state = line.percent === undefined ? line.state : `${line.state} ${line.percent} %`
+    return [line.organization, line.kind, state, whenWords(line), noteWords(line, nowMs)]
+  })
   const none = 'Nothing runs, and nothing waits in the queue.\n'
   return { head: ['organization', 'run', 'state', 'when (UTC)', ''], rows, none }
 }
@@ -144,14 +127,11 @@ export function resumeCommand(io: Io) {
       const config = await namedConfig(file)
       const { resumeOrganizations } = await import('../../jobs/commands/queued-runs.ts')
       const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
-      const lines = changed
-        .filter(({ before, name }) => before !== undefined || name !== ALL)
-        .map(({ name, before }) =>
-          before === undefined
-            ? `${subject(name)} was not paused\n`
-            : `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`,
-        )
-      say(io.stdout, lines.length === 0 ? 'Nothing was paused.\n' : lines.join(''))
+      const lines = changed.map(({ name, before }) => {
+        if (before !== undefined) return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`
+        return name === ALL ? '' : `${subject(name)} was not paused\n`
+      })
+      say(io.stdout, lines.join('') || 'Nothing was paused.\n')
     })
 }
 
@@ -180,15 +160,10 @@ export function scheduleCommand(io: Io) {
 type ScheduleLine = import('../../jobs/commands/list-schedule.ts').ScheduleLine
 
 function scheduleAsJson({ cron, timezone, paused, runs, between, ...same }: ScheduleLine) {
-  return {
-    ...{ ...same, cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) },
-    runs: runs.map(momentAsJson),
-    quick: between === undefined ? null : { cron: between.cron, runs: between.runs.map(momentAsJson) },
-  }
-}
-
-function momentAsJson({ atMs, ...same }: ScheduleLine['runs'][number]) {
-  return { at: isoTime(atMs), ...same }
+  const asJson = (moments: ScheduleLine['runs']) => moments.map(({ atMs, ...of }) => ({ at: isoTime(atMs), ...of }))
+  const quick = between === undefined ? null : { cron: between.cron, runs: asJson(between.runs) }
+  const line = { cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) }
+  return { ...same, ...line, runs: asJson(runs), quick }
 }
 
 function scheduleTable(lines: readonly ScheduleLine[]): Table {
@@ -196,10 +171,8 @@ function scheduleTable(lines: readonly ScheduleLine[]): Table {
     const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
     const rowsOf = (kind: string, moments: ScheduleLine['runs']) =>
       moments.map(({ atMs, local }, index) => [index === 0 ? kind : '', local, moment(atMs), timezone ?? ''])
-    const [first = ['–', '–', '–', timezone ?? '–'], ...others] = [
-      ...rowsOf('full', runs),
-      ...rowsOf('quick', between?.runs ?? []),
-    ]
+    const all = [...rowsOf('full', runs), ...rowsOf('quick', between?.runs ?? [])]
+    const [first = ['–', '–', '–', timezone ?? '–'], ...others] = all
     return [[organization, due, ...first], ...others.map((cells) => ['', '', ...cells])]
   })
   return { head: ['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows }

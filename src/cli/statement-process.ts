@@ -5,7 +5,7 @@ import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { textOf } from './output/rows.ts'
-import type { StatementPlan, TooLong } from './sql.ts'
+import type { StatementPlan, TooLong } from './query.ts'
 
 const TOO_LONG: TooLong = 'too long'
 

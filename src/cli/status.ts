@@ -3,7 +3,6 @@ import { command, durationArgument, type Io } from './command.ts'
 import { clocks, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
-import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { atPlace } from '../copies/copy-error.ts'
 import { requireTextPlace } from '../copies/target-place.ts'
@@ -11,7 +10,6 @@ import { writeTextFile } from '../copies/written-file.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Freshness } from '../model/mirror.ts'
-import type { Mirror } from '../store/mirror.ts'
 import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
@@ -42,15 +40,23 @@ export function statusCommand(io: Io) {
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
       await withMirror(config, async (mirror, known) => {
-        const facts = { config: known, pauses: await readPauses(known), ...clocks() }
+        const standing = { pauses: await readPauses(known), ...clocks() }
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
-        const lines = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
+        const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), standing, limit))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
-        if (html !== undefined) await writeWhole(html, { ...place, mode: 0o600 }, io, () => pageOf(mirror, facts))
+        if (html !== undefined)
+          await writeWhole(html, { ...place, mode: 0o600 }, io, async () => {
+            const { overviewPage } = await import('../status/overview-page.ts')
+            const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
+            return overviewPage(await readOverview(mirror, overviewFacts(known.organizations, standing)))
+          })
         // Another user may read metrics, since node_exporter is one.
         else if (format !== undefined)
-          await writeWhole(output ?? '-', { ...place, mode: 0o644 }, io, () => metricsOf(mirror, facts))
+          await writeWhole(output ?? '-', { ...place, mode: 0o644 }, io, async () => {
+            const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
+            return statusMetrics(mirror, { config: known, ...standing })
+          })
         else {
           if (!json) say(io.stdout, problemBlocks(lines, config))
           const text = pausedLines(lines, config) + leftBehindText([...freshness.values()], config)
@@ -71,9 +77,6 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
   return readSharedPauses(config)
 }
 
-/** What the configuration, the queue and the clocks say. */
-type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number; monotonicMs: number }
-
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
 export async function writeWhole(
   file: string,
@@ -88,39 +91,18 @@ export async function writeWhole(
   atPlace(place, () => writeTextFile(place, text, { mode }))
 }
 
-async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {
-  const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
-  return statusMetrics(mirror, facts)
-}
-
-/** The overview, as one page that nothing has to be loaded for. */
-async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promise<string> {
-  const { overviewPage } = await import('../status/overview-page.ts')
-  const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
-  return overviewPage(await readOverview(mirror, overviewFacts(config.organizations, known)))
-}
-
 /** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
 type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
 
-type StatusLine = {
-  organization: string
-  freshness: Freshness | undefined
-  readAgeMs: number | undefined
-  provenAgeMs: number | undefined
-  tooOld: boolean
-  /** Short codes of why it is not proven, not fresh, or waits for a decision. */
-  why: string[]
-  paused: Pause | undefined
-}
+type StatusLine = ReturnType<typeof lineOf>
 
 /** How current a configured organization is. */
 function lineOf(
-  { id }: Organization,
+  organization: string,
   freshness: Freshness | undefined,
-  { pauses, nowMs }: StatusFacts,
+  { pauses, nowMs }: { pauses: Pauses | undefined; nowMs: number },
   { maxAgeMs, proven }: AgeLimit,
-): StatusLine {
+) {
   const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
   // One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock.
   const isTooOld = (ageMs = Infinity) => maxAgeMs !== undefined && (ageMs > maxAgeMs || isInFuture(ageMs))
@@ -128,7 +110,7 @@ function lineOf(
   const loadingMs = ageOf(firstLoadSinceMs(freshness))
   const readTooOld = isTooOld(readAgeMs ?? loadingMs)
   const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs) : readTooOld
-  const paused = pauses && pauseOf(pauses, id, nowMs)
+  const paused = pauses && pauseOf(pauses, organization, nowMs)
   const { lastFullStatus, why = [], held = 0 } = freshness ?? {}
   const stated = [
     lastFullStatus === 'running' && (tooOld || readAgeMs === undefined) && 'running',
@@ -140,8 +122,9 @@ function lineOf(
   // One that is configured again is retired until its next run ends that.
   const isRetired = freshness?.retiredAtMs !== undefined
   const codes = isRetired ? ['retired'] : lastFullStatus === undefined ? ['never-mirrored'] : stated
+  /** Short codes of why it is not proven, not fresh, or waits for a decision. */
   const all = [...(paused ? ['paused'] : []), ...codes]
-  return { organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why: all, paused }
+  return { organization, freshness, readAgeMs, provenAgeMs, tooOld, why: all, paused }
 }
 
 /** The code in `why` of an organization whose last reading or proof has a date in the future. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { conformanceCommand } from '../../src/cli/conformance.ts'
+import { conformanceCommand } from '../../src/cli/check.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 

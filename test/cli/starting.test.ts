@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { sandboxCommand } from '../../src/cli/service.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { syncRuns } from '../support/json-page.ts'

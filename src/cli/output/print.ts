@@ -169,18 +169,16 @@ function narrowed(whole: readonly number[], least: readonly number[], columns: n
   return widths
 }
 
-function drawTable(lines: readonly string[][], widths: readonly number[], isRight: readonly boolean[]): string {
-  return lines.map((cells) => drawLine(cells, widths, isRight)).join('')
-}
-
 /** A row is as high as its highest cell. */
-function drawLine(cells: readonly string[], widths: readonly number[], isRight: readonly boolean[]): string {
-  const parts = cells.map((text, column) => wrapText(text, widths[column] ?? 0))
-  const height = Math.max(1, ...parts.map(({ length }) => length))
-  return Array.from({ length: height }, (_, line) => {
-    const shown = parts.map((part, column) => padded(part[line] ?? '', widths[column] ?? 0, isRight[column]))
-    return `${shown.join(' '.repeat(GAP)).trimEnd()}\n`
-  }).join('')
+function drawTable(lines: readonly string[][], widths: readonly number[], isRight: readonly boolean[]): string {
+  const drawn = lines.flatMap((cells) => {
+    const parts = cells.map((text, column) => wrapText(text, widths[column] ?? 0))
+    return Array.from({ length: Math.max(1, ...parts.map(({ length }) => length)) }, (_, line) => {
+      const shown = parts.map((part, column) => padded(part[line] ?? '', widths[column] ?? 0, isRight[column]))
+      return `${shown.join(' '.repeat(GAP)).trimEnd()}\n`
+    })
+  })
+  return drawn.join('')
 }
 
 /** The cells of one row that are not empty, each behind the head of its column. */

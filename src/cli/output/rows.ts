@@ -56,22 +56,17 @@ export async function* textOf(
   yield text + (format ?? formatRows(layout, [])).close()
 }
 
-/** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
-type RowFormat = {
-  /** The text before the first row. */
-  open: string
-  /** The text of a row, or the empty string while it is kept for later. */
-  row(values: readonly SqlValue[]): string
-  /** The text after the last row, with all that was kept. */
-  close(): string
-}
-
-/** The format in which rows with these columns are written. */
+/**
+ * The format in which rows with these columns are written, a few at a time, so that the memory in use does not grow with their number: the text
+ * before the first row, that of a row, or nothing while it is kept for later, and that after the last one, with all that was kept.
+ */
 export function formatRows(layout: Layout, columns: readonly string[]): RowFormat {
   if (layout.format === 'table') return tableFormat(layout, columns.map(plainText))
   if (layout.format === 'csv') return csvFormat(layout, columns)
   return objectFormat(layout, keysOf(columns))
 }
+
+type RowFormat = { open: string; row(values: readonly SqlValue[]): string; close(): string }
 
 /** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */
 const MOST_ROWS = 1000
@@ -110,8 +105,7 @@ function tableFormat(
 
 function cellOf(value: SqlValue, nothing: string): string | bigint {
   if (value === null) return nothing
-  if (typeof value === 'string') return plainText(value)
-  if (typeof value === 'bigint') return value
+  if (typeof value === 'string' || typeof value === 'bigint') return value
   if (typeof value === 'number') return numberText(value)
   const { length } = value
   const start = value.subarray(0, SHOWN_BYTES).toString('hex')
@@ -134,15 +128,14 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: reado
 
 /** One document: what comes before its rows, a row on each line, and what comes after them. */
 function objectFormat(layout: Extract<Layout, { format: 'json' }>, names: readonly string[]): RowFormat {
-  const objectOf = (values: readonly SqlValue[]) =>
-    `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
   const between = layout.onOneLine === true ? '' : '\n    '
   let separator = between
   let end = ''
   return {
     open: layout.before,
     row(values) {
-      const line = separator + objectOf(values)
+      const fields = values.map((value, index) => (names[index] ?? '') + valueText(value))
+      const line = `${separator}{${fields.join(',')}}`
       separator = `,${between}`
       end = between.slice(0, -2)
       return line
