@@ -18,17 +18,18 @@ export type LiveConfig = {
   follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
 
-type Opening = {
+/**
+ * Opens the file. Later mistakes in it are logged, and the configuration before stays; another mirror is one, since that is open, and so is
+ * another queue, unless that of the command line is used whatever the file says (`embedded`).
+ */
+export async function openLiveConfig(opening: {
   file?: string | undefined
   cwd: string
-  /** Whether the queue is that of the command line, whatever the file says of it. */
   embedded?: boolean
   log: Pick<Logger, 'info' | 'warn'>
   now: () => number
-}
-
-/** Opens the file. Later mistakes in it are logged, and the configuration before stays; another mirror or queue is one, since those are open. */
-export async function openLiveConfig({ embedded = false, log, now, ...source }: Opening): Promise<LiveConfig> {
+}): Promise<LiveConfig> {
+  const { embedded = false, log, now, ...source } = opening
   const openSettings = embedded ? (['mirror'] as const) : (['mirror', 'queue'] as const)
   const seenAtMs = new Map<string, number>()
   let onRead = () => {}
@@ -54,7 +55,8 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
     try {
       const written = await readChecked(current.file)
       const others = openSettings.filter((setting) => written[setting] !== current[setting])
-      if (others.length > 0) throw new ConfigError([{ file: current.file, message: otherWords(others) }])
+      const other = `it names another ${others.join(' and another ')}: restart the worker to use it, or put the file back`
+      if (others.length > 0) throw new ConfigError([{ file: current.file, message: other }])
       live.current = written
       live.hash = configurationHash(written.content)
       live.brokenSinceMs = undefined
@@ -81,30 +83,16 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
   return live
 }
 
-function otherWords(settings: readonly string[]): string {
-  return `it names another ${settings.join(' and another ')}: restart the worker to use it, or put the file back`
-}
-
 /** A hash of what a file says, in hex, without texts that may be secrets and without the address of the queue. */
 export function configurationHash(content: unknown): string {
-  const isLeftOut = (key: string, value: unknown) => LEFT_OUT.has(key) && typeof value === 'string'
+  const isLeftOut = (key: string, value: unknown) => LEFT_OUT.includes(key) && typeof value === 'string'
   const text = JSON.stringify(content, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value))
   return digest('sha256', text)
 }
 
-const LEFT_OUT: ReadonlySet<string> = new Set(['apiKey', 'secret', 'queue'])
+const LEFT_OUT = ['apiKey', 'secret', 'queue']
 
-/** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
 export type OtherWorkers = ReturnType<typeof compareConfigurations>
-
-type Comparing = {
-  values: Pick<SharedValues, 'list' | 'write' | 'delete'>
-  hash: () => string
-  lookMs: number
-  log: Pick<Logger, 'warn'>
-  now: () => number
-  self?: string
-}
 
 const configurations = valuesNamed('configuration:', z.object({ hash: z.string(), atMs: z.number() }))
 
@@ -113,8 +101,17 @@ const GONE_LOOKS = 3
 /** A new file may reach the workers one after another, or with a restart of each: a difference is a problem after so many looks. */
 const PATIENT_LOOKS = 10
 
-export function compareConfigurations(comparing: Comparing) {
+/** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
+export function compareConfigurations(comparing: {
+  values: Pick<SharedValues, 'list' | 'write' | 'delete'>
+  hash: () => string
+  lookMs: number
+  log: Pick<Logger, 'warn'>
+  now: () => number
+  self?: string
+}) {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
+  const shortly = (text: string) => text.slice(0, 12)
   let [sentence, differingLooks, workers] = ['', 0, 1]
 
   // While the queue is away, other parts report that, and the next look follows.
@@ -138,8 +135,4 @@ export function compareConfigurations(comparing: Comparing) {
     workers: () => workers,
     stop,
   }
-}
-
-function shortly(hash: string): string {
-  return hash.slice(0, 12)
 }

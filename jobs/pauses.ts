@@ -66,15 +66,14 @@ export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promis
 /** Which organizations are paused, as far as this worker knows. */
 export type PauseWatch = ReturnType<typeof watchPauses>
 
-type Watching = {
+/** Looks from now on for pauses that begin and end, and calls `onChange` where one has since the look before. */
+export function watchPauses(watching: {
   values: Pick<SharedValues, 'list'>
   lookMs: number
   now: () => number
-  /** A pause has begun or ended since the look before. */
   onChange: () => void
-}
-
-export function watchPauses({ values, lookMs, now, onChange }: Watching) {
+}) {
+  const { values, lookMs, now, onChange } = watching
   let known: Pauses = new Map()
   let seen: string | undefined
   const looking = repeatedly(lookMs, async () => {

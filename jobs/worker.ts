@@ -32,14 +32,15 @@ export type WorkerOptions = {
   timings?: Partial<Timings> | undefined
 }
 
-type Surroundings = { signal: AbortSignal; stderr: NodeJS.WritableStream }
-
 /**
  * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does where nothing can go on
  * in this process: the mirror was replaced, or changed by a newer version, or the embedded queue has ended. It throws the error that says so,
  * and does its work when it is started again.
  */
-export async function runWorker(options: WorkerOptions, { stderr, ...asked }: Surroundings): Promise<void> {
+export async function runWorker(
+  options: WorkerOptions,
+  { stderr, ...asked }: { signal: AbortSignal; stderr: NodeJS.WritableStream },
+): Promise<void> {
   const { embedded, http } = options
   const ending = new AbortController()
   const end = (error: unknown) => ending.abort(error)
@@ -62,12 +63,12 @@ export async function runWorker(options: WorkerOptions, { stderr, ...asked }: Su
     warnOfNothing()
     void catchUp('time')
   }
-  const again = async () => {
+  const again = () => {
     publisher.compareSoon()
-    await catchUp('time')
+    void catchUp('time')
   }
   const watching = { queues: queues.all, workers, write: backend.write, log, timings, monotonicMs }
-  const timer = setInterval(() => void again(), timings.catchUpMs)
+  const timer = setInterval(again, timings.catchUpMs)
   const watches = [
     { stop: () => clearInterval(timer) },
     config.follow(timings.configLookMs, onRead),

@@ -5,7 +5,7 @@ import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } 
 import { succeeds } from '../timings.ts'
 import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { findJob, jobStateOf, payload, type Payload, progressOf, waitOf } from '../queue/queues.ts'
-import { ALL, pauseOf } from '../../src/model/pause.ts'
+import { ALL, pauseOf, type Pause } from '../../src/model/pause.ts'
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig) {
@@ -47,26 +47,16 @@ function byTime(left: ListedJob, right: ListedJob): number {
   return (left.wait?.untilMs ?? left.sinceMs) - (right.wait?.untilMs ?? right.sinceMs)
 }
 
-/** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
-export async function pauseOrganizations(
+/** Pauses these organizations for every worker of the queue, or ends their pauses; all of them where none is named. */
+export async function changePauses(
   config: QueueConfig,
   organizations: readonly string[],
-  when: { nowMs: number; untilMs: number | undefined },
+  change: { pause: { nowMs: number; untilMs: number | undefined } } | { resumeMs: number },
 ): Promise<Changed[]> {
-  return withQueues(config, {}, ({ backend: { values } }) => pause(values, namesOf(organizations), when))
-}
-
-/** Ends the pauses of these organizations, or every pause where none is named. */
-export async function resumeOrganizations(
-  config: QueueConfig,
-  organizations: readonly string[],
-  nowMs: number,
-): Promise<Changed[]> {
-  return withQueues(config, {}, ({ backend: { values } }) => resume(values, namesOf(organizations), nowMs))
-}
-
-function namesOf(organizations: readonly string[]): readonly string[] {
-  return organizations.length === 0 ? [ALL] : organizations
+  const names = organizations.length === 0 ? [ALL] : organizations
+  return withQueues(config, {}, ({ backend: { values } }) =>
+    'pause' in change ? pause(values, names, change.pause) : resume(values, names, change.resumeMs),
+  )
 }
 
 /** What became of a request: a new job, or the one that the organization has. */
@@ -74,9 +64,8 @@ export type RequestedRun = {
   organization: string
   added: boolean
   /**
-   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a partial one needless,
-   * `told-to-wait` where the service has said when to ask again, and `paused` where the organization is paused, so that nothing was
-   * requested.
+   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a partial one needless, and
+   * `told-to-wait` where the service has said when to ask again. Where the organization is `paused`, nothing was requested.
    */
   state: string
   /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
@@ -95,11 +84,7 @@ export async function requestRuns(
     const pauses = await readPauses(opened.backend.values)
     for (const organization of organizations) {
       const paused = pauseOf(pauses, organization, nowMs)
-      const run =
-        paused === undefined
-          ? await request(opened, organization, kind, nowMs)
-          : { added: false, state: 'paused', untilMs: paused.untilMs }
-      requested.push({ organization, ...run })
+      requested.push({ organization, ...(await request(opened, organization, { kind, nowMs, paused })) })
     }
     return requested
   })
@@ -108,9 +93,9 @@ export async function requestRuns(
 async function request(
   { queues, backend }: OpenedQueue,
   organization: string,
-  kind: RunKind,
-  nowMs: number,
+  { kind, nowMs, paused }: { kind: RunKind; nowMs: number; paused: Pause | undefined },
 ): Promise<Omit<RequestedRun, 'organization'>> {
+  if (paused !== undefined) return { added: false, state: 'paused', untilMs: paused.untilMs }
   const { isPartial } = KINDS[kind]
   if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
     return { added: false, state: 'full-run' }

@@ -22,11 +22,14 @@ export type Watched = {
   pages: Hono
 }
 
-/** Where to listen, and the names under which clients may ask, besides addresses and localhost. */
-type Address = { host: string; port: number; names: readonly string[] }
-
-/** Serves the endpoints for monitors, and the pages to look at. Throws UsageError when the port cannot be opened. */
-export async function serveHttp(shown: Watched, { names, ...address }: Address): Promise<Listening> {
+/**
+ * Serves the endpoints for monitors, and the pages to look at, to clients that ask by an address, as localhost or by one of `names`. Throws
+ * UsageError when the port cannot be opened.
+ */
+export async function serveHttp(
+  shown: Watched,
+  { names, ...address }: { host: string; port: number; names: readonly string[] },
+): Promise<Listening> {
   const app = new Hono()
   app.use(addHeaders)
   app.use(answerOnlyTo([address.host, ...names]))
@@ -77,14 +80,15 @@ export type Looking = {
   facts: () => Promise<OverviewFacts>
 }
 
-/** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
+/** The pages to look at, with what is wrong with the configuration: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
 export function createPages({ mirror, facts }: Looking, notices: () => readonly string[] = () => []): Hono {
   const pages = new Hono()
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
     const [overview, served] = await readPart(mirror, await facts(), asked)
-    return answerPage(context, 200, overviewPage(overview, { ...served, notices: notices().map(asSentence) }))
+    const sentences = notices().map((text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`)
+    return answerPage(context, 200, overviewPage(overview, { ...served, notices: sentences }))
   })
   pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
@@ -107,10 +111,6 @@ const LONGEST_ID = 63
 
 const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
 
-function asSentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
-}
-
 async function answerPage(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
   return context.html(await page, status, PAGE_HEADERS)
 }
@@ -124,17 +124,16 @@ const PAGE_HEADERS = {
 /** How long to wait for the queue: it is reported on its own that it is away. */
 const ASK_MS = 2000
 
-type Parts = {
+/** What a worker shows of itself. `runners` are those that make runs. */
+export function watched(parts: {
   backend: Pick<Backend, 'write'>
   config: LiveConfig
   others: Pick<OtherWorkers, 'problem'>
-  /** Those that make runs. */
   runners: Examined['workers']
   looking: Looking & { mirror: Mirror }
   metrics: Metrics
-}
-
-export function watched({ backend, config, others, runners, looking, metrics }: Parts): Watched {
+}): Watched {
+  const { backend, config, others, runners, looking, metrics } = parts
   const { mirror, facts } = looking
   // A client keeps what it could not send until the queue is back: it is not given more.
   const write = oneAtATime(backend.write)
@@ -174,7 +173,7 @@ export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): bool
 export const NO_SCHEDULE =
   'the configuration schedules nothing, so this worker starts no run by itself: give it a schedule, such as `schedule: { cron: "0 2 * * *" }`'
 
-export type Examined = {
+type Examined = {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */
@@ -184,8 +183,12 @@ export type Examined = {
 
 /** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. Times in ISO 8601. */
 export async function examine({ write, workers, configuration = [], standings }: Examined) {
+  const written = write().then(
+    () => [],
+    (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`],
+  )
   const problems = [
-    ...(await queueProblems(write)),
+    ...(await within(written, ASK_MS, ['the queue cannot be reached'])),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
     ...standings.flatMap(({ organization, due, paused }) =>
@@ -208,14 +211,6 @@ export async function examine({ write, workers, configuration = [], standings }:
   }
 }
 
-async function queueProblems(write: () => Promise<void>): Promise<string[]> {
-  const written = write().then(
-    () => [],
-    (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`],
-  )
-  return within(written, ASK_MS, ['the queue cannot be reached'])
-}
-
 /** How long an answer may take: Prometheus gives a scrape ten seconds; to count a large mirror takes its time. */
 const IN_TIME = { lookMs: 3000, countMs: 60_000 }
 
@@ -228,12 +223,8 @@ export function answeringInTime(mirror: Mirror, { lookMs, countMs } = IN_TIME): 
   const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
 
   async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {
-    const found = await within(
-      asked.then((answer) => ({ answer })),
-      ms,
-      undefined,
-    )
-    if (found !== undefined) return found.answer
+    const answer = await within(asked, ms, unanswered)
+    if (answer !== unanswered) return answer
     late += 1
     void succeeds(asked).then(() => (late -= 1))
     throw unanswered()

@@ -10,15 +10,15 @@ import type { Listener, NoRunOfJob, RunOfJob } from '../run/run-job.ts'
 import { onceAMinute } from '../queue/queue-faults.ts'
 import type { Metrics } from './metrics.ts'
 
-type Listening = {
+/** Counts and logs what runs do, and has the copies follow them. */
+export function createListener(parts: {
   metrics: Metrics
   mirror: Pick<Mirror, 'listHeldRemovals'>
   publisher: Omit<Publisher, 'stop'>
   log: Logger
   monotonicMs: () => number
-}
-
-export function createListener({ metrics, mirror, publisher, log, monotonicMs }: Listening): Listener {
+}): Listener {
+  const { metrics, mirror, publisher, log, monotonicMs } = parts
   return {
     onEvent: createEventLog(log, monotonicMs),
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),

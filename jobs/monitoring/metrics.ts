@@ -23,12 +23,13 @@ type Moment = {
   monotonicMs: number
 }
 
-/** What a scrape shows beside what this worker has counted. */
+/**
+ * What a scrape shows beside what this worker has counted: whether it is ready, as `/readyz` answers, and its queue can be written; and how the
+ * organizations stand, as far as the mirror can be read.
+ */
 type Scraped = {
-  /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
   ready: boolean
   queueUp: boolean
-  /** The ids of the organizations, and how they stand as far as the mirror can be read. */
   organizations: readonly { id: string }[]
   standings: readonly Standing[]
 }
@@ -80,12 +81,8 @@ function countersIn(registry: Registry) {
   const customers = counter('customers', 'Records, by result', ['change'])
   const waited = counter('waited_seconds', 'Seconds waited inside runs because the service asked', [])
   const took = new Histogram({
-    ...{
-      name: `${PREFIX}run_duration_seconds`,
-      help: 'How long runs take',
-      buckets: RUN_SECONDS,
-      registers: [registry],
-    },
+    ...{ name: `${PREFIX}run_duration_seconds`, help: 'How long runs take' },
+    ...{ buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400], registers: [registry] },
   })
   const takenOver = counter('jobs_taken_over', 'Jobs whose worker was gone, so that another one took them', [])
   // Prometheus sees the first event only as an increase from 0, so counters start at 0.
@@ -117,17 +114,12 @@ function countersIn(registry: Registry) {
   }
 }
 
-const QUICK_ENDS: Readonly<Partial<Record<RunOfJob['verdict']['kind'], string>>> = {
-  complete: 'partial',
-  'give-up': 'failed',
-}
+const QUICK_ENDS: Partial<Record<RunOfJob['verdict']['kind'], string>> = { complete: 'partial', 'give-up': 'failed' }
 
 /** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
 function seconds(ms: number): number {
   return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
 }
-
-const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
 
 const CHANGES = [
   ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed'] as const),
@@ -204,11 +196,13 @@ function measureStandings(registry: Registry, look: () => readonly Standing[]): 
   const build = { version: version(), commit: commit() ?? '', node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'
   gauge(registry, 'build_info', ofBuild, ['version', 'commit', 'node'], () => [[1, build]])
-  for (const [name, help, valueOf] of OF_ORGANIZATIONS)
+  for (const [name, help, key] of OF_ORGANIZATIONS)
     gauge(registry, name, help, ['organization'], () =>
-      look().flatMap((standing): Value[] => {
-        const value = valueOf(standing)
-        return value === undefined ? [] : [[value, { organization: standing.organization }]]
+      look().flatMap(({ organization, freshness, due }): Value[] => {
+        // The dates of a retired organization stand still, and are left out.
+        const known = { ...(freshness?.retiredAtMs === undefined && freshness), nextMs: due?.nextMs }
+        const value = known[key]
+        return value === undefined ? [] : [[key.endsWith('Ms') ? value / 1000 : value, { organization }]]
       }),
     )
   const ofStates = '1 for each state that is true of an organization, as the page of the worker names it'
@@ -217,31 +211,11 @@ function measureStandings(registry: Registry, look: () => readonly Standing[]): 
   )
 }
 
-const OF_ORGANIZATIONS: readonly [name: string, help: string, valueOf: (standing: Standing) => number | undefined][] = [
-  [
-    'last_success_timestamp_seconds',
-    'When the last run began that read the list to its end',
-    (each) => unixSeconds(current(each)?.readAsOfMs),
-  ],
-  [
-    'last_proven_timestamp_seconds',
-    'When the last run began whose scan is proven or settled',
-    (each) => unixSeconds(current(each)?.provenAsOfMs),
-  ],
-  [
-    'next_due_timestamp_seconds',
-    'When the next full run is due by the schedule',
-    ({ due }) => unixSeconds(due?.nextMs),
-  ],
-  ['open_rejects', 'Records that could not be kept as customers', (each) => current(each)?.openRejects],
-  ['held_removals', 'Removals held back that wait to be approved or discarded', (each) => current(each)?.held],
-]
-
-/** The dates of a retired organization stand still, and are left out. */
-function current({ freshness }: Standing): UncountedFreshness | undefined {
-  return freshness?.retiredAtMs === undefined ? freshness : undefined
-}
-
-function unixSeconds(unixMs: number | undefined): number | undefined {
-  return unixMs === undefined ? undefined : unixMs / 1000
-}
+/** The gauges of organizations. Moments, which are in milliseconds, are shown in seconds. */
+const OF_ORGANIZATIONS = [
+  ['last_success_timestamp_seconds', 'When the last run began that read the list to its end', 'readAsOfMs'],
+  ['last_proven_timestamp_seconds', 'When the last run began whose scan is proven or settled', 'provenAsOfMs'],
+  ['next_due_timestamp_seconds', 'When the next full run is due by the schedule', 'nextMs'],
+  ['open_rejects', 'Records that could not be kept as customers', 'openRejects'],
+  ['held_removals', 'Removals held back that wait to be approved or discarded', 'held'],
+] as const

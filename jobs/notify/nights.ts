@@ -116,7 +116,7 @@ export function wentWell(organizations: readonly Pick<Ended, 'ended' | 'run' | '
 /** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
 export function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly Ended[], nowMs: number): object {
   const outcomes = organizations.map(outcomeOf)
-  const having = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
+  const having = (outcome: ReturnType<typeof outcomeOf>) => outcomes.filter((one) => one === outcome).length
   const sum = (name: (typeof SUMS)[number]) => organizations.reduce((total, { run }) => total + (run?.[name] ?? 0), 0)
   return {
     type: 'night.ended',
@@ -127,11 +127,8 @@ export function reportNight({ cron, timezone, dueMs }: Night, organizations: rea
       ...{ cron, timezone },
       wentWell: wentWell(organizations),
       totals: {
-        organizations: organizations.length,
-        complete: having('complete'),
-        failed: having('failed'),
-        unfinished: having('unfinished'),
-        notStarted: having('not-started'),
+        ...{ organizations: organizations.length, complete: having('complete'), failed: having('failed') },
+        ...{ unfinished: having('unfinished'), notStarted: having('not-started') },
         ...Object.fromEntries(SUMS.map((name) => [name, sum(name)])),
       },
       organizations: organizations.map(({ organization, heldRemovals, run }, index) => ({
@@ -144,11 +141,8 @@ export function reportNight({ cron, timezone, dueMs }: Night, organizations: rea
 
 const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
 
-type Outcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
-
-function outcomeOf({ ended, run }: Ended): Outcome {
-  if (ended === 'complete') return ended
-  if (run === undefined) return 'not-started'
+function outcomeOf({ ended, run }: Ended) {
+  if (ended !== 'complete' && run === undefined) return 'not-started'
   return ended === 'pending' ? 'unfinished' : ended
 }
 

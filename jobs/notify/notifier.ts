@@ -75,9 +75,11 @@ export function createNotifier(settings: Settings) {
   }
 }
 
-type Delivering = Settings & { signal: AbortSignal }
-
-async function deliver(job: Job<unknown, void>, token: string | undefined, settings: Delivering): Promise<void> {
+async function deliver(
+  job: Job<unknown, void>,
+  token: string | undefined,
+  settings: Settings & { signal: AbortSignal },
+): Promise<void> {
   const { config, mirror, now, log, timings, signal } = settings
   const delay = async (waitMs: number): Promise<never> => {
     await job.moveToDelayed(now() + waitMs, token)
@@ -110,10 +112,7 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
   }
   const attempts = job.attemptsMade + 1
   const facts = { kind, dueAt: isoTime(dueMs), attempts, answer }
-  if (isTaken) {
-    log.info(facts, 'night reported')
-    return
-  }
+  if (isTaken) return log.info(facts, 'night reported')
   if (attempts >= ATTEMPTS) log.error(facts, 'night not reported, given up')
   else log.warn(facts, 'night not reported, another attempt follows')
   throw new Error(answer)
@@ -123,7 +122,7 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
 async function post(
   { url, secret }: { url: URL; secret?: Parameters<typeof readWebhookSecret>[0] | undefined },
   message: Message,
-  { now, signal }: Delivering,
+  { now, signal }: { now: () => number; signal: AbortSignal },
 ): Promise<Sent> {
   try {
     const key = secret && (await readWebhookSecret(secret))
@@ -159,10 +158,9 @@ export async function send(
   url: URL,
   { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },
 ): Promise<Sent> {
-  const asked =
-    body === undefined
-      ? { headers: AGENT }
-      : { method: 'POST', body, headers: { ...AGENT, 'content-type': 'application/json', ...headers } }
+  const posted = body !== undefined && { method: 'POST', body }
+  const type = body !== undefined && { 'content-type': 'application/json' }
+  const asked = { ...posted, headers: { 'user-agent': `customer-mirror/${version()}`, ...type, ...headers } }
   try {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     const response = await fetch(url, { ...asked, redirect: 'manual', signal: limits })
@@ -173,12 +171,9 @@ export async function send(
   }
 }
 
-const AGENT = { 'user-agent': `customer-mirror/${version()}` }
-
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
-  const { cause } = error
-  if (!(cause instanceof Error)) return error.name
-  return codeOf(cause) ?? cause.name
+  const first = error.cause instanceof Error ? error.cause : error
+  return codeOf(first) ?? first.name
 }

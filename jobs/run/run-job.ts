@@ -5,8 +5,8 @@ import type { PauseWatch } from '../pauses.ts'
 import { within, type Timings } from '../timings.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from '../queue/port.ts'
 import { createQueueWorker, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
-import { isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
-import { isNewer, whyNotNeeded, type WhyNone, whyNoPartialRun } from './why-no-run.ts'
+import { isNewer, isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
+import { whyNotNeeded, type WhyNone, whyNoPartialRun } from './verdict.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
@@ -15,12 +15,7 @@ import { emptyReport, type Trigger } from '../../src/model/report.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import {
-  type OpenSharedTurns,
-  type RateLimits,
-  runOrganization,
-  type RunSettings,
-} from '../../src/sync/run-organization.ts'
+import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
 import { backoffMs } from '../../src/time/durations.ts'
 
 export type RunJob = Job<Payload, void, Trigger>
@@ -38,36 +33,30 @@ export type Listener = {
   onNoRun(noRun: NoRunOfJob): void
 }
 
-export type Processing = {
+export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire' | 'now' | 'monotonicMs' | 'random'> & {
   organizationOf: (id: string) => Organization | undefined
   mirror: Mirror
   queues: Pick<Queues, 'sync'>
   values: Pick<SharedValues, 'read'>
   pauses: Pick<PauseWatch, 'latest'>
-  rateLimits: RateLimits
-  /** Undefined where no other process shares a rate limit. */
-  sharedTurns: OpenSharedTurns | undefined
-  wire?: RunSettings['wire']
   listener: Listener
   /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
   end: (error: unknown) => void
   /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
   stop: AbortSignal
   timings: Timings
-  now: () => number
-  monotonicMs: () => number
-  random: () => number
 }
 
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/** A job is given up when a worker without its organization takes it after so many starts: within five minutes, where none has it. */
-const MOST_UNKNOWN = 20
-
 /**
- * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs.
+ * A job that this worker should not have is left to others so often, which takes five minutes: a worker of the right version finds it until
+ * then. One whose organization no worker has is given up.
  */
+const MOST_LEFT = 20
+
+/** A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. */
 export function startRunWorker(kind: RunKind, backend: Backend, processing: Processing, concurrency: number) {
   const { timings, values } = processing
   return createQueueWorker<Payload, Trigger>(
@@ -91,31 +80,22 @@ export function startRunWorker(kind: RunKind, backend: Backend, processing: Proc
 
 /** The job must be retried, after `delayMs`. */
 class RunFailed extends Error {
-  override name = 'RunFailed' as const
-  readonly delayMs: number
-
-  constructor(message: string, delayMs: number) {
-    super(message)
-    this.delayMs = delayMs
-  }
+  delayMs = 0
 }
 
 function backoff(attempts: number, { timings, random }: Pick<Processing, 'timings' | 'random'>): number {
   return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
 }
 
-/** A worker of the right version finds a job that is left to it within five minutes. */
-const MOST_WAITS = 20
-
-/** The signals of one job: when its lock is lost, and when a person cancels it. */
-type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
-
-/** Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. */
+/**
+ * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. `lost` is aborted when its lock is, and
+ * `cancelled` when a person cancels it.
+ */
 export async function runForJob(
   kind: RunKind,
   job: RunJob,
   token: string | undefined,
-  { lost, cancelled }: JobSignals,
+  { lost, cancelled }: { lost: AbortSignal | undefined; cancelled: AbortSignal },
   processing: Processing,
 ): Promise<void> {
   const { listener, mirror, stop, timings, now } = processing
@@ -126,14 +106,14 @@ export async function runForJob(
     none(why)
     throw new DelayedError()
   }
-  if (isNewer(job.data)) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS))
+  if (isNewer(job.data)) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_LEFT))
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 
   // A job may be faster than the look at a changed file, and is put off.
   const organization = processing.organizationOf(id)
   const isFull = !KINDS[kind].isPartial
-  if (isFull && organization === undefined && job.attemptsStarted <= MOST_UNKNOWN)
+  if (isFull && organization === undefined && job.attemptsStarted <= MOST_LEFT)
     await leave('another-configuration', timings.leftWaitMs)
   const paused = pauseOf(await processing.pauses.latest(), id, now())
   if (paused !== undefined) return none('paused', paused.untilMs)
@@ -151,7 +131,7 @@ export async function runForJob(
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const outcome =
     organization === undefined
-      ? failedWith(id, new UsageError(`${id}: ${GONE}`), now(), job.name)
+      ? gone(id, job.name, now())
       : await run(kind, organization, job, signal, processing, (error, { pages }) => {
           const verdict = decide(error, pages)
           return isWaiting(error, verdict) && !isLast(verdict, job)
@@ -162,8 +142,13 @@ export async function runForJob(
   return endJob(job, token, { outcome, verdict }, processing)
 }
 
-/** The organization left the configuration after its job was made. */
-const GONE = 'is no longer in the configuration. Its rows stay; no request was sent.'
+/** The outcome of a run that never started: the organization left the configuration after its job was made. */
+function gone(organization: string, trigger: Trigger, startedAtMs: number): Outcome {
+  const error = new UsageError(
+    `${organization}: is no longer in the configuration. Its rows stay; no request was sent.`,
+  )
+  return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
+}
 
 async function endJob(
   job: RunJob,
@@ -190,7 +175,7 @@ async function endJob(
     const attempts = job.attemptsMade + 1
     const delayMs = verdict.leastMs + backoff(attempts, processing)
     note(job, { wait: { ...wait, attempt: attempts + 1, untilMs: now() + delayMs } })
-    throw new RunFailed(reasonOf(outcome), delayMs)
+    throw Object.assign(new RunFailed(reasonOf(outcome)), { delayMs })
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
@@ -266,11 +251,6 @@ async function delayUntil(
   // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
   await job.moveToDelayed(untilMs, token)
   if (changes !== undefined) await job.updateProgress({ ...progressOf(job), ...changes })
-}
-
-/** The outcome of a run that never started, with its error. */
-function failedWith(organization: string, error: unknown, startedAtMs: number, trigger: Trigger): Outcome {
-  return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */

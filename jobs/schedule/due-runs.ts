@@ -1,8 +1,8 @@
 import { cancellations } from '../cancel.ts'
 import { oneAtATime } from '../timings.ts'
-import { KINDS, type SharedValues } from '../queue/port.ts'
+import { KINDS, RUN_KINDS, type SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
-import { betweenNights, localTime, nextDueMs, previousDueMs, type Schedule, schedulesOf } from './due-times.ts'
+import { betweenNights, localTime, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
@@ -12,17 +12,11 @@ import { pauseEndedMs, pauseOf, type Pauses } from '../../src/model/pause.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 
-type Watching = {
-  config: { readonly current: Config }
-  queues: Pick<Queues, 'request'>
-  now: () => number
-}
-
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000
 
 /** Looks for moments again and again, from now on. */
-export function watchDueTimes(watching: Watching): { stop(): void } {
+export function watchDueTimes(watching: Parameters<typeof lookingForDueTimes>[0]): { stop(): void } {
   const look = lookingForDueTimes(watching)
   // A queue that is away is asked again at the next look.
   const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
@@ -34,7 +28,12 @@ export function watchDueTimes(watching: Watching): { stop(): void } {
  * Every worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once.
  * Moments at which no worker or no queue was there are found by comparing with the mirror. Rejects where the queue is away.
  */
-export function lookingForDueTimes({ config, queues, now }: Watching): () => Promise<void> {
+export function lookingForDueTimes(watching: {
+  config: { readonly current: Config }
+  queues: Pick<Queues, 'request'>
+  now: () => number
+}): () => Promise<void> {
+  const { config, queues, now } = watching
   let lookedMs = now()
 
   return oneAtATime(async () => {
@@ -42,7 +41,9 @@ export function lookingForDueTimes({ config, queues, now }: Watching): () => Pro
     lookedMs = Math.min(lookedMs, nowMs)
     for (const { id, schedule } of config.current.organizations) {
       if (schedule === undefined) continue
-      for (const [kind, line] of schedulesOf(schedule)) {
+      for (const kind of RUN_KINDS) {
+        const line = kind === 'sync' ? schedule : betweenNights(schedule)
+        if (line === undefined) continue
         const dueMs = previousDueMs(id, line, nowMs)
         const isTooLate = nowMs - dueMs >= KINDS[kind].latestMs
         if (dueMs > lookedMs && !isTooLate) await queues.request(kind, id, 'schedule', { dueMs })
@@ -59,10 +60,9 @@ export function lookingForDueTimes({ config, queues, now }: Watching): () => Pro
  */
 export type Occasion = 'start' | 'jobs-lost' | 'time'
 
-export type LookingForMissed = {
+type LookingForMissed = {
   queues: Pick<Queues, 'request'>
   mirror: Pick<Mirror, 'listLastRuns'>
-  /** What workers share, with the cancels of persons. */
   values: Pick<SharedValues, 'list'>
   organizations: Config['organizations']
   pauses: Pauses

@@ -1,4 +1,3 @@
-import type { RunKind } from '../queue/port.ts'
 import { hash } from 'node:crypto'
 import { parsedCron } from '../../src/config/schedule.ts'
 
@@ -87,16 +86,7 @@ const FORMATS = new Map<string, Intl.DateTimeFormat>()
 const TWO = '2-digit'
 const LOCAL = { year: 'numeric', month: TWO, day: TWO, hour: TWO, minute: TWO, timeZoneName: 'shortOffset' } as const
 
-/** The schedule of an organization, with the cron line of its quick runs if it has one. */
-type WithQuick = Schedule & { quick?: string }
-
 /** When an organization has runs between its nights: their own cron line in the same time zone. Undefined where it has none. */
-export function betweenNights({ quick, ...night }: WithQuick): Schedule | undefined {
+export function betweenNights({ quick, ...night }: Schedule & { quick?: string }): Schedule | undefined {
   return quick === undefined ? undefined : { ...night, cron: quick }
-}
-
-/** The schedule of each kind of run that an organization has. */
-export function schedulesOf(schedule: WithQuick): [kind: RunKind, schedule: Schedule][] {
-  const between = betweenNights(schedule)
-  return [['sync', schedule], ...(between === undefined ? [] : [['quick', between] satisfies [RunKind, Schedule]])]
 }

@@ -98,8 +98,8 @@ export function pauseCommand(io: Io) {
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await namedConfig(file)
-      const { pauseOrganizations } = await import('../../jobs/commands/queued-runs.ts')
-      const paused = await pauseOrganizations(config, chooseIds(config, ids), { nowMs, untilMs })
+      const { changePauses } = await import('../../jobs/commands/queued-runs.ts')
+      const paused = await changePauses(config, chooseIds(config, ids), { pause: { nowMs, untilMs } })
       const lines = paused.map(({ name, before, now }) => {
         const already = before === undefined ? '' : `already, since ${moment(before.sinceMs)}; now `
         const words = now?.untilMs === undefined ? 'until resumed' : `until ${moment(now.untilMs)}`
@@ -125,8 +125,8 @@ export function resumeCommand(io: Io) {
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const { resumeOrganizations } = await import('../../jobs/commands/queued-runs.ts')
-      const changed = await resumeOrganizations(config, chooseIds(config, ids), Date.now())
+      const { changePauses } = await import('../../jobs/commands/queued-runs.ts')
+      const changed = await changePauses(config, chooseIds(config, ids), { resumeMs: Date.now() })
       const lines = changed.map(({ name, before }) => {
         if (before !== undefined) return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`
         return name === ALL ? '' : `${subject(name)} was not paused\n`

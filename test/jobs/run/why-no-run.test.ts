@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { type JobAtStart, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/why-no-run.ts'
+import { whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/verdict.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
+import type { Trigger } from '../../../src/model/report.ts'
 import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { message, startWorker } from '../../support/worker-log.ts'
@@ -75,7 +76,7 @@ test.each<[string, string | undefined, Around]>([
   expect(await whyNone(around)).toBe(expected)
 })
 
-type Started = { trigger: JobAtStart['name']; dueMs: number | undefined; starts: number; lastRun: LastRun | undefined }
+type Started = { trigger: Trigger; dueMs: number | undefined; starts: number; lastRun: LastRun | undefined }
 
 type Around = {
   trigger?: string
