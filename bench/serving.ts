@@ -37,7 +37,7 @@ export async function measureServing(
         { name: byHand, floors: [], origin: hand },
       ].map((row) => ({ ...row, kind, requests, measurements: Array<Measurement>(), tookMs: Array<number>() })),
     )
-    for (const { origin, kind } of rows) await ask(origin, targetsOf(kind, customers, AT_ONCE), AT_ONCE)
+    for (const { origin, kind, requests } of rows) await ask(origin, targetsOf(kind, customers, requests / 3), AT_ONCE)
     for (let round = 1; round <= runs; round += 1)
       for (const row of rows) {
         const targets = targetsOf(row.kind, customers, row.requests)

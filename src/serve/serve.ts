@@ -6,7 +6,7 @@ import { describeError } from '../errors/errors.ts'
 import { onlyReads } from '../http/server.ts'
 import type { Logger } from '../machine/log.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
-import type { Answer, AnswerList } from '../service/answer.ts'
+import type { AnswerList } from '../service/answer.ts'
 import { envelopeOf } from '../service/listing.ts'
 import { DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
 import { isoTime } from '../time/moments.ts'
@@ -52,16 +52,10 @@ export function createServe({ readers, organizations, mirror, log, nowMs, monoto
     now: nowMs,
     around: [observe],
     examine: async () => {
-      const served = [...new Set(readers.flatMap((reader) => reader.organizations))]
-      const found = await Promise.all(
-        served.map((id) =>
-          mirror.state(id).then(
-            () => [],
-            (error) => [reasonOf(error)],
-          ),
-        ),
-      )
-      return { ready: found.flat().length === 0, problems: [...new Set(found.flat())] }
+      const served = new Set(readers.flatMap((reader) => reader.organizations))
+      const states = await Promise.allSettled([...served].map((id) => mirror.state(id)))
+      const problems = states.flatMap((state) => (state.status === 'rejected' ? reasonOf(state.reason) : []))
+      return { ready: problems.length === 0, problems: [...new Set(problems)] }
     },
   })
   app.get('/openapi.json', (c) => c.json(openApi()))
@@ -83,14 +77,12 @@ function readerOf(
     try {
       const { rows, total, readAsOfMs, proof } = await mirror.page({ organization, ...query })
       const headers = { 'X-Data-As-Of': isoTime(readAsOfMs), 'X-Proof': proof }
-      return {
-        kind: 'page',
-        envelope: envelopeOf(rows, total, { query, address: address.origin + address.pathname }),
-        headers,
-      }
+      const envelope = envelopeOf(rows, total, { query, address: address.origin + address.pathname })
+      return { kind: 'page', envelope, headers }
     } catch (error) {
       log.warn({ organization, ...describeError(error) }, 'mirror not read')
-      return unavailable(error)
+      const message = `${reasonOf(error)} Ask again later.`
+      return { kind: 'error', status: 503, message, headers: { 'Retry-After': '10' } }
     }
   }
   return { id: name, ...signing, rateLimit, answer }
@@ -111,13 +103,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof NotMirrored) return error.message
   const { code } = describeError(error)
   return code === 'missing' ? 'There is no mirror yet.' : `The mirror cannot be read now (${code}).`
-}
-
-function unavailable(error: unknown): Answer {
-  return {
-    kind: 'error',
-    status: 503,
-    message: `${reasonOf(error)} Ask again later.`,
-    headers: { 'Retry-After': '10' },
-  }
 }

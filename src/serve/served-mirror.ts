@@ -23,9 +23,6 @@ export class NotMirrored extends Error {
 /** How long requests share one state of the mirror: a longer one would hold up its WAL. */
 const SNAPSHOT_MS = 1000
 
-/** Orders that are kept, the latest: one for each organization, and one for each filter that is asked for; and the rows in all of them. */
-const [MOST_ORDERS, MOST_ROWS] = [200, 5_000_000]
-
 /** A state of the mirror that some requests read. */
 type Snapshot = {
   readonly session: Session
@@ -38,23 +35,22 @@ type Snapshot = {
   end(): void
 }
 
-/**
- * How current an organization is; when a customer was changed last, of whichever organization; and a text that is another one once customers of
- * this one are others, or were changed.
- */
-type State = { readAsOfMs: number; proof: string; updatedAt: string; stamp: string }
+/** How current an organization is, and what was made for its customers as they are. */
+type State = { readAsOfMs: number; proof: string; made: Made }
 
-/** Customers in the order of the list, by the numbers of their rows. */
+/**
+ * The customers in the order of the list, by the numbers of their rows, and what is searched of them, of an earlier stamp until it is asked for.
+ * The stamp is another one once customers of the organization are others, or were changed; it begins with when any customer was changed last.
+ */
+type Made = { stamp: string; order?: Promise<Order>; texts: Promise<Texts>; last?: { filter: string; found: Order } }
 type Order = readonly number[]
 
 /**
- * What is searched of each customer of an organization, by the number of its row; and one after the other in the order of the list, with the
- * place at which each one of the list ends. Some 200 bytes each.
+ * What is searched of each customer of an organization, by the number of its row, some 200 bytes each, and of those in the order; the texts of
+ * these also one after the other, with the place at which each one ends.
  */
-type Texts = { updatedAt: string; ofRow: Map<number, string>; list: Order; inOrder: string; ends: readonly number[] }
-
-/** What was made for the state with this stamp, or is being made; `rows` once they are known. */
-type Kept<Made> = { readonly stamp: string; readonly made: Promise<Made>; rows: number }
+type Texts = { stamp: string; ofRow: ReadonlyMap<number, Searched>; list: Searched[]; all: string; ends: number[] }
+type Searched = { text: string; language: string | null }
 
 /**
  * The active customers of a mirror in a file or a database, or of a published copy, as pages: by creation time and id, each page from one
@@ -65,9 +61,8 @@ export class ServedMirror {
   readonly #monotonicMs: () => number
   #store: { opened: Promise<Store>; file: string } | undefined
   #snapshot: Promise<Snapshot> | undefined
-  readonly #orders = new Map<string, Kept<Order>>()
-  /** Kept for organizations in which something was searched for. */
-  readonly #texts = new Map<string, Kept<Texts>>()
+  /** By organization. */
+  readonly #made = new Map<string, Made>()
 
   constructor(place: string, monotonicMs: () => number) {
     this.#place = place
@@ -77,11 +72,11 @@ export class ServedMirror {
   /** Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
   async page({ organization, page, perPage, search, language }: Asked): Promise<ServedPage> {
     return this.#inSnapshot(async (snapshot) => {
-      const state = await this.#stateOf(organization, snapshot)
-      const order = await this.#orderOf({ organization, search, language }, state, snapshot.session)
+      const { made, ...state } = await this.#stateOf(organization, snapshot)
+      const order = await orderOf(snapshot.session, { organization, search, language }, made)
       const from = (page - 1) * perPage
       const rows = await rowsIn(snapshot.session, organization, order.slice(from, from + perPage))
-      return { rows, total: order.length, readAsOfMs: state.readAsOfMs, proof: state.proof }
+      return { rows, total: order.length, ...state }
     })
   }
 
@@ -97,42 +92,8 @@ export class ServedMirror {
     await store?.opened.then((opened) => opened.close()).catch(() => {})
   }
 
-  async #orderOf(filter: Filter, state: State, session: Session): Promise<Order> {
-    const key = JSON.stringify(filter)
-    const kept = keptFor(this.#orders, key, state, () => this.#findOrder(filter, state, session))
-    const order = await kept.made
-    kept.rows = order.length
-    this.#letGoOfOrders(key)
-    return order
-  }
-
-  /** Lets go of the oldest orders that are too many, but not of this one. */
-  #letGoOfOrders(latest: string): void {
-    let all = [...this.#orders.values()].reduce((sum, { rows }) => sum + rows, 0)
-    for (const [oldest, { rows }] of this.#orders) {
-      if (oldest === latest || (this.#orders.size <= MOST_ORDERS && all <= MOST_ROWS)) return
-      this.#orders.delete(oldest)
-      all -= rows
-    }
-  }
-
-  async #findOrder(filter: Filter, state: State, session: Session): Promise<Order> {
-    // No stored text has one, and PostgreSQL takes none.
-    if (`${filter.search}${filter.language}`.includes('\0')) return []
-    if (filter.search === '') return orderIn(session, filter)
-    const { organization } = filter
-    const list = await this.#orderOf({ organization, language: '', search: '' }, state, session)
-    const texts = await keptFor(this.#texts, organization, state, async (before) =>
-      textsIn(session, { organization, list, ...state }, await before?.catch(() => undefined)),
-    ).made
-    const found = rowsWith(folded(filter.search), texts)
-    if (filter.language === '') return found
-    const inLanguage = new Set(await this.#orderOf({ ...filter, search: '' }, state, session))
-    return found.filter((rowId) => inLanguage.has(rowId))
-  }
-
   #stateOf(organization: string, { session, states }: Snapshot): Promise<State> {
-    const state = states.get(organization) ?? stateIn(session, organization)
+    const state = states.get(organization) ?? stateIn(session, organization, this.#made)
     states.set(organization, state)
     return state
   }
@@ -179,8 +140,7 @@ export class ServedMirror {
     const file = isPostgres(this.#place) ? '' : identityOf(this.#place)
     const before = this.#store
     if (before?.file === file) return before.opened
-    this.#orders.clear()
-    this.#texts.clear()
+    this.#made.clear()
     void before?.opened.then((store) => store.close()).catch(() => {})
     const opened = openStore(this.#place)
     this.#store = { file, opened }
@@ -188,21 +148,6 @@ export class ServedMirror {
     opened.catch(() => (this.#store = undefined))
     return opened
   }
-}
-
-/** What was made for a state, made once for all requests that ask for it, and anew where that failed. The one asked for last comes last. */
-function keptFor<Made>(
-  all: Map<string, Kept<Made>>,
-  key: string,
-  { stamp }: State,
-  make: (before: Promise<Made> | undefined) => Promise<Made>,
-): Kept<Made> {
-  const before = all.get(key)
-  const kept = before?.stamp === stamp ? before : { stamp, made: make(before?.made), rows: 0 }
-  all.delete(key)
-  all.set(key, kept)
-  if (kept !== before) kept.made.catch(() => all.get(key) === kept && all.delete(key))
-  return kept
 }
 
 /** A text that is another one for another file of this name. */
@@ -224,7 +169,7 @@ async function openStore(place: string): Promise<Store> {
 /** The number of a row; a copy has it under the name that every table has. */
 const ROW_ID = either('rowid', 'row_id')
 
-async function stateIn(session: Session, organization: string): Promise<State> {
+async function stateIn(session: Session, organization: string, known: Map<string, Made>): Promise<State> {
   const [found] = await records<{ readAsOfMs?: number; proof?: string; retiredAtMs?: number }>(
     session,
     sql`SELECT read_as_of, proof, retired_at FROM freshness WHERE organization = ${organization}`,
@@ -234,13 +179,16 @@ async function stateIn(session: Session, organization: string): Promise<State> {
   if (readAsOfMs === undefined) throw new NotMirrored(`The organization ${organization} was not read to its end yet.`)
   const count = (removed: Sql) =>
     sql`(SELECT count(*) FROM customers WHERE organization = ${organization} AND ${removed})`
-  const active = await countOf(session, sql`SELECT ${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}`)
-  // The last change of any organization that readers see; no two share a moment.
-  const last = await session.first<{ last: string | null }>(
-    sql`SELECT ${either('max(updated_at)', 'CAST(max(updated_at) AS text)')} AS last FROM customers`,
+  // No two changes that readers see share a moment.
+  const moment = either('max(updated_at)', 'CAST(max(updated_at) AS text)')
+  const last = await session.first<{ stamp: string | null }>(
+    sql`SELECT ${moment} || ' ' || (${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}) AS stamp FROM customers`,
   )
-  const updatedAt = last?.last ?? ''
-  return { readAsOfMs, proof, updatedAt, stamp: `${active} ${updatedAt}` }
+  const stamp = last?.stamp ?? ''
+  const before = known.get(organization)
+  const made = before?.stamp === stamp ? before : { stamp, texts: before?.texts ?? NO_TEXTS }
+  known.set(organization, made)
+  return { readAsOfMs, proof, made }
 }
 
 /** Within a second, times sort by the rest of their text: a service sends all of them in one form. */
@@ -250,44 +198,64 @@ const BY_TIME = sql`ORDER BY created_at_utc NULLS FIRST,
 
 type Filter = Pick<Asked, 'organization' | 'search' | 'language'>
 
-function orderIn(session: Session, { organization, language }: Filter): Promise<Order> {
-  const ofLanguage = language === '' ? sql`true` : sql`language = ${language}`
-  return session.numbers(
-    sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL AND ${ofLanguage} ${BY_TIME}`,
+/** The order is made once for all requests of a state, as the texts are, and anew where that failed. */
+async function orderOf(session: Session, { organization, search, language }: Filter, made: Made): Promise<Order> {
+  made.order ??= session.numbers(
+    sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL ${BY_TIME}`,
   )
-}
-
-type ToSearch = { organization: string; list: Order; updatedAt: string }
-
-/** The texts of before with those that were changed since; all anew where there were none, or where a customer was forgotten. */
-async function textsIn(session: Session, asked: ToSearch, before?: Texts): Promise<Texts> {
-  const { organization, list, updatedAt } = asked
-  const ofRow = before?.ofRow ?? new Map<number, string>()
-  const since = either(sql`${before?.updatedAt}`, sql`${before?.updatedAt}::timestamptz`)
-  const isChanged = before === undefined ? sql`true` : sql`updated_at >= ${since}`
-  const changed = await session.all<Searched>(sql`
-    SELECT ${ROW_ID} AS row_id, name, username, email FROM customers WHERE organization = ${organization} AND ${isChanged}`)
-  for (const { row_id: rowId, name, username, email } of changed)
-    ofRow.set(rowId, folded([name, username, email, ''].map((value) => value ?? '').join('\0')))
-  const all = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
-  if (before !== undefined && ofRow.size !== all) return textsIn(session, asked)
-  const texts = list.map((rowId) => ofRow.get(rowId) ?? '')
-  let end = 0
-  return { updatedAt, ofRow, list, inOrder: texts.join(''), ends: texts.map(({ length }) => (end += length)) }
-}
-
-/** The customers of the list whose texts hold this one, which has no NUL: one stands at the end of each text. */
-function rowsWith(wanted: string, { list, inOrder, ends }: Texts): Order {
-  let at = inOrder.indexOf(wanted)
-  return list.filter((_, place) => {
+  const order = await made.order.catch((error: unknown) => {
+    delete made.order
+    throw error
+  })
+  if (search === '' && language === '') return order
+  // Pages of one search are mostly asked for one after the other.
+  const filter = `${language}\0${search}`
+  if (made.last?.filter === filter) return made.last.found
+  made.texts = made.texts
+    .catch(() => NO_TEXTS)
+    .then((before) => textsIn(session, organization, { ...made, order }, before))
+  const { list, all, ends } = await made.texts
+  const wanted = folded(search)
+  // A NUL ends each text, and stands in none.
+  let at = wanted.includes('\0') ? -1 : all.indexOf(wanted)
+  const found = order.filter((_, place) => {
     const end = ends[place] ?? 0
     if (at === -1 || end <= at) return false
-    at = inOrder.indexOf(wanted, end)
-    return true
+    at = all.indexOf(wanted, end)
+    return language === '' || list[place]?.language === language
   })
+  made.last = { filter, found }
+  return found
 }
 
-type Searched = { row_id: number; name: string | null; username: string | null; email: string | null }
+const NO_TEXTS: Promise<Texts> = Promise.resolve({ stamp: '', ofRow: new Map(), list: [], all: '', ends: [] })
+
+/** The texts of before with those that were changed since; all anew where there were none, or where a customer was forgotten. */
+async function textsIn(
+  session: Session,
+  organization: string,
+  made: { stamp: string; order: Order },
+  before: Texts,
+): Promise<Texts> {
+  const { stamp, order } = made
+  if (before.stamp === stamp) return before
+  const isFirst = before.stamp === ''
+  const since = before.stamp.replace(/ \d+$/, '')
+  const isChanged = isFirst ? sql`true` : sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}`
+  const changed = await session.all<
+    { row_id: number } & Pick<ServedCustomer, 'name' | 'username' | 'email' | 'language'>
+  >(sql`
+    SELECT ${ROW_ID} AS row_id, name, username, email, language FROM customers WHERE organization = ${organization} AND ${isChanged}`)
+  const ofRow = new Map(before.ofRow)
+  for (const { row_id: rowId, name, username, email, language } of changed)
+    ofRow.set(rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language })
+  const count = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
+  if (!isFirst && ofRow.size !== count) return textsIn(session, organization, made, await NO_TEXTS)
+  const list = order.map((rowId) => ofRow.get(rowId) ?? { text: '', language: null })
+  let end = 0
+  const ends = list.map(({ text: { length } }) => (end += length))
+  return { stamp, ofRow, list, all: list.map((one) => one.text).join(''), ends }
+}
 
 async function rowsIn(session: Session, organization: string, rowIds: readonly number[]): Promise<ServedCustomer[]> {
   if (rowIds.length === 0) return []
