@@ -4,46 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { type Circumstances, verdictOf } from '../jobs/run/verdict.ts'
 import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { copyError } from '../src/copies/copy-error.ts'
-import { type ErrorCode, type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
+import { type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
 import * as errors from '../src/errors/errors.ts'
-import { factsOf, reportedError, windowFailureOf } from '../src/errors/errors.ts'
+import { factsOf, windowFailureOf } from '../src/errors/errors.ts'
 import { codeOf, seenIn, tlsFailure } from '../src/errors/faults.ts'
 import { fileError, sqliteError } from '../src/store/port/sqlite-errors.ts'
 import { readProgram } from './support/program.ts'
 
 /** Each row of the table: the code, and what follows. */
 const ROWS = Object.entries<ErrorFacts>(ERRORS).flatMap(([code, facts]) => (isErrorCode(code) ? [{ code, facts }] : []))
-
-/** An error with every code, as the program makes them: the compiler asks for codes that are added later. */
-const MADE: Record<ErrorCode, Error> = {
-  config: new errors.ConfigError([{ file: 'customer-mirror.yaml', message: 'made up' }]),
-  usage: new errors.UsageError('made up'),
-  ...each(
-    ['unauthorized', 'forbidden', 'not-found', 'unprocessable'],
-    (code) => new errors.SourceRefused('made up', { code, status: 400 }),
-  ),
-  'rate-limited': new errors.RateLimited('made up', {}),
-  ...each(['network', 'tls'], (code) => new errors.SourceUnavailable('made up', { code })),
-  'server-error': new errors.SourceUnavailable('made up', { code: 'server-error', status: 500 }),
-  ...each(
-    [
-      ...(['bad-answer', 'not-utf8', 'too-large', 'page-mismatch', 'repeated-page'] as const),
-      ...(['page-cap', 'cached-answer', 'tenant-mixup'] as const),
-    ],
-    (code) => new errors.ContractBroken('made up', { code }),
-  ),
-  ...each(
-    ['full', 'busy', 'denied', 'damaged', 'missing', 'foreign', 'gone', 'version', 'replaced'],
-    (code) => new errors.MirrorUnusable('made up', { code }),
-  ),
-  leased: new errors.OrganizationLeased('made up'),
-  queue: new errors.QueueUnavailable('made up'),
-  unhidden: new errors.CopyFailed('made up', { code: 'unhidden' }),
-  accounting: new errors.AccountingBroken('made up'),
-  interrupted: new errors.Interrupted('made up'),
-  cancelled: new errors.Cancelled('made up'),
-  'max-run': new errors.MaxRunReached('made up'),
-}
 
 const CIRCUMSTANCES: Circumstances = {
   ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
@@ -82,35 +51,24 @@ describe('the table of errors', () => {
   })
 })
 
-describe('classes and table agree', () => {
-  test('every class is made for a code', () => {
-    const classes = Object.entries(errors).flatMap(([name, value]) => (isErrorClass(value) ? [name] : []))
+test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) => {
+  const error = errors.reportedError({ code, message: 'made up' })
 
-    expect(new Set(Object.values(MADE).map(({ name }) => name))).toEqual(new Set(classes))
-  })
+  expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
+  expect(errors.isOurs(error)).toBe(true)
+  expect(factsOf(error)).toBe(facts)
+  expect(exitCodeOf(error)).toBe(facts.exitCode)
+  expect(windowFailureOf(error)).toBe(facts.window)
+  if (facts.from === 'stop' || facts.from === 'other-version') return
+  expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
+})
 
-  test.each(ROWS)('all decisions about $code follow its row, also where it comes from a report', ({ code, facts }) => {
-    const error = MADE[code]
-    const reported = reportedError({ code, message: 'made up' })
+test('only a 500 concerns the window that was asked for, and no other failure of the service does', () => {
+  const failed = (status: number) => new errors.SourceUnavailable('made up', { code: 'server-error', status })
 
-    expect(errors.describeError(reported)).toEqual({ code, message: 'made up' })
-    for (const each of [error, reported]) {
-      expect(errors.isOurs(each)).toBe(true)
-      expect(factsOf(each)).toBe(facts)
-      expect(exitCodeOf(each)).toBe(facts.exitCode)
-    }
-    expect(windowFailureOf(error)).toBe(facts.window)
-    if (facts.from === 'stop' || facts.from === 'other-version') return
-    expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
-  })
-
-  test('only a 500 concerns the window that was asked for, and no other failure of the service does', () => {
-    const failed = (status: number) => new errors.SourceUnavailable('made up', { code: 'server-error', status })
-
-    expect([500, 502, 503, 504].map((status) => windowFailureOf(failed(status)))).toEqual(['hole', ...Array(3)])
-    for (const thrown of [undefined, null, 'a text', { code: 'not-utf8', status: 500 }, new TypeError('made up')])
-      expect(windowFailureOf(thrown)).toBeUndefined()
-  })
+  expect([500, 502, 503, 504].map((status) => windowFailureOf(failed(status)))).toEqual(['hole', ...Array(3)])
+  for (const thrown of [undefined, null, 'a text', { code: 'not-utf8', status: 500 }, new TypeError('made up')])
+    expect(windowFailureOf(thrown)).toBeUndefined()
 })
 
 test('every error that one file throws for another has a class of errors.ts', () => {
@@ -121,15 +79,6 @@ test('every error that one file throws for another has a class of errors.ts', ()
   // The wishes of a queue, a timer, a transaction and a mirror without customers to serve: they become an error of the table, an answer or none.
   expect(new Set(others)).toEqual(new Set(['NotMirrored', 'RunFailed', 'TimedOut', 'UnreadableValue']))
 })
-
-function isErrorClass(exported: unknown): boolean {
-  return typeof exported === 'function' && exported.prototype instanceof Error
-}
-
-function each<Code extends string>(codes: readonly Code[], make: (code: Code) => Error): Record<Code, Error>
-function each(codes: readonly string[], make: (code: string) => Error): Record<string, Error> {
-  return Object.fromEntries(codes.map((code) => [code, make(code)]))
-}
 
 const FILE = './data/customers.db'
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { getFileName } from 'pgpass/lib/helper.js'
+import { getFileName, match, parseLine } from 'pgpass/lib/helper.js'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import type { PostgresAddress, Tls } from './postgres-address.ts'
@@ -104,25 +104,11 @@ async function passwordInFile(login: Login): Promise<string | undefined> {
 }
 
 /** The password of the first line that fits, `host:port:database:user:password`, where `*` fits all; undefined if none fits. */
-export function passwordFor({ host, port, database, user }: Login, text: string): string | undefined {
+export function passwordFor(login: Login, text: string): string | undefined {
   // A socket is on this machine.
-  const hosts = host.startsWith('/') ? [host, 'localhost'] : [host]
-  const asked = [hosts, [String(port)], [database], [user]]
-  for (const line of text.split(/\r?\n/)) {
-    const [, ...fields] = LINE.exec(line) ?? []
-    const password = fields.pop()
-    const fits = asked.every((names, at) => fields[at] === '*' || names.includes(plain(fields[at])))
-    if (password !== undefined && fits) return plain(password)
-  }
-  return undefined
-}
-
-const FIELD = String.raw`((?:\\.|[^:\\])*)`
-const LINE = new RegExp(`^(?!#)${Array<string>(5).fill(FIELD).join(':')}`)
-
-/** A field without the backslashes before its colons and backslashes. */
-function plain(field: string | undefined): string | undefined {
-  return field?.replaceAll(/\\(.)/g, '$1')
+  const hosts = login.host.startsWith('/') ? [login.host, 'localhost'] : [login.host]
+  const lines = text.split(/\r?\n/).map(parseLine)
+  return lines.find((line) => line !== null && hosts.some((host) => match({ ...login, host }, line)))?.password
 }
 
 /**

@@ -17,13 +17,10 @@ export async function readCredentials(
   { id, title = `organization ${id}`, signing, ...kept }: Signing & { title?: string },
   environment: Environment = processEnvironment(),
 ): Promise<Credentials> {
-  const [apiKey = '', secret = ''] = textsOf([
-    await lookUpKey(kept.apiKey, title, environment),
-    await lookUp(kept.secret, {
-      what: `the secret of ${title}`,
-      environment,
-      check: (text) => secretProblem(text, signing.secretEncoding),
-    }),
+  const check = (text: string) => secretProblem(text, signing.secretEncoding)
+  const [apiKey = '', secret = ''] = await lookUp(environment, [
+    { reference: kept.apiKey, what: `the API key of ${title}`, check: keyProblem },
+    { reference: kept.secret, what: `the secret of ${title}`, check },
   ])
   return { apiKey, secret }
 }
@@ -35,14 +32,16 @@ export async function readPrivacy(
 ): Promise<PrivacyPolicy> {
   if (privacy?.key === undefined) return privacyPolicy({ ...privacy, key: undefined })
   const check = (text: string) => (text.length < SHORTEST_PRIVACY_KEY ? TOO_SHORT : undefined)
-  const key = await readSecret(privacy.key, { what: `the privacy key of organization ${id}`, environment, check })
+  const what = `the privacy key of organization ${id}`
+  const [key] = await lookUp(environment, [{ reference: privacy.key, what, check }])
   return privacyPolicy({ ...privacy, key })
 }
 
 /** The secret that signs reports of nights. Throws ConfigError if it cannot be read, or is no such secret. */
 export async function readWebhookSecret(reference: SecretReference): Promise<string> {
-  const environment = processEnvironment()
-  return readSecret(reference, { what: 'the secret of notify', environment, check: webhookSecretProblem })
+  const asked = { reference, what: 'the secret of notify', check: webhookSecretProblem }
+  const [secret = ''] = await lookUp(processEnvironment(), [asked])
+  return secret
 }
 
 /** A program that may read, with its credentials. */
@@ -67,8 +66,9 @@ export async function readReaders({ file, serve: readers = [], organizations }: 
     throw refuse('serve.readers', 'names no reader: each has a name, organizations, apiKey and secret')
   const taken = new Map<string, string>()
   for (const { id, apiKey } of organizations) {
-    const known = await lookUpKey(apiKey, `organization ${id}`, processEnvironment())
-    if (typeof known === 'string') taken.set(known, `organization ${id}`)
+    const asked = { reference: apiKey, what: '', check: keyProblem }
+    const [known] = await lookUp(processEnvironment(), [asked]).catch((): string[] => [])
+    if (known !== undefined) taken.set(known, `organization ${id}`)
   }
   const found: Reader[] = []
   for (const reader of readers) {
@@ -91,31 +91,24 @@ export async function readReaders({ file, serve: readers = [], organizations }: 
   return found
 }
 
-function lookUpKey(apiKey: SecretReference, title: string, environment: Environment): Promise<string | Problem> {
-  return lookUp(apiKey, { what: `the API key of ${title}`, environment, check: keyProblem })
-}
-
-async function readSecret(reference: SecretReference, lookup: Lookup): Promise<string> {
-  return textsOf([await lookUp(reference, lookup)])[0] ?? ''
-}
-
-function textsOf(found: readonly (string | Problem)[]): string[] {
-  const problems = found.filter((one) => typeof one !== 'string')
-  if (problems.length > 0) throw new ConfigError(problems)
-  return found.filter((one) => typeof one === 'string')
-}
-
 /** All phone numbers there are can be hashed in hours: what a shorter key could be, can be tried out too. */
 const SHORTEST_PRIVACY_KEY = 32
 const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make one with \`openssl rand -hex 32\``
 
-type Lookup = { what: string; environment: Environment; check: (text: string) => string | undefined }
+type Asked = { reference: SecretReference; what: string; check: (text: string) => string | undefined }
 
-async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<string | Problem> {
-  const found = await valueOf(reference, environment)
-  const problem = 'absent' in found ? found.absent : (surprise(found.text) ?? check(found.text))
-  if (problem !== undefined) return { file: placeOf(reference), message: `(${what}) ${problem}` }
-  return 'text' in found ? found.text : ''
+/** The texts at these places. Throws one ConfigError that names all that are missing or are not what they should be. */
+async function lookUp(environment: Environment, asked: readonly Asked[]): Promise<string[]> {
+  const texts: string[] = []
+  const problems: Problem[] = []
+  for (const { reference, what, check } of asked) {
+    const found = await valueOf(reference, environment)
+    const problem = 'absent' in found ? found.absent : (surprise(found.text) ?? check(found.text))
+    if (problem !== undefined) problems.push({ file: placeOf(reference), message: `(${what}) ${problem}` })
+    else if ('text' in found) texts.push(found.text)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return texts
 }
 
 async function valueOf(

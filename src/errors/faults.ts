@@ -141,14 +141,11 @@ const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([name, number]) => [number, name]),
 )
 
-/** Why no TLS connection to a server came about, and what to do about it: a clause, and a sentence. */
-export type TlsFailure = { what: string; fix: string }
-
 /**
- * What a failed TLS connection means, by the code that Node gives the error; undefined for the code of anything else. Where OpenSSL
- * failed, the code may be EPROTO alone, and `said`, the message of the error, holds its words.
+ * What a failed TLS connection means, a clause, and what to do, a sentence, by the code that Node gives the error; undefined for the code of anything
+ * else. Where OpenSSL failed, the code may be EPROTO alone, and `said`, the message of the error, holds its words.
  */
-export function tlsFailure(code: string, said: string): TlsFailure | undefined {
+export function tlsFailure(code: string, said: string) {
   if (!/^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/.test(code))
     return undefined
   const words = /SSL routines:[^:]*:([^:]+)/.exec(said)?.[1] ?? said.split('\n')[0] ?? ''

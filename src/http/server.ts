@@ -46,7 +46,9 @@ export async function listen(
   try {
     await once(server.listen({ host, port }), 'listening')
   } catch (error) {
-    throw new UsageError(`Cannot listen at ${host} port ${port}: ${explain(error)}`, { cause: error })
+    const code = codeOf(error) ?? 'unknown'
+    const why = EXPLANATIONS.get(code) ?? `the system answered ${code}.`
+    throw new UsageError(`Cannot listen at ${host} port ${port}: ${why}`, { cause: error })
   }
   let closed: Promise<void> | undefined
   return { origin: originOf(server, host), close: () => (closed ??= stop(server, graceMs)) }
@@ -93,11 +95,6 @@ async function stop(server: Server, graceMs: number): Promise<void> {
   await closed
   clearInterval(answered)
   clearTimeout(late)
-}
-
-function explain(error: unknown): string {
-  const code = codeOf(error) ?? 'unknown'
-  return EXPLANATIONS.get(code) ?? `the system answered ${code}.`
 }
 
 const EXPLANATIONS = new Map([

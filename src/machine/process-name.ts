@@ -63,14 +63,9 @@ export function processWords(name: string): string {
 /**
  * Names the start of this machine, and with it that of the monotonic clock: processes with the same name read the same time. All
  * containers of a machine share it; after a restart the machine has another one, and no two machines have the same. Undefined where
- * the system does not say.
+ * the system does not say. Read once: it never changes within the process, and every saved page needs it.
  */
-export function bootName(): string | undefined {
-  return BOOT
-}
-
-/** Read once: it never changes within the process, and every saved page needs it. */
-const BOOT = readBoot()
+export const BOOT_NAME = readBoot()
 
 function readBoot(): string | undefined {
   try {

@@ -1,9 +1,8 @@
 import type { TextField } from './customer.ts'
 
 /** A column that readers may rely on: later versions may add columns, never rename or drop one. */
-export type PublicColumn = Column & { name: string }
-
-type Column = {
+export type PublicColumn = {
+  name: string
   /** The declared type in SQL. JSON is text. */
   type: 'TEXT' | 'INTEGER' | 'DATETIME' | 'BOOLEAN'
   meaning: string
@@ -13,6 +12,8 @@ type Column = {
   /** Whether it may hold personal data of a customer. */
   personal: boolean
 }
+
+type Column = Omit<PublicColumn, 'name'>
 
 /** A table or view that readers may rely on. */
 export type PublicTable = { name: string; meaning: string; columns: readonly PublicColumn[] }
@@ -28,7 +29,7 @@ export function publicTable(name: string, meaning: string, columns: Readonly<Rec
 }
 
 /** Columns that the mirror writes, each by its type, and the same where they may be NULL. */
-const [text, number] = [column('TEXT'), column('INTEGER')]
+const [text, number, isTrue] = [column('TEXT'), column('INTEGER'), column('BOOLEAN')]
 export const time = column('DATETIME')
 export const orNull = { text: column('TEXT', true), number: column('INTEGER', true), time: column('DATETIME', true) }
 
@@ -36,17 +37,9 @@ function column(type: Column['type'], nullable = false) {
   return (meaning: string): Column => ({ type, meaning, source: 'mirror', nullable, personal: false })
 }
 
-function personal(of: Column): Column {
-  return { ...of, personal: true }
-}
-
-function asSent(of: Column): Column {
-  return { ...of, source: 'service' }
-}
-
-function field(what: string): Column {
-  return asSent(orNull.text(`${what}, as sent; NULL when null or missing`))
-}
+const personal = (of: Column): Column => ({ ...of, personal: true })
+const asSent = (of: Column): Column => ({ ...of, source: 'service' })
+const field = (what: string) => asSent(orNull.text(`${what}, as sent; NULL when null or missing`))
 
 export const organizationColumn = text('organization, as named in the configuration')
 const id = asSent(text('UUID of the customer, in lower case'))
@@ -78,7 +71,7 @@ const CUSTOMER = {
   removed_at: orNull.time('when the customer was taken as no longer active, UTC; NULL while active'),
   last_run_id: number('run that last wrote the values or the removal of the customer, as runs.id'),
   updated_at: time('when the row last changed in any column, UTC; a later change has a greater one'),
-  is_active: column('BOOLEAN')('1 while the customer is not removed, 0 after'),
+  is_active: isTrue('1 while the customer is not removed, 0 after'),
 }
 
 /** Every public table and view. */
@@ -222,7 +215,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     type: text('declared type in SQL; SQLite reports INTEGER as INT in views'),
     meaning: text('what the column holds'),
     source: text('service: as the service sent it; mirror: written or derived by the mirror'),
-    nullable: column('BOOLEAN')('1 where the column may be NULL'),
-    personal: column('BOOLEAN')('1 where the column may hold personal data of a customer'),
+    nullable: isTrue('1 where the column may be NULL'),
+    personal: isTrue('1 where the column may hold personal data of a customer'),
   }),
 ]

@@ -97,7 +97,7 @@ export type LatestRun = Pick<Report, 'organization' | 'startedAtMs' | 'durationM
 }
 
 /** A run under way, and how far it is. */
-export type Underway = {
+export type LeasedRun = {
   organization: string
   runId: number
   startedAtMs: number
@@ -107,10 +107,9 @@ export type Underway = {
   read: number
   /** How many customers the service says there are; undefined until it has. */
   total: number | undefined
+  /** The process that makes it, as `process-name.ts` names processes. */
+  holder: string
 }
-
-/** A run under way with the process that makes it, as `process-name.ts` names processes. */
-export type LeasedRun = Underway & { holder: string }
 
 /** Whether a run came to the end of what it was to read: the list, or a part of it. */
 export function endedWell({ status }: { status: RunStatus }): boolean {

@@ -57,20 +57,17 @@ function card({ organization, readAsOf, active, missing, removed, days, months, 
 const WIDTH = 240
 const HEIGHT = 60
 
-/** The active customers at the end of each day, as a line between the lowest and the highest. */
+/** The active customers at the end of each day, as a line between the lowest and the highest; nothing of one day alone. */
 function growth(days: readonly Day[]): Html | '' {
   const [first, last] = [days[0], days.at(-1)]
-  if (first === undefined || last === undefined) return ''
+  if (first === undefined || last === undefined || first === last) return ''
   const counts = days.map(({ active }) => active)
   const [least, most] = [Math.min(...counts), Math.max(...counts)]
-  const x = (place: number) => rounded((place * WIDTH) / Math.max(1, days.length - 1))
+  const x = (place: number) => rounded((place * WIDTH) / (days.length - 1))
   const y = (active: number) => rounded(HEIGHT - 2 - ((active - least) / Math.max(1, most - least)) * (HEIGHT - 4))
-  const line = counts.map((active, place) => `${place === 0 ? 'M' : 'L'}${x(place)} ${y(active)}`).join('')
-  const path = days.length === 1 ? `M0 ${y(first.active)}h${WIDTH}` : line
-  const words =
-    days.length === 1
-      ? `${grouped(last.active)} active customers on ${last.day}, the only day so far.`
-      : `From ${grouped(first.active)} active customers on ${first.day} to ${grouped(last.active)} on ${last.day}; at least ${grouped(least)}, at most ${grouped(most)}.`
+  const path = `M${counts.map((active, place) => `${x(place)} ${y(active)}`).join('L')}`
+  const range = `at least ${grouped(least)}, at most ${grouped(most)}`
+  const words = `From ${grouped(first.active)} active customers on ${first.day} to ${grouped(last.active)} on ${last.day}; ${range}.`
   return chart('Growth', words, html`<path class="trend" d="${path}" />`)
 }
 

@@ -1,6 +1,6 @@
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { Pause } from '../model/pause.ts'
-import type { LatestRun, Underway } from '../model/report.ts'
+import type { LatestRun, LeasedRun } from '../model/report.ts'
 import type { HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
 
 /** What is to be said of an organization in one word, and its urgency: 0 where a person has something to do, 2 where all is well. */
@@ -141,7 +141,7 @@ const LEAST_MS = 2000
  * How far a run is: customers read, with those of the run it continues; the percentage, from 0 to 99, since a run is done when it has ended; and
  * how long it takes until the list is read, at the pace so far. Undefined where that cannot be said: a partial run reads a small part of the list.
  */
-export function progressOf(run: Underway, nowMs: number) {
+export function progressOf(run: Omit<LeasedRun, 'holder'>, nowMs: number) {
   const readInAll = run.readBefore + run.read
   const total = run.isPartial ? undefined : run.total
   if (total === undefined || total === 0) return { ...run, readInAll, percent: undefined, leftMs: undefined }

@@ -1,51 +1,17 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pause, readPauses } from '../../jobs/pauses.ts'
 import { ALL, pauseEndedMs, pauseOf } from '../../src/model/pause.ts'
-import { addRecords, addsUp, emptyReport, noRecords, type RecordCounts, toJson } from '../../src/model/report.ts'
+import { addsUp, emptyReport, noRecords, toJson } from '../../src/model/report.ts'
 import { START_MS } from '../support/builders.ts'
 
 const START = { organization: 'acme', trigger: 'sync', startedAtMs: START_MS } as const
 
-const parts = fc.record({
-  inserted: fc.nat(1000),
-  updated: fc.nat(1000),
-  unchanged: fc.nat(1000),
-  duplicates: fc.nat(1000),
-  rejected: fc.nat(1000),
-  suppressed: fc.nat(1000),
-})
-const sound = parts.chain((counts) =>
-  fc.nat(counts.updated + counts.rejected).map((returned): RecordCounts => {
-    const { inserted, updated, unchanged, duplicates, rejected, suppressed } = counts
-    return { ...counts, returned, received: inserted + updated + unchanged + duplicates + rejected + suppressed }
-  }),
-)
-
-test('numbers add up when every record received is accounted for once', () => {
-  fc.assert(fc.property(sound, (counts) => addsUp(counts)))
-})
-
-test('a customer returns in a record that is updated or rejected, and in no other', () => {
+test('numbers add up where every record is counted once; a customer returns in one that is updated or rejected, and in no other', () => {
+  expect(addsUp({ ...noRecords(), received: 3, inserted: 1, duplicates: 1, suppressed: 1 })).toBe(true)
+  expect(addsUp({ ...noRecords(), received: 3, inserted: 1, duplicates: 1 })).toBe(false)
   expect(addsUp({ ...noRecords(), received: 1, unchanged: 1, returned: 1 })).toBe(false)
   expect(addsUp({ ...noRecords(), received: 1, updated: 1, returned: 1 })).toBe(true)
   expect(addsUp({ ...noRecords(), received: 1, rejected: 1, returned: 1 })).toBe(true)
-})
-
-test('the sum of pages that add up adds up, in any order, and equals the sum of each number', () => {
-  fc.assert(
-    fc.property(fc.array(sound, { maxLength: 10 }), (pages) => {
-      const total = noRecords()
-      for (const page of pages) addRecords(total, page)
-      const backwards = noRecords()
-      for (const page of pages.toReversed()) addRecords(backwards, page)
-
-      expect(addsUp(total)).toBe(true)
-      expect(backwards).toEqual(total)
-      expect(total.received).toBe(pages.reduce((sum, { received }) => sum + received, 0))
-      expect(total.returned).toBe(pages.reduce((sum, { returned }) => sum + returned, 0))
-    }),
-  )
 })
 
 test('a report in JSON has exactly the keys of its contract, and each number under its own name', () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { execPath } from 'node:process'
 import { expect, test } from 'vitest'
-import { bootName, nameOfProcess } from '../../src/machine/process-name.ts'
+import { BOOT_NAME, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
@@ -100,7 +100,7 @@ test.each([
 })
 
 /** A process of this machine; without its start where the system does not say. */
-function holderWithPid(processId: number, { startedAt = '', boot = bootName() ?? '' } = {}): string {
+function holderWithPid(processId: number, { startedAt = '', boot = BOOT_NAME ?? '' } = {}): string {
   return nameOfProcess().replace(/#\d+#\d+$/, `#${processId}#${startedAt}#${boot}`)
 }
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
+import { BOOT_NAME, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../model/run.ts'
 import { LEASE_MS, leasedBy, leaseLost, notTaken, wentBack } from '../refusals.ts'
 import { either, FOR_UPDATE, greatest, SERVER_MS, sql, type Sql, sqlTime } from '../port/sql.ts'
@@ -21,7 +21,7 @@ export type Lease = {
 }
 
 /** This process, as it was named at first, with the start of its machine: two machines that share a server may have one name. */
-const HOLDER = `${nameOfProcess()}#${bootName() ?? ''}`
+const HOLDER = `${nameOfProcess()}#${BOOT_NAME ?? ''}`
 
 const COLUMNS = sql`run_id, holder, (SELECT started_at FROM runs WHERE runs.id = run_id) AS since, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
 
@@ -120,7 +120,7 @@ function isHeld(lease: Lease, clocks: Clocks): boolean {
 /** Whether the process of a lease has ended on this machine. A file is of one machine, whenever that was started. */
 function hasEnded({ holder, server_ms }: Lease): boolean {
   const boot = holder.split('#')[3] ?? ''
-  return (server_ms === null || boot === (bootName() ?? '')) && isGone(holder) === true
+  return (server_ms === null || boot === (BOOT_NAME ?? '')) && isGone(holder) === true
 }
 
 /** One that seems to last much longer than any lease was taken before a clock was set back, and is not waited for. */
@@ -135,7 +135,7 @@ function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
 
 /** Where the system does not name its start, processes of one machine are taken to read the same clock. */
 function thisBoot(): string {
-  return bootName() ?? hostname()
+  return BOOT_NAME ?? hostname()
 }
 
 const taken = new WeakMap<Session, Promise<string>>()
