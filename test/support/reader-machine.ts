@@ -100,15 +100,17 @@ const INSTALLED = fileURLToPath(new URL('../../node_modules/.cache/handing-on/',
 
 /** The programs of the installed packages. */
 const INSTALLED_TOOLS = join(INSTALLED, 'bin')
+const PYTHON = join(INSTALLED_TOOLS, 'python')
 
 /**
  * Adds the tests of a tool that is in these modules of the installed Python, with the version that the page names. Where they are
  * not installed there are no tests, and the output of a deep run names the tool as untested; other runs do not look for it.
  */
 export function withPython(tool: string, modules: readonly string[], addTests: (python: string) => void): void {
-  const python = join(INSTALLED_TOOLS, 'python')
   if (!inject('isDeep')) return
-  if (succeeds(python, ['-c', `import ${modules.join(', ')}`])) addTests(python)
+  // To import them would take a second each.
+  const looking = `import sys, importlib.util as known; sys.exit(not all(map(known.find_spec, sys.argv[1:])))`
+  if (succeeds(PYTHON, ['-c', looking, ...modules])) addTests(PYTHON)
   else reportUntested(tool)
 }
 
