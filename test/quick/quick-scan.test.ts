@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { keyOf, type Window } from '../../src/scan/window.ts'
-import { dice } from '../support/dice.ts'
-import type { Service } from '../support/drive-scan.ts'
-import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
-import { someOf } from '../support/seeds.ts'
+import type { Row } from '../../src/model/customer.ts'
+import { QuickScan, RequestBudget, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
+import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { type Dice, dice } from '../support/dice.ts'
+import { drive, type Service } from '../support/drive-scan.ts'
+import { seeds, someOf } from '../support/seeds.ts'
 
 test('in order of creation five new and two gone among 100,000 customers are found in at most 40 requests', () => {
   const pairs = [
@@ -148,3 +149,141 @@ test('by name, five new and two gone among 100,000 customers are found in at mos
   expect(found.certain).toEqual([])
   expect(laterOrder).toEqual(list.rows)
 })
+
+test('between two readings and during them, what came and what left is found or cancels out, and none who stayed is gone', () => {
+  const lists = seeds(10_000, { every: 160 })
+  let hidden = 0
+  for (let seed = 1; seed <= lists; seed += 1) {
+    const chance = dice(seed)
+    const { list, order, change } = aChangingList(chance)
+    const before = [...list.rows]
+    change(chance.below(12))
+    const atStart = new Set(list.rows)
+    const rate = chance.chance(0.5) ? 0 : chance.next() / 2
+    const [cap, isFixed] = [chance.chance(0.3) ? 7 + chance.below(94) : 100, chance.chance(0.2)]
+    const maxRequests = chance.chance(0.3) ? 3 + chance.below(20) : 1000
+    const service: Service = {
+      between: () => chance.chance(rate) && change(1),
+      answer: (window) =>
+        isFixed && window.size !== 100 ? 'size-refused' : list.answer(window, { cap: isFixed ? 100 : cap }),
+    }
+    const options = { maxRequests, turn: chance.below(1000), parallel: 1 + chance.below(6), chance }
+
+    const { gone, laterOrder, requests, read, reasons } = readQuickly(list, before, { service, ...options })
+
+    const listed = new Set(list.rows)
+    const wrong = gone.filter((rowId) => (atStart.has(rowId) && listed.has(rowId)) || !before.includes(rowId))
+    expect({ seed, wrong, isTooMuch: requests > maxRequests }).toEqual({ seed, wrong: [], isTooMuch: false })
+    if (rate > 0 || isFixed || reasons.includes('request-limit')) continue
+    const known = new Set(before)
+    const unseen = list.rows.filter((rowId) => !known.has(rowId) && !read.has(rowId))
+    const unnoticed = before.filter((rowId) => !listed.has(rowId) && !gone.includes(rowId))
+    // What is not found cancels out.
+    expect(unseen.length, `seed ${seed}`).toBe(unnoticed.length)
+    if (order !== 'name' && unseen.length > 0) hidden += 1
+    if (unseen.length === 0) expect(laterOrder, `seed ${seed}`).toEqual(list.rows)
+  }
+  expect(hidden).toBeLessThanOrEqual(lists / 1000)
+})
+
+test('scan after scan, the later order leads to the list as it is', () => {
+  for (let seed = 1; seed <= seeds(1000, { every: 60 }); seed += 1) {
+    const chance = dice(seed)
+    const { list, order, insert, change } = aChangingList(chance)
+    let [before, pending]: (readonly number[])[] = [[...list.rows], []]
+    for (let turn = 0; turn < 5; turn += 1) {
+      const isLast = turn === 4
+      if (!isLast && order !== 'name') change(chance.below(6))
+      else if (!isLast) for (let made = chance.below(4); made > 0; made -= 1) insert()
+      const maxRequests = isLast ? 1000 : 12 + chance.below(40)
+      const found = readQuickly(list, before ?? [], { pending: pending ?? [], maxRequests, turn, chance })
+      expect(
+        found.gone.filter((rowId) => list.rows.includes(rowId)),
+        `seed ${seed}`,
+      ).toEqual([])
+      if (isLast) expect(found.laterOrder, `seed ${seed}`).toEqual(list.rows)
+      before = found.laterOrder ?? before
+      pending = found.pending
+    }
+  }
+})
+
+/** A list in some order, and what may happen to it. */
+function aChangingList(chance: Dice) {
+  const order = chance.pick(['creation', 'newest first', 'name'])
+  const list = new QuickList(chance.below(chance.chance(0.2) ? 12 : 1500))
+  if (order === 'newest first') list.rows.reverse()
+  if (order === 'name') shuffle(list, chance)
+  const insert = () => {
+    if (order === 'name') list.insert(chance.below(list.rows.length + 1))
+    else list.insert(order === 'creation' ? list.rows.length : 0)
+  }
+  const change = (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      if (chance.chance(0.5)) insert()
+      else if (list.rows.length > 0) list.delete(chance.below(list.rows.length))
+    }
+  }
+  return { list, order, insert, change }
+}
+
+/** A list of row numbers. Rows with greater numbers were created later, and ids are in no order. */
+class QuickList {
+  rows: number[]
+  #made: number
+
+  constructor(size: number) {
+    this.rows = Array.from({ length: size }, (_, index) => index + 1)
+    this.#made = size
+  }
+
+  /** Adds a new row, at the end or at a place. */
+  insert(place = this.rows.length): number {
+    this.#made += 1
+    this.rows.splice(place, 0, this.#made)
+    return this.#made
+  }
+
+  delete(place: number): number {
+    return this.rows.splice(place, 1)[0] ?? 0
+  }
+
+  answer(window: Window, { cap = 100 } = {}): WindowAnswer {
+    const size = Math.min(cap, window.size)
+    const from = size * (window.page - 1)
+    const rows = this.rows.slice(from, from + size).map((rowId) => rowOf(rowId))
+    return { window, rows, total: this.rows.length, perPage: size, beyondEnd: rows.length === 0 && from > 0 }
+  }
+}
+
+function rowOf(rowId: number): Row {
+  const id = (Math.imul(rowId, 0x9e37_79b1) >>> 0).toString(16).padStart(32, '0')
+  return { id, createdAt: new Date(1_600_000_000_000 + rowId * 1000).toISOString(), rowId }
+}
+
+/** The order of a list by name: its rows stand in no order that can be seen. */
+function shuffle(list: QuickList, chance: Dice): void {
+  const places = new Map(list.rows.map((rowId) => [rowId, chance.next()]))
+  list.rows.sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0))
+}
+
+type Settings = Partial<QuickScanOptions> & {
+  service?: Service
+  maxRequests?: number
+  parallel?: number
+  chance?: Dice
+}
+
+/** Reads the list as a quick scan does, after it was expected in the order `before`. */
+function readQuickly(
+  list: QuickList,
+  before: readonly number[],
+  { service, maxRequests = 100, parallel = 4, chance = dice(7), ...options }: Settings = {},
+) {
+  const places = new Map(before.map((rowId, place) => [rowId, place]))
+  const expected = { rowIds: before, placeOf: (rowId: number) => places.get(rowId) ?? -1 }
+  const scan = new QuickScan({ expected, budget: new RequestBudget(maxRequests), ...options })
+  const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: chance, parallel })
+  const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
+  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read }
+}

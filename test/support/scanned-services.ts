@@ -31,7 +31,9 @@ export type ScanOptions = {
   isPlain?: boolean
   seed?: number
   /** The scan is interrupted after so many answers, and continued with what the mirror kept of them. */
-  stopAfter?: number | undefined
+  stopAfter?: number
+  meanwhile?: (list: SimulatedList, luck: Dice) => unknown
+  kept?: (reads: WindowAnswer[]) => WindowAnswer[]
   /** Happens before each answer. */
   between?: (list: SimulatedList, luck: Dice, answered: number) => unknown
 }
@@ -39,7 +41,7 @@ export type ScanOptions = {
 /** Scans the list of a service, honest or not. */
 export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
   const { size = 950, order = 'id asc', pageSize = 100, parallel = 1, isPlain = false, seed = 7, ...more } = options
-  const { stopAfter } = options
+  const { stopAfter, meanwhile, kept = (reads) => reads } = options
   const luck = dice(seed)
   const list = new SimulatedList(luck, { ...more, size, order })
   const asked: Window[] = []
@@ -52,12 +54,12 @@ export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
   }
   const riding = { dice: luck, parallel }
   const begun = stopAfter && drive(new ListScan({ pageSize, isPlain }), service, { ...riding, stopAfter })
-  const scan = new ListScan({ pageSize, isPlain, ...(begun && { recalled: asHandedBack(begun.reads) }) })
+  meanwhile?.(list, luck)
+  const recalled = begun ? kept(asHandedBack(begun.reads)) : []
+  const scan = new ListScan({ pageSize, isPlain, recalled })
   const ride = drive(scan, service, riding)
-  if (begun) {
-    ride.requests += begun.requests
-    for (const id of begun.ids) ride.ids.add(id)
-  }
+  if (begun) ride.requests += begun.requests
+  for (const { id } of recalled.flatMap(({ rows }) => rows)) if (id !== undefined) ride.ids.add(id)
   const isUnread = (id: string) => !ride.ids.has(id)
   const [lost, lostInPlace] = [list.survivors().filter(isUnread).length, list.stayed().filter(isUnread).length]
   return { ...ride, certificate: scan.certificate(), lost, lostInPlace, asked, size, pageSize }

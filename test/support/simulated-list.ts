@@ -67,13 +67,6 @@ export class SimulatedList {
     return this.#customers.length
   }
 
-  /** From now on, the survivors are those of the customers listed now. */
-  rememberAll(): void {
-    this.#moved.clear()
-    this.#born.clear()
-    for (const { id } of this.#customers) this.#born.add(id)
-  }
-
   /** The customers listed from the start until now. */
   survivors(): string[] {
     return this.#customers.map(({ id }) => id).filter((id) => this.#born.has(id))
@@ -82,11 +75,6 @@ export class SimulatedList {
   /** Those of them that never changed places with another. */
   stayed(): string[] {
     return this.survivors().filter((id) => !this.#moved.has(id))
-  }
-
-  /** The customers listed now, in order; in a list of ties or without an order, in no order that an answer has. */
-  listed(): string[] {
-    return this.#customers.map(({ id }) => id)
   }
 
   insert(): void {
