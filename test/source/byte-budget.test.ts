@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createByteBudget } from '../../src/source/byte-budget.ts'
 import { aSource, large, PATIENT } from './a-source.ts'
-import { onThisMachine } from '../support/eventually.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
@@ -60,15 +59,4 @@ test.each([
   const { source } = aSource(server, {}, { budget, onEvent })
   await source.readPage({ page: 1, size: 50 }, PATIENT)
   expect(hadRoom).toEqual([true])
-})
-
-test.runIf(inject('isDeep'))('a page that waits for room does not count as lost', async () => {
-  await using server = await faultServer(large)
-  const requestTimeoutMs = onThisMachine(1000)
-  const { source } = aSource(server, { requestTimeoutMs, maxWaitMs: 0 }, { budget: createByteBudget(1000) })
-  const first = await source.readPage({ page: 1, size: 50 }, PATIENT)
-  const second = source.readPage({ page: 2, size: 50 }, PATIENT)
-  await new Promise((resolve) => setTimeout(resolve, 2 * requestTimeoutMs))
-  first.release?.()
-  expect((await second).records()).toHaveLength(50)
 })
