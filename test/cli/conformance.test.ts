@@ -226,17 +226,6 @@ test('a service that goes down meanwhile ends it with 5', async () => {
   expect(await askedAt(aWorkplace([organizationAt(server, { maxWait: '0s' })]))).toMatchObject({ code: 5, stdout: '' })
 })
 
-test('for people it is a table, with what follows beside what was found', async () => {
-  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [320], scenario: 'caps-50' })))
-  const { code, stdout } = await runCommand(conformanceCommand, ['acme', '--config', config])
-
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/^assumption +asked +found +what follows$/m)
-  expect(stdout).toMatch(/^page size +the first page, as configured +! +100 is served as 50 +set pageSize: 50$/m)
-  expect(stdout).toMatch(/^order .* ✔ +by created_at asc +runs can be proven$/m)
-  expect(stdout).toMatch(/\n\n\d\d requests; nothing was written\.\n$/)
-})
-
 /** Retries wait for a random time, of which there is none. */
 function noWaits(): void {
   const random = vi.spyOn(Math, 'random').mockReturnValue(0)

@@ -80,18 +80,13 @@ test('a name in a foreign file, or in an error, does not act on a terminal', asy
 
 const RED = '\u001B[31mred\u202E'
 
-test('before the first sync the configured ones are listed, each change ends with 7, and no mirror is made', async () => {
+test('before the first sync there is no mirror to change, and none is made', async () => {
   const fresh = aWorkplace([configured('acme')])
-  const there = (...args: string[]) => runCli(['organizations', ...args], { cwd: fresh.folder })
+  const there = (line: string) => runCli(['organizations', ...line.split(' ')], { cwd: fresh.folder })
 
+  for (const line of ['list --mirror ./none.db', 'rename globex other', 'retire globex', 'forget globex --yes'])
+    expect(await there(line)).toMatchObject({ code: 7, stderr: expect.stringContaining('there is no mirror yet') })
   expect((await there('list')).stdout).toMatch(/^acme +configured, not mirrored yet +0 +0 +never$/m)
-  for (const args of [
-    ['list', '--mirror', './none.db'],
-    ['rename', 'globex', 'other'],
-    ['retire', 'globex'],
-    ['forget', 'globex', '--yes'],
-  ])
-    expect(await there(...args)).toMatchObject({ code: 7, stderr: expect.stringContaining('there is no mirror yet') })
   expect(existsSync(fresh.mirror)).toBe(false)
 })
 
@@ -128,16 +123,11 @@ test.each([
   ['rename globex globex', 'globex: has this id already'],
   ['rename globex globex.eu', 'globex.eu: is in the mirror already'],
   ['rename initech other', 'It is enough to change that file.'],
-  ['retire glob', 'unknown organization "glob"'],
-  ['retire initech', 'It is enough to change that file.'],
   ['retire acme', 'acme: is still in the configuration'],
-  ['forget glob --yes', 'unknown organization "glob"'],
-  ['forget initech --yes', 'It is enough to change that file.'],
   ['forget acme --yes', 'acme: is still in the configuration'],
-  ['forget globex', 'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good'],
   [
-    'forget globex --config ./customer-mirror.yaml',
-    'If you mean it: customer-mirror organizations forget globex --yes --config ./customer-mirror.yaml\n',
+    'forget globex',
+    'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good. If you mean it: customer-mi',
   ],
 ])('organizations %s is refused with 2, and nothing is changed', async (line, said) => {
   const rows = () => rowsOf(workplace.mirror, 'SELECT organization, updated_at, removed_at FROM customers')
@@ -152,15 +142,12 @@ test.each([
 test('each change ends with 6 while a run has the organization', async () => {
   const mirror = await openMirror(workplace.mirror)
   await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: Date.now() })
-  const refused = [
-    await run('rename', 'globex', 'other'),
-    await run('retire', 'globex'),
-    await run('forget', 'globex', '--yes'),
-  ]
-  await mirror.close()
 
-  for (const each of refused)
-    expect(each).toMatchObject({ code: 6, stderr: expect.stringContaining('is mirroring it now') })
+  for (const line of ['rename globex other', 'retire globex', 'forget globex --yes'])
+    expect(await run(...line.split(' '))).toMatchObject({
+      ...{ code: 6, stderr: expect.stringContaining('is mirroring it now') },
+    })
+  await mirror.close()
 })
 
 test('status says which organizations left the configuration and are active; a retired one raises no alert', async () => {
@@ -183,11 +170,8 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   const copy = join(copies, 'customers-{organization}.db')
   configure({ publish: { file: copy } })
   publishAll(aPlan(workplace.mirror, { file: copy }))
-  const [own, killed] = [
-    join(copies, 'customers-globex.db'),
-    join(copies, '.customers-globex.db.0123456789abcdef.unfinished'),
-  ]
-  writeFileSync(killed, '')
+  const [own, killed] = ['customers-globex.db', '.customers-globex.db.0123456789abcdef.unfinished']
+  writeFileSync(join(copies, killed), '')
   const { code, stdout, stderr } = await run('forget', 'globex', '--yes')
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -225,11 +209,11 @@ test('forget ends with 5 while a reader is in the way, and the same command fini
 })
 
 test('a rename loads nothing anew, whenever the configuration changes, makes copies stale, and can be taken back', async () => {
-  const [acme, ...others] = organizationsOf(await aSandbox({ customers: [120, 7] }))
-  workplace = aWorkplace([acme!, ...others], { defaults: { scan: 'chain' } })
+  const [acme] = organizationsOf(await aSandbox({ customers: [120] }))
+  workplace = aWorkplace([acme!], { defaults: { scan: 'chain' } })
   const sync = async (...args: string[]) =>
     onlyRun((await runCli(['sync', '--json', ...args], { cwd: workplace.folder })).stdout)
-  const name = (id: string) => configure({ organizations: [{ ...acme, id }, ...others] })
+  const name = (id: string) => configure({ organizations: [{ ...acme, id }] })
   const mixedUp = { error: { code: 'tenant-mixup' }, inserted: 0 }
   const plan = aPlan(workplace.mirror, { file: join(temporaryFolder(), 'readers.db') })
   await sync('acme')

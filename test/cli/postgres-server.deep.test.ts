@@ -22,8 +22,7 @@ let sandbox: Sandbox
 beforeAll(async () => {
   server = await startStrictServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'of_roles', 'read_only', 'of_owner'])
-    await server.run('postgres', `CREATE DATABASE ${name}`)
+  for (const name of ['with_tls', 'of_roles', 'of_owner']) await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
   await sandbox.close()
@@ -42,7 +41,7 @@ test.each([
   ['mirrors', 'localhost', 'sslmode=verify-full', UNTRUSTED],
   ['with_tls', 'localhost', '', /no encryption \(SQLSTATE 28000\)\. Check the address and its sslmode/],
 ])('TLS as the address asks for it: %s at %s with %s', async (database, host, asked, refused) => {
-  const query = asked.replace('OURS', server.authority).replace('OTHER', server.otherAuthority)
+  const query = asked.replace('OURS', server.certificate).replace('OTHER', server.otherCertificate)
   await mirrored(database)
   const done = await run(at(database, { host, query }), 'status')
 
@@ -75,22 +74,21 @@ test('a server without a free connection says so, and what to allow', async () =
 test('an analyst reads and exports, and writes nothing; who has no rights is told which', async () => {
   await server.run('of_roles', opsFile('postgres/roles.sql').replaceAll(/\bmirror\b/g, 'owner_of_mirror'))
   await server.run('of_roles', 'CREATE ROLE stranger LOGIN')
-  const as = (user: string) => at('of_roles', { user })
-  expect(await run(as('owner_of_mirror'), 'sync')).toMatchObject({ code: 0 })
+  const as = (user: string, ...args: string[]) => run(at('of_roles', { user }), ...args)
+  expect(await as('owner_of_mirror', 'sync')).toMatchObject({ code: 0 })
   const [, revoked = ''] = /^-- (REVOKE .* analyst;)$/m.exec(opsFile('postgres/roles.sql')) ?? []
   await server.run('of_roles', `SET search_path = customer_mirror; ${revoked}`)
 
   for (const args of [['status'], ['query', '--limit', '1'], ['sql', 'SELECT count(*) FROM customers'], ['runs']])
-    expect(await run(as('analyst'), ...args)).toMatchObject({ code: 0, stderr: '' })
-  expect((await exported(as('analyst'))).length).toBe(301)
+    expect(await as('analyst', ...args)).toMatchObject({ code: 0, stderr: '' })
+  expect((await exported(at('of_roles', { user: 'analyst' }))).length).toBe(301)
   expectRefused(
-    await run(as('analyst'), 'sync'),
+    await as('analyst', 'sync'),
     /permission denied for table .*\(SQLSTATE 42501\).*the rights of that user/,
   )
-  const checked = await run(as('analyst'), 'check')
-  expect(checked).toMatchObject({ code: 7, stdout: expect.stringContaining('this user may not write the schema') })
+  expect((await as('analyst', 'check')).stdout).toContain('this user may not write the schema')
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
-    expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
+    expectRefused(await as('stranger', ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })
 
 test('check names what in the tables of the mirror would end a run', async () => {
@@ -136,15 +134,6 @@ test('move and forget are refused to a user who may not see every row, be it the
   })
 })
 
-test('a database that its administrator made read-only is read, and is not synced', async () => {
-  const place = at('read_only')
-  expect(await run(place, 'sync')).toMatchObject({ code: 0 })
-  await server.run('postgres', 'ALTER DATABASE read_only SET default_transaction_read_only = on')
-
-  expect(await run(place, 'status')).toMatchObject({ code: 0 })
-  expectRefused(await run(place, 'sync'), /accepts no writes: it is a standby, or read-only by its settings/)
-})
-
 test('a standby is read and exported, and a sync to it is refused', async () => {
   await mirrored('mirrors')
   const standby = await startPostgres({ isDurable: false, standbyOf: server.url })
@@ -166,14 +155,11 @@ test('a standby is read and exported, and a sync to it is refused', async () => 
   })
 })
 
-test.each([
-  ['a mirror', 'plain', ''],
-  ['a mirror in partitions', 'parts', 'PARTITION'],
-])(
-  'what the guide shows brings %s into another database, where runs go on, and over itself',
-  async (_, name, isParted) => {
+test.each(['plain', 'in_partitions'])(
+  'what the guide shows brings a mirror (%s) into another database, where runs go on, and over itself',
+  async (name) => {
     const from = await aMirror(name)
-    if (isParted) await server.run(from, PARTITION)
+    if (name !== 'plain') await server.run(from, PARTITION)
     const to = await aDatabase(`${name}_again`)
     const dump = join(temporaryFolder(), 'customers.dump')
     const [backup = ''] = documented(from, dump)
@@ -210,7 +196,6 @@ test('after a restore no number is given out again, and readers of the feed are 
 
 test.each<[how: string, damaged: (whole: Buffer) => Buffer, schema: string, said: string]>([
   ['that ends too early', (whole) => whole.subarray(0, whole.length * 0.9), 'customer_mirror', 'pg_restore: error:'],
-  ['that is none', () => Buffer.from('no backup'), 'customer_mirror', 'pg_restore: error:'],
   ['of another schema', (whole) => whole, 'another', 'mirror_schema" does not exist'],
 ])('what the guide shows leaves the mirror as it is for a backup %s', async (how, damaged, schema, said) => {
   const database = await aMirror(how)
@@ -224,7 +209,6 @@ test.each<[how: string, damaged: (whole: Buffer) => Buffer, schema: string, said
   const { status, stderr } = shell(restore)
 
   expect([status === 0, stderr]).toEqual([false, expect.stringContaining(said)])
-
   expect((await exported(at(database))).length).toBe(301)
   expect(await run(before(database), 'status')).toMatchObject({ code: 7 })
 })
@@ -268,13 +252,13 @@ function before(database: string): string {
 
 test('a full disk ends a run with what to do, and the next one goes on once there is room', async () => {
   // The last test: the server loses the disk with it.
-  const disk = aSmallDisk('24m')
+  const disk = aSmallDisk()
   if (disk === undefined) return
   await server.run('postgres', `CREATE TABLESPACE small LOCATION '${disk}'`)
   await server.run('postgres', 'CREATE DATABASE full_disk TABLESPACE small')
   const place = at('full_disk')
+  // A command before leaves the files that a connection reads, which would find no room.
   expect(await run(place, 'status')).toMatchObject({ code: 7 })
-  expect(await run(place, 'sql', 'SELECT 1')).toMatchObject({ code: 7 })
   const ballast = join(disk, 'ballast')
   spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=1k'])
 
@@ -288,10 +272,10 @@ test('a full disk ends a run with what to do, and the next one goes on once ther
   expect((await exported(place)).length).toBe(301)
 })
 
-/** A file system of this size, for the server; undefined where none can be mounted. */
-function aSmallDisk(size: string): string | undefined {
+/** A small file system for the server; undefined where none can be mounted. */
+function aSmallDisk(): string | undefined {
   const folder = temporaryFolder()
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]).status !== 0) {
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0) {
     process.stdout.write('untested: a full disk. Mounting one needs root.\n')
     return undefined
   }
@@ -356,8 +340,7 @@ host      all      all   all trust
 async function startStrictServer() {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-tls-'))
   chmodSync(folder, 0o755)
-  const [authority, otherAuthority] = [anAuthority(folder, 'ours'), anAuthority(folder, 'other')]
-  const { certificate, key } = signed(folder, authority)
+  const [{ certificate, key }, other] = [aCertificate(folder, 'ours'), aCertificate(folder, 'other')]
   const rules = join(folder, 'pg_hba.conf')
   writeFileSync(rules, RULES)
   const postgres = await startPostgres({ isDurable: false })
@@ -369,9 +352,8 @@ async function startStrictServer() {
   await postgres.start()
   return {
     ...postgres,
-    /** The files of the authority that signed its certificate, and of another one. */
-    authority: authority.certificate,
-    otherAuthority: otherAuthority.certificate,
+    certificate,
+    otherCertificate: other.certificate,
     /** Runs statements in a database as its owner. */
     run: runIn,
     close: async () => {
@@ -381,27 +363,14 @@ async function startStrictServer() {
   }
 }
 
-const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-
-function anAuthority(folder: string, name: string) {
+/** A certificate for `localhost` that is its own authority. */
+function aCertificate(folder: string, name: string) {
   const [key, certificate] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)]
-  openssl('req', '-x509', ...KEY, '-keyout', key, '-out', certificate, '-subj', `/CN=${name}`)
-  return { certificate, key }
-}
-
-function signed(folder: string, authority: ReturnType<typeof anAuthority>) {
-  const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.pem')]
-  const [asked, names] = [join(folder, 'server.csr'), join(folder, 'names')]
-  writeFileSync(names, 'subjectAltName=DNS:localhost')
-  openssl('req', ...KEY, '-keyout', key, '-out', asked, '-subj', '/CN=localhost')
-  const by = ['-CA', authority.certificate, '-CAkey', authority.key, '-CAcreateserial']
-  openssl('x509', '-req', '-in', asked, ...by, '-extfile', names, '-out', certificate)
+  const how = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', `/CN=${name}`]
+  const args = ['req', '-x509', ...how, '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate]
+  const { status, stderr, error } = spawnSync('openssl', args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`openssl failed: ${error?.message ?? stderr}`)
   chmodSync(key, 0o600)
   if (getuid?.() === 0) chownSync(key, PLAIN_USER, PLAIN_USER)
   return { certificate, key }
-}
-
-function openssl(...args: string[]): void {
-  const { status, stderr, error } = spawnSync('openssl', args, { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`openssl failed: ${error?.message ?? stderr}`)
 }

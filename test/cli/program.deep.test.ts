@@ -1,9 +1,26 @@
-import { existsSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { runCli, runInShell, startCli } from '../support/run-cli.ts'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { execPath } from 'node:process'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { conformanceCommand } from '../../src/cli/check.ts'
+import { pauseCommand } from '../../src/cli/queue.ts'
+import { KEY, PEOPLE, PHONE, checked, privacy, run, untilDelayed } from '../support/commands.ts'
+import { hang, list } from '../support/fault-server.ts'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { onlyRun } from '../support/json-page.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { startWorker } from '../support/worker-log.ts'
+import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
 test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'], { every: 6 }))(
   '%s does not fail when its results are not read to the end',
@@ -44,3 +61,187 @@ test.each(['sync', 'init', 'sql 1 --mirror /made-up/customers.db'])(
     })
   },
 )
+
+test('SIGUSR1 opens no debugger', async () => {
+  const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']
+  const child = spawn(execPath, ['--import', signalledAtLoad(), LAUNCHER, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  expect(await text(child.stderr)).toMatch(/^\/nowhere\/customer-mirror.yaml does not exist/)
+})
+
+/** Sends SIGUSR1 to the process in which the program is about to be loaded. */
+function signalledAtLoad(): string {
+  return `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      load(url, context, next) {
+        if (url.endsWith('/cli/main.ts')) process.kill(process.pid, 'SIGUSR1')
+        return next(url, context)
+      },
+    })`)}`
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s keeps the pages that were read, says so, and ends with %d', async (signal, expected) => {
+  const server = await aFaultServer(list(1_000_000))
+  const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { concurrency: 1 } })
+  const running = startCli(['sync', '--json'], { cwd: folder })
+  await expect.poll(() => server.requests.length).toBeGreaterThan(2)
+  running.send(signal)
+  const { code, stdout, stderr } = await running.ended
+  const { pages, ...others } = onlyRun(stdout)
+
+  expect(code).toBe(expected)
+  expect(others).toMatchObject({ status: 'interrupted', received: pages * 100, error: { code: 'interrupted' } })
+  expect(stderr).toMatch(/^■ acme: stopped\n {2}stopped as asked\. The rows read so far are saved/m)
+  expect(server.requests).toHaveLength(pages)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
+  expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
+})
+
+test('a second Ctrl-C ends the program at once, even during a page', async () => {
+  const server = await aFaultServer(hang())
+  const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { requestTimeout: '1h' } })
+  const running = startCli(['sync'], { cwd: folder })
+  await expect.poll(() => server.requests.length).toBe(1)
+  const insisting = new AbortController()
+  const insist = async () => {
+    while (!insisting.signal.aborted) {
+      running.send('SIGINT')
+      await pause(100)
+    }
+  }
+  const [{ code }] = await Promise.all([running.ended.finally(() => insisting.abort()), insist()])
+
+  expect(code).toBe(130)
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+})
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
+
+test('the demo mirrors three organizations, waits for the rate limit, and writes no customer twice', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout } = await runCli(['demo'], { cwd })
+  const folder = join(cwd, 'data', 'demo')
+  const mirror = join(folder, 'customers.db')
+
+  expect(code).toBe(0)
+  expect(valueOf(mirror, 'SELECT SUM(throttled) FROM runs')).toBeGreaterThan(0)
+  expect(rowsOf(mirror, RUNS)).toEqual([
+    { organization: 'acme', status: 'complete', inserted: 2500, updated: 0, unchanged: 0 },
+    { organization: 'globex', status: 'complete', inserted: 1050, updated: 0, unchanged: 0 },
+    { organization: 'initech', status: 'complete', inserted: 40, updated: 0, unchanged: 0 },
+    { organization: 'acme', status: 'complete', inserted: 0, updated: 0, unchanged: 2500 },
+    { organization: 'globex', status: 'complete', inserted: 0, updated: 0, unchanged: 1050 },
+    { organization: 'initech', status: 'complete', inserted: 0, updated: 0, unchanged: 40 },
+  ])
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE last_run_id > 3')).toBe(0)
+  expect(statSync(mirror).mode & 0o777).toBe(0o600)
+  expect([folder, join(cwd, 'data')].map((place) => statSync(place).mode & 0o777)).toEqual([0o700, 0o700])
+
+  const next = stdout.slice(stdout.indexOf('Try next:\n')).trimEnd().split('\n').slice(1)
+  expect(stdout).toContain('Mirror: data/demo/customers.db\n')
+  expect(next).toHaveLength(3)
+  const [, sql = ''] = /^ {2}npm start -- sql --mirror data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
+  expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
+  const [, first = ''] = /sql --mirror data\/demo\/customers\.db "([^"]*)"/.exec(README) ?? []
+  const shown = await runCli(['sql', '--mirror', 'data/demo/customers.db', first], { cwd })
+  expect(README).toContain(`\n${shown.stdout.replaceAll(/ +$/gm, '')}\`\`\`\n`)
+  const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
+  expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
+})
+
+test('a demo that is stopped says so, and its files are sound', async () => {
+  const cwd = temporaryFolder()
+  const stop = new AbortController()
+  const onStderr = (said: string) => {
+    if (said.includes('Second run')) stop.abort()
+  }
+  const { stdout } = await runCli(['demo'], { cwd, onStderr, signal: stop.signal })
+  const mirror = join(cwd, 'data', 'demo', 'customers.db')
+
+  expect(stdout).toMatch(/^globex +interrupted/m)
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+  expect(statSync(mirror).mode & 0o777).toBe(0o600)
+})
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+test('a look-up by a hashed value works as docs/explain/privacy.md shows it', async () => {
+  const server = await aFaultServer(PEOPLE)
+  const { folder } = aWorkplace([organizationAt(server, { privacy: { ...privacy, key: { file: 'privacy.key' } } })])
+  writeFileSync(join(folder, 'privacy.key'), `${KEY}\n`, { mode: 0o600 })
+  expect((await runCli(['sync'], { cwd: folder })).code).toBe(0)
+
+  const docs = readFileSync(new URL('../../docs/explain/privacy.md', import.meta.url), 'utf8')
+  const example = /```sh\n(phone=[\s\S]*?)```/.exec(docs)?.[1] ?? ''
+  expect(example).toContain('openssl')
+  const script = example
+    .replace(/^phone=.*$/m, `phone='${PHONE}'`)
+    .replaceAll('/srv/customer-mirror/privacy.key', join(folder, 'privacy.key'))
+    .replace(/^customer-mirror /m, `'${process.execPath}' '${MAIN}' `)
+  const found = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' })
+  expect(found.match(/Customer \d/g)).toEqual(['Customer 1', 'Customer 2', 'Customer 3'])
+})
+
+test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const { code, stdout } = await checked({ queue: `${kind}://127.0.0.1:${port}/${kind === 'redis' ? 0 : 'jobs'}` })
+
+  expect(code).toBe(5)
+  expect(stdout).toMatch(/^✖ queue: .* cannot be used: (no answer within 2 s|.*time)/m)
+})
+
+test('a service that throttles nearly every request is asked at most 40 times, and what was found until then is shown', async () => {
+  const sandbox = await aSandbox({ customers: [1050], rateLimits: [{ requests: 2, windowMs: 1000 }] })
+  const { config } = aWorkplace(organizationsOf(sandbox))
+  const { code, stdout } = await runCommand(conformanceCommand, ['acme', '--config', config])
+
+  expect(sandbox.organization('acme').requests.length).toBeLessThanOrEqual(40)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^order .* ✔ +by created_at asc/m)
+  expect(stdout).toMatch(/^rate limit .* ! +X-RateLimit-Limit: 2; \d+ × 429/m)
+})
+
+test('pause asks to stop the worker of an embedded queue first', async () => {
+  const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })), { queue: 'embedded' })
+  const worker = startWorker({ config })
+  await worker.ran('acme')
+
+  expect(await runCommand(pauseCommand, ['acme', '--config', config])).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('stop the worker (Ctrl-C or SIGTERM), enter this command again'),
+  })
+})
+
+// Other processes cannot add to an embedded queue.
+if (!isEmbedded) {
+  test('run starts a job that waits for its next attempt', async () => {
+    let isDown = true
+    const sandbox = await aSandbox({
+      customers: [20],
+      intercept: async (_context, next) => (isDown ? new Response('down', { status: 500 }) : next()),
+    })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { maxWait: '0s' }))
+    const worker = startWorker(place, { timings: { firstRetryMs: 3_600_000, longestRetryMs: 3_600_000 } })
+    await worker.ran('acme', 'retry')
+    isDown = false
+    const { queues } = await someQueues(place.queue, place.mirror)
+    await untilDelayed(queues)
+    const asked = await run(place, ['acme'])
+
+    expect(asked).toMatchObject({ code: 0, stdout: 'acme: has a job that waited; it starts now\n' })
+    expect((await worker.ran('acme')).report).toMatchObject({ inserted: 20 })
+  })
+}

@@ -174,23 +174,17 @@ test('the coming runs are shown in local time and in UTC, with the organizations
   expect(stdout).toMatch(/initech +yes/)
 })
 
-test('quick runs are shown apart from the nights, and where an organization has none, nothing is', async () => {
+test('quick runs are shown apart from the nights, each at the same moment of its quarter of an hour; never is none', async () => {
   const [acme, globex] = organizationsOf(await aSandbox({ customers: [1, 1] }))
   const { config } = aWorkplace([acme!, { ...globex!, schedule: { quick: 'never' } }], {
     schedule: { cron: '30 2 * * *', timezone: 'UTC', quick: '*/15 * * * *', spread: '1h' },
   })
   const [first, second] = await listed(config, '--next', '8')
-  const { stdout } = await runCommand(scheduleCommand, ['--next', '3', '--config', config])
-
   const timesMs = first?.quick?.runs.map(({ at }) => Date.parse(at)) ?? []
+
   expect(first).toMatchObject({ cron: SCHEDULE.cron, runs: { length: 8 }, quick: { cron: '*/15 * * * *' } })
-  expect(timesMs).toHaveLength(8)
-  // The spread of an hour is cut to the quarter of an hour from one quick run to the next.
-  expect(new Set(timesMs.map((ms) => ms % 900_000)).size).toBe(1)
-  expect((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)).toBe(7 * 900_000)
+  expect(timesMs.map((ms) => ms - (timesMs[0] ?? 0))).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((run) => run * 900_000))
   expect(second?.quick).toBeNull()
-  expect(stdout.match(/ GMT /g)).toHaveLength(9)
-  expect(stdout.match(/ (full|quick) /g)).toEqual([' full ', ' quick ', ' full '])
 })
 
 if (!isEmbedded) {

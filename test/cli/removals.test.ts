@@ -2,8 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
-import { openMirror } from '../../src/store/mirror.ts'
+import { type Mirror, openMirror } from '../../src/store/mirror.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { aPlayedFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -112,7 +111,7 @@ test('the number of an old alert says which run holds removals back now', async 
   })
 })
 
-test.each(['3', '#3', 'acme'])('approve %s marks exactly those customers as removed, once', async (asked) => {
+test.each(['#3', 'acme'])('approve %s marks exactly those customers as removed, once', async (asked) => {
   const stdout = 'Run 3: 50 customers marked as removed.\n'
   expect(await removals('approve', asked, '--yes')).toEqual({ code: 0, stdout, stderr: '' })
 
