@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
 import { customerId } from './support/builders.ts'
 import {
@@ -11,7 +11,6 @@ import {
   envelopeOf,
   type FaultServer,
   html,
-  json,
   list,
   refusal,
   type Reply,
@@ -21,7 +20,7 @@ import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
 import { asPlainUser, runCli, withoutPrivileges } from './support/run-cli.ts'
 import { type Done, runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
-import { aFaultServer, aWorkplace, organizationAt, type Workplace } from './support/workplace.ts'
+import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 
 /** What a page of the list is in bytes, to be spoiled. */
 const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
@@ -86,20 +85,6 @@ test('a page that fails does not lose the pages before it', async () => {
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE removed_at IS NULL')).toBe(100)
 })
 
-test('the same page under another number ends the run, and removes no customer', async () => {
-  const stale: Reply = (response, request) => {
-    const { data } = envelopeOf(200, { page: 1, size: request.size })
-    return json(200, { ...envelopeOf(200, request), data })(response, request)
-  }
-  const { config } = aWorkplace([organizationAt(await aFaultServer(stale))], PATIENT)
-  const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
-
-  expect({ code, ...onlyRun(stdout) }).toMatchObject({
-    ...{ code: 3, status: 'failed', proof: 'unproven', removed: 0 },
-    error: { code: 'repeated-page' },
-  })
-})
-
 test('odd records do not end the run: those that cannot be kept are rejects, and the others are read as what they mean', async () => {
   const [first, second] = envelopeOf(2, { page: 1, size: 2 }).data
   const odd = { id: customerId(10).toUpperCase(), phone: 15_550_100, email: 'no address', score: { stars: 5 } }
@@ -114,18 +99,6 @@ test('odd records do not end the run: those that cannot be kept are rejects, and
   )
   expect(rowsOf(mirror, 'SELECT phone, email, extra FROM customers WHERE id = ?', customerId(10))).toEqual([
     { phone: '15550100', email: 'no address', extra: '{"score":{"stars":5}}' },
-  ])
-})
-
-test('the same UUID in two organizations: two customers', async () => {
-  const [one, other] = [await aFaultServer(list(1)), await aFaultServer(list(4))]
-  const { config, mirror } = aWorkplace([organizationAt(one), organizationAt(other, { id: 'globex' })])
-  const { code } = await runCommand(syncCommand, ['--config', config])
-
-  expect(code).toBe(0)
-  expect(rowsOf(mirror, 'SELECT organization, COUNT(*) AS number FROM customers GROUP BY 1 ORDER BY 1')).toEqual([
-    { organization: 'acme', number: 1 },
-    { organization: 'globex', number: 4 },
   ])
 })
 
@@ -153,86 +126,65 @@ async function syncTwice(
   return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }
 }
 
-const PLAIN_USER = asPlainUser() !== undefined
-const here = mirroringHere()
+type Place = Awaited<ReturnType<typeof aPlace>>
 
-test('a configuration with mistakes is refused, and all are reported with their places', async () => {
-  writeFileSync(
-    join(here.workplace.folder, 'other.yaml'),
-    'miror: x.db\norganizations:\n  - id: acme\n    baseUrl: http://acme.example.com\n    apiKey: typed-in-here\n    secret: { env: A }\n',
-  )
+/** A service of 300 customers and a workplace that mirrors it. */
+async function aPlace() {
+  const server = await aFaultServer(list(300))
+  return { server, ...aWorkplace([organizationAt(server)]) }
+}
 
-  here.expectRefusal(
-    await here.sync('--config', 'other.yaml'),
-    /^other\.yaml:1:1 .*did you mean "mirror"\?/m,
-    /^other\.yaml:4:14 organizations\.0\.baseUrl: must be an https URL/m,
-    /^other\.yaml:5:13 organizations\.0\.apiKey: must not be written into this file/m,
-  )
-})
+const sync = (place: Place, ...args: string[]) => runCli(['sync', ...args], { cwd: place.folder })
 
-test.runIf(PLAIN_USER)('a configuration that this user may not read is refused', async () => {
-  chmodSync(here.workplace.folder, 0o755)
-  chmodSync(here.workplace.config, 0o000)
-  const ended = await withoutPrivileges(() => here.sync())
+/** Nothing on standard output, no request, and no stack trace. */
+function expectRefusal({ server }: Place, refused: Done, code: number, said: string) {
+  expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(said) })
+  expect(refused.stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
+  expect(server.requests).toEqual([])
+}
 
-  here.expectRefusal(ended, 'customer-mirror.yaml cannot be read: this user has no permission')
+test.runIf(asPlainUser() !== undefined)('a configuration that this user may not read is refused', async () => {
+  const place = await aPlace()
+  chmodSync(place.folder, 0o755)
+  chmodSync(place.config, 0o000)
+
+  const refused = await withoutPrivileges(() => sync(place))
+  expectRefusal(place, refused, 2, 'customer-mirror.yaml cannot be read: this user has no permission')
 })
 
 test('an unusable secret fails only its organization, before any request', async () => {
-  const other = await aFaultServer(list(3))
+  const [one, other] = [await aFaultServer(list(3)), await aFaultServer(list(3))]
   const { folder, mirror } = aWorkplace([
-    organizationAt(here.server, { secret: { env: 'EMPTY' } }),
+    organizationAt(one, { secret: { env: 'EMPTY' } }),
     organizationAt(other, { id: 'globex' }),
   ])
   const { code, stderr } = await runCli(['sync'], { cwd: folder, env: { EMPTY: '' } })
 
   expect(code).toBe(3)
   expect(stderr).toMatch(/environment EMPTY .*organization acme.* is empty/)
-  expect(here.server.requests).toEqual([])
+  expect(one.requests).toEqual([])
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(3)
   expect(valueOf(mirror, `SELECT error_code FROM runs WHERE organization = 'acme'`)).toBe('config')
   expect((await runCli(['sync', 'acme'], { cwd: folder, env: { EMPTY: '' } })).code).toBe(2)
 })
 
 test('a mirror that is a file of something else is not changed', async () => {
+  const place = await aPlace()
   const notes = 'Buy milk. '.repeat(500)
-  writeFileSync(here.workplace.mirror, notes)
+  writeFileSync(place.mirror, notes)
 
-  here.expectMirrorRefused(
-    await here.sync(),
-    `${here.workplace.mirror}: file is not a database (SQLITE_NOTADB). It is not a mirror of ours`,
-  )
-  expect(readFileSync(here.workplace.mirror, 'utf8')).toBe(notes)
+  const said = `${place.mirror}: file is not a database (SQLITE_NOTADB). It is not a mirror of ours`
+  expectRefusal(place, await sync(place), 7, said)
+  expect(readFileSync(place.mirror, 'utf8')).toBe(notes)
 })
 
 test('a wrong command line creates no mirror, and none is made where no folder can be', async () => {
-  const data = join(here.workplace.folder, 'data')
+  const place = await aPlace()
+  const data = join(place.folder, 'data')
   rmSync(data, { recursive: true })
 
-  here.expectRefusal(await here.sync('acne'), 'unknown organization "acne" (did you mean "acme"?)')
+  expectRefusal(place, await sync(place, 'acne'), 2, 'unknown organization "acne" (did you mean "acme"?)')
   expect(existsSync(data)).toBe(false)
   writeFileSync(data, 'a file')
-  here.expectMirrorRefused(await here.sync(), 'not a directory (open, ENOTDIR)')
+  expectRefusal(place, await sync(place), 7, 'not a directory (open, ENOTDIR)')
 })
-
-/** A service of 300 customers and a workplace that mirrors it, anew for each test of the file. */
-function mirroringHere() {
-  const place: { server: FaultServer; workplace: Workplace } = Object.create(null)
-  beforeEach(async () => {
-    place.server = await aFaultServer(list(300))
-    place.workplace = aWorkplace([organizationAt(place.server)])
-  })
-  const expectEnd = (expected: number, { code, stdout, stderr }: Done, said: (string | RegExp)[]): void => {
-    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
-    for (const part of said) expect(stderr).toMatch(part)
-    expect(stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
-    expect(place.server.requests).toEqual([])
-  }
-  return Object.assign(place, {
-    sync: (...args: string[]): Promise<Done> => runCli(['sync', ...args], { cwd: place.workplace.folder }),
-    /** A user's mistake: code 2, nothing on standard output, no request, and no stack trace. */
-    expectRefusal: (ended: Done, ...said: (string | RegExp)[]): void => expectEnd(2, ended, said),
-    /** A mirror that cannot be used as it is: code 7, and the rest as for a mistake. */
-    expectMirrorRefused: (ended: Done, ...said: (string | RegExp)[]): void => expectEnd(7, ended, said),
-  })
-}

@@ -113,20 +113,6 @@ test('sync shows counts, and never a customer', async () => {
   expect(found(PEOPLE, said)).toEqual([])
 })
 
-test.each([
-  ['typed where the name of a variable belongs', { env: SECRET }],
-  ['typed as it is, for a service that is not on this machine', SECRET],
-])('a secret %s is refused without being repeated', async (_, secret) => {
-  const { folder } = aWorkplace([
-    { id: 'acme', baseUrl: 'https://acme.example.com/api/v1', apiKey: { env: 'ACME_API_KEY' }, secret },
-  ])
-  const { code, stdout, stderr } = await runCli(['sync'], { cwd: folder })
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain('organizations.0.secret')
-  expect(stderr).not.toContain('unmistakable')
-})
-
 function anOrganization(server: { baseUrl: URL }) {
   return organizationAt(server, { apiKey: { env: 'ACME_API_KEY' }, secret: { env: 'ACME_SECRET' } })
 }

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
 import { refusing, NOT_IN_THIS_FILE, secretReference, secretReferenceForm, setting } from './values.ts'
-import { isMapping } from '../text/parsed-json.ts'
 import { valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
@@ -61,19 +60,13 @@ const SEARCHED = ['email', 'username', 'name'] as const
 
 /** What is wrong with the policy of an organization in data of any shape: its own lists replace the shared ones. */
 export function privacyMistakes(data: unknown, index: number): Mistake[] {
-  const [own, shared] = [
-    ['organizations', index, 'privacy'],
-    ['defaults', 'privacy'],
-  ].map((path) => {
-    const written = valueAt(data, ...path)
-    return { path, written: isMapping(written) ? written : {} }
-  })
-  if (own === undefined || shared === undefined) return []
-  const { drop, hash, key } = { ...shared.written, ...own.written }
-  const [dropped, hashed] = [namesIn(drop), namesIn(hash)]
+  const pathOf = (name: string) => {
+    const own = ['organizations', index, 'privacy', name]
+    return valueAt(data, ...own) === undefined ? ['defaults', 'privacy', name] : own
+  }
+  const [dropped = [], hashed = []] = ['drop', 'hash'].map((name) => namesIn(valueAt(data, ...pathOf(name))))
   const mistake = (name: string, message: string, ...at: readonly number[]): Mistake => {
-    const { path } = name in own.written ? own : shared
-    return { path: [...path, name, ...at], part: 'value', message }
+    return { path: [...pathOf(name), ...at], part: 'value', message }
   }
   const hidden = new Set(dropped.map(fieldOf))
   const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, at)] : []))
@@ -82,7 +75,7 @@ export function privacyMistakes(data: unknown, index: number): Mistake[] {
   const isUnsearchable = scan !== 'plain' && SEARCHED.every((field) => hides(policy, field))
   return [
     ...twice,
-    ...(hashed.length > 0 && key === undefined ? [mistake('hash', WITHOUT_KEY)] : []),
+    ...(hashed.length > 0 && valueAt(data, ...pathOf('key')) === undefined ? [mistake('hash', WITHOUT_KEY)] : []),
     ...(isUnsearchable ? [mistake(dropped.length > 0 ? 'drop' : 'hash', UNSEARCHABLE)] : []),
   ]
 }
