@@ -3,11 +3,9 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { SourceUnavailable } from '../src/errors/errors.ts'
 import { fingerprintWith } from '../src/model/fingerprint.ts'
-import { hiddenValues } from '../src/privacy/hidden-values.ts'
-import { NOTHING_HIDDEN, privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { rehearseMirror, type Mirror } from '../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../src/sync/mirror-organization.ts'
-import { MAX_NESTING, sortRecords } from '../src/sync/sorting/sort-records.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from './support/builders.ts'
 import { listedSource, mirroring } from './support/listed-source.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
@@ -313,21 +311,6 @@ test('a dry run with a new policy changes nothing in the mirror', async () => {
   const { report: atRest } = await mirrorList(again, customers(1, 5), POLICY)
   await again.close()
   expect(atRest).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
-})
-
-test.each([
-  ['a customer', MAX_NESTING - 1],
-  ['a reject', MAX_NESTING],
-  ['a reject', 10_000],
-])('a hidden value is not stored of %s with %i lists within one another', (_, levels) => {
-  const hidden = hiddenValues(NOTHING_HIDDEN, POLICY)
-  const vip: unknown = JSON.parse(`${'['.repeat(levels)}"deep value"${']'.repeat(levels)}`)
-
-  const { customers: kept, rejects } = sortRecords([{ ...aCustomer(1), vip }], { pageBytes: 0, hidden })
-
-  expect(JSON.stringify([kept, rejects])).not.toContain('deep value')
-  expect(rejects).toHaveLength(levels < MAX_NESTING ? 0 : 1)
-  if (levels < MAX_NESTING) expect(kept[0]?.extra).toMatch(/^\{"vip":"hmac:[0-9a-f]{64}"\}$/)
 })
 
 /** The key of the policies. */

@@ -22,7 +22,9 @@ const timezone = z
 /** Written instead of a cron line where an organization has no quick runs although the others have. */
 const NEVER = 'never'
 
-const between = {
+export const schedule = z.strictObject({
+  cron,
+  timezone,
   spread: setting(
     duration({ min: '0s', max: '1d' }),
     'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs.',
@@ -36,9 +38,7 @@ const between = {
       `or ${NEVER}. Removes no customer.`,
     { examples: ['*/15 * * * *', NEVER] },
   ),
-}
-
-export const schedule = z.strictObject({ cron, timezone, ...between })
+})
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
 export const ownSchedule = schedule.partial()

@@ -21,20 +21,16 @@ export function removingProof(of: { proof: Proof; isWhole?: boolean | undefined 
 
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
 
-/** The results of the received records. Every record is counted in `received` and in exactly one other count. */
-export type RecordCounts = {
-  received: number
-  inserted: number
-  updated: number
-  unchanged: number
-  /** Records of a customer that this run had already received. The first one is kept. */
-  duplicates: number
-  rejected: number
-  /** Records of forgotten customers: nothing of them is kept. */
-  suppressed: number
-  /** Removed customers that are listed again; each is also counted as updated, or as rejected if its record is a reject. */
-  returned: number
-}
+/**
+ * The results of the received records: each is counted in `received` and in exactly one other count. `duplicates`: the run had received the customer
+ * already. `suppressed`: of forgotten customers. `returned`: removed customers that are listed again, counted as updated or as rejected too.
+ */
+export type RecordCounts = Record<(typeof COUNTED)[number], number>
+
+const COUNTED = [
+  ...(['received', 'inserted', 'updated', 'unchanged'] as const),
+  ...(['duplicates', 'rejected', 'suppressed', 'returned'] as const),
+] as const
 
 export type SourceCounts = {
   requests: number
@@ -155,10 +151,6 @@ export function noRecords(): RecordCounts {
 export function addRecords(into: RecordCounts, from: RecordCounts): void {
   for (const name of COUNTED) into[name] += from[name]
 }
-
-const COUNTED = [
-  ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed', 'returned'] as const),
-]
 
 /** The accounting identity: whether every record received is accounted for exactly once. */
 export function addsUp(counts: RecordCounts): boolean {

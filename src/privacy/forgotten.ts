@@ -1,10 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 
 /** The customers of an organization that are forgotten. */
-export type Forgotten = {
-  /** The number of the forgotten customer with this id, in lower case; undefined if the customer is not forgotten. */
-  numberOf(id: string): number | undefined
-}
+export type Forgotten = NonNullable<ReturnType<typeof forgottenBy>>
 
 /** A record of a forgotten customer: it is counted, and nothing of it is kept. */
 export type Suppressed = {
@@ -25,12 +22,15 @@ export function forgottenBy(
   organization: string,
   key: Uint8Array | null | undefined,
   numbers: ReadonlyMap<string, number>,
-): Forgotten | undefined {
+) {
   if (numbers.size === 0) return undefined
   // Without its key no hash can be compared, and every forgotten customer would come back.
   if (key == null) throw new Error(`forgotten customers of ${organization} have no key`)
   const hashOf = idHash(key)
-  return { numberOf: (id) => numbers.get(hashOf(id)) }
+  return {
+    /** The number of the forgotten customer with this id, in lower case; undefined if the customer is not forgotten. */
+    numberOf: (id: string) => numbers.get(hashOf(id)),
+  }
 }
 
 /** HMAC-SHA-256 of an id under a key, as base64url. */

@@ -69,10 +69,11 @@ export function unlikePresets({ template: _template, ...settings }: Recipe): obj
 }
 
 /** A request as its signature sees it. `url` is exactly what is sent. */
-export type SignableRequest = { method: string; url: SignableUrl; body?: string }
-
-/** The parts of an address that can be signed, as a URL names them. */
-type SignableUrl = Readonly<Pick<URL, 'origin' | 'host' | 'pathname' | 'search'>>
+export type SignableRequest = {
+  method: string
+  url: Readonly<Pick<URL, 'origin' | 'host' | 'pathname' | 'search'>>
+  body?: string
+}
 
 export type Credentials = { apiKey: string; secret: string }
 
@@ -131,7 +132,7 @@ export function usesNonce(recipe: Recipe): boolean {
 /** The mistake in a template, as a sentence; undefined if there is none. */
 export function templateProblem(template: string): string | undefined {
   for (const [, name = ''] of template.matchAll(TOKEN)) {
-    if (!VALUES.has(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
+    if (!VALUES.has(name)) return `unknown token {${name}}; known are {${[...VALUES.keys()].join('} {')}}`
   }
   return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
 }
@@ -154,8 +155,6 @@ const VALUES: ReadonlyMap<string, (facts: Facts) => string> = new Map([
   ['api_key', ({ apiKey }) => apiKey],
   ['nonce', ({ nonce }) => nonce ?? ''],
 ])
-
-export const TOKENS: readonly string[] = [...VALUES.keys()]
 
 function timestampText(unixMs: number, form: TimestampForm): string {
   if (form === 'ms') return String(Math.floor(unixMs))
