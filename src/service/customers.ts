@@ -1,18 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { TextField } from '../model/customer.ts'
 
 /** A customer as the service sends it: the ten documented fields, all strings. */
-export type ServiceCustomer = {
-  id: string
-  name: string
-  username: string
-  email: string
-  phone: string
-  address: string
-  company_name: string
-  language: string
-  timezone: string
-  created_at: string
-}
+export type ServiceCustomer = { id: string } & Record<TextField, string>
 
 /**
  * Made-up customers in order of creation, oldest first, no two in the same second. Their ids have no order. The same seed and
@@ -35,24 +25,15 @@ function customer(random: Random, index: number, fromMs: number, gapMs: number):
     name: `${given} ${family}`,
     username,
     email: `${username}@example.com`,
-    phone: phone(random),
-    address: address(random),
+    // In the block 555-0100 to 555-0199, which is reserved for fiction.
+    phone: `+1-${200 + below(random, 800)}-555-01${digits(below(random, 100), 2)}`,
+    address: `${1 + below(random, 999)} ${pick(random, STREETS)}, 00${digits(below(random, 1000), 3)} ${pick(random, TOWNS)}`,
     company_name: `${pick(random, COMPANY_WORDS)} ${pick(random, COMPANY_FORMS)}`,
     language,
     timezone: pick(random, timezones),
     // Only the first half of the gap, so that neighbours stay at least a second apart.
     created_at: isoSecond(fromMs + (below(random, 1000) / 2000) * gapMs),
   }
-}
-
-/** In the block 555-0100 to 555-0199, which is reserved for fiction. */
-function phone(random: Random): string {
-  return `+1-${200 + below(random, 800)}-555-01${digits(below(random, 100), 2)}`
-}
-
-function address(random: Random): string {
-  const street = `${1 + below(random, 999)} ${pick(random, STREETS)}`
-  return `${street}, 00${digits(below(random, 1000), 3)} ${pick(random, TOWNS)}`
 }
 
 function digits(value: number, length: number): string {

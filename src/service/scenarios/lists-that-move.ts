@@ -3,13 +3,16 @@ import { scoreOf, shuffled } from './orders-without-a-tiebreak.ts'
 import { byName, mostRows, movingList, type Order, type Play, type Scenario, type Stage } from './scenario.ts'
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
-const FIRST: Order = () => 1
-const LAST: Order = () => -1
+const [FIRST, LAST]: readonly [Order, Order] = [() => 1, () => -1]
 
 /** Lists in an order other than that of creation. */
 const listedByName = ({ customers }: Stage) => movingList(customers.toSorted(byName), byName)
 const latestChangeFirst = ({ customers, salt }: Stage) => movingList(shuffled(customers, salt), FIRST)
 const latestChangeLast = ({ customers, salt }: Stage) => movingList(shuffled(customers, salt), LAST)
+
+/** Calls `act` at the second request, the fourth, and so on. */
+const everySecond = (act: (play: Play) => void) => (play: Play) => void (play.count % 2 === 0 && act(play))
+const atTheFourth = (act: (play: Play) => void) => (play: Play) => void (play.count === 4 && act(play))
 
 /** Rows are added, deleted or moved while the list is read. */
 export const LISTS_THAT_MOVE: readonly Scenario[] = [
@@ -123,10 +126,14 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
       const [one, third] = [rows[below(random, read)], rows[below(random, read)]]
       const other = rows[read + below(random, Math.max(1, rows.length - read))]
       if (one === undefined || other === undefined || third === undefined || third === one) return
-      list.change(named(one, other))
-      list.change(named(other, one))
+      const names = ({ name, username }: ServiceCustomer) => ({ name, username })
+      for (const [renamed, as] of [
+        [one, names(other)],
+        [other, names(one)],
+      ] as const)
+        list.change({ ...renamed, ...as })
       list.delete(third.id)
-      list.insert(named(newcomer(third.created_at), third))
+      list.insert({ ...newcomer(third.created_at), ...names(third) })
     }),
   },
   {
@@ -146,19 +153,6 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
 
 /** A longer pause between two requests is the time between two nights. */
 const PAUSE_MS = 60_000
-
-/** Calls `act` at the second request, the fourth, and so on. */
-function everySecond(act: (play: Play) => void) {
-  return (play: Play) => {
-    if (play.count % 2 === 0) act(play)
-  }
-}
-
-function atTheFourth(act: (play: Play) => void) {
-  return (play: Play) => {
-    if (play.count === 4) act(play)
-  }
-}
 
 function churn(play: Play): void {
   // No change before the first answer: it shows the list as it was before the request.
@@ -223,11 +217,6 @@ function anyOf({ list, random }: Pick<Play, 'list' | 'random'>): ServiceCustomer
 function some<Row>(rows: readonly Row[], count: number, random: Random): Row[] {
   const left = [...rows]
   return Array.from({ length: Math.min(count, left.length) }).flatMap(() => left.splice(below(random, left.length), 1))
-}
-
-/** The customer with the names of another. */
-function named(customer: ServiceCustomer, { name, username }: ServiceCustomer): ServiceCustomer {
-  return { ...customer, name, username }
 }
 
 function times(count: number, act: () => void): void {

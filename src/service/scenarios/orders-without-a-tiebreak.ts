@@ -44,13 +44,12 @@ function dated(customers: Rows, placeOf: (index: number) => number): ServiceCust
   })
 }
 
-function isImported(place: number, length: number): boolean {
-  const start = importStart(length)
-  return place >= start && place < start + Math.ceil(length / 16)
-}
-
 function importStart(length: number): number {
   return Math.floor(length * 0.4)
+}
+
+function isImported(place: number, length: number): boolean {
+  return place >= importStart(length) && place < importStart(length) + Math.ceil(length / 16)
 }
 
 /** Whether two neighbours were created in the same second. */
@@ -98,9 +97,7 @@ function shuffledInBlocks(
 /** A pseudo-random number for a text and a salt (FNV-1a with the finalizer of MurmurHash). */
 export function scoreOf(text: string, salt: number): number {
   let hash = 0x81_1c_9d_c5 ^ salt
-  for (let index = 0; index < text.length; index += 1) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93)
-  }
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35)
   return (hash ^ (hash >>> 16)) >>> 0
