@@ -5,7 +5,7 @@ import { withBackend, type IQueueBackend, type Job, type Processor } from 'bullm
 import { inject, onTestFinished } from 'vitest'
 import { openBackend } from '../../jobs/queue/backend.ts'
 import { nameInDatabase, type Backend } from '../../jobs/queue/port.ts'
-import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
+import { openQueues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
 /**
@@ -20,17 +20,7 @@ export const isEmbedded = inject('queueAddress') === 'embedded'
 /** A folder with a configuration whose queue no other test sees. */
 export function aJobsWorkplace(
   organizations: readonly Written[],
-  {
-    queue = aQueue(),
-    ...settings
-  }: {
-    queue?: string
-    schedule?: object | undefined
-    publish?: object
-    jobs?: object
-    notify?: object
-    heartbeat?: object
-  } = {},
+  { queue = aQueue(), ...settings }: Parameters<typeof aWorkplace>[1] = {},
 ): Workplace & { queue: string } {
   const workplace = aWorkplace(organizations, { queue, schedule: FAR_AWAY, ...settings })
   if (queue === 'embedded') prepareQueue(join(workplace.mirror, '..', 'queue'))
@@ -48,10 +38,7 @@ export function prepareQueue(folder: string): void {
 }
 
 /** The queues at an address, closed when the test ends. */
-export async function someQueues(
-  queue: string,
-  mirrorFile: string,
-): Promise<{ backend: Backend; queues: Queues; close: () => Promise<void> }> {
+export async function someQueues(queue: string, mirrorFile: string) {
   const backend = await openBackend(queue, { folder: dirname(mirrorFile) })
   const queues = openQueues(backend)
   for (const each of queues.all) each.on('error', () => {})

@@ -28,16 +28,14 @@ export function metricsIn(query: string): Named[] {
   }))
 }
 
-/** What Prometheus adds to each series. */
-const ADDED = ['job', 'instance']
-
 /** What these metrics ask for that no sample has. */
 export function notThere(named: readonly Named[], families: ReadonlyMap<string, Family>): string[] {
   return named.flatMap(({ name, labels }) => {
     const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
     if (family === undefined) return [name]
     return labels.flatMap(({ label, values }) => {
-      if (ADDED.includes(label)) return []
+      // Prometheus adds these to each series.
+      if (['job', 'instance'].includes(label)) return []
       const found = family.samples.map((sample) => sample.labels[label])
       if (found.every((value) => value === undefined)) return [`${name}{${label}}`]
       return values.filter((value) => !found.includes(value)).map((value) => `${name}{${label}="${value}"}`)
@@ -79,41 +77,21 @@ export async function everyMetric(): Promise<Map<string, Family>> {
 export type Family = { type: string; help: string; samples: Sample[] }
 type Sample = { name: string; labels: Record<string, string>; value: number }
 
-/** Every label is `name="value"`, where `\`, `"` and line ends are escaped. */
-const LABELS = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"/
-const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][\w:]*)(?:\{((?:${LABELS.source},?)*)\})? (\S+)$`)
-
-/** Reads the text format of Prometheus (version 0.0.4), and throws for whatever its rules forbid. */
+/** Reads the text format of Prometheus (version 0.0.4), as prom-client writes it. Whether it keeps its rules, promtool says. */
 export function readExposition(text: string): Map<string, Family> {
-  if (!text.endsWith('\n')) throw new Error('The last line does not end.')
   const families = new Map<string, Family>()
-  const series = new Set<string>()
-  let family: [name: string, Family] = ['', { type: '', help: '', samples: [] }]
+  let family: Family = { type: '', help: '', samples: [] }
   for (const line of text.split('\n').filter((each) => each !== '')) {
     const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
-    if (kind === 'HELP') {
-      if (families.has(name)) throw new Error(`${name} stands in two places.`)
-      family = [name, { type: '', help: rest, samples: [] }]
-      families.set(...family)
-    } else if (kind === 'TYPE') {
-      if (name !== family[0] || !/^(counter|gauge|histogram)$/.test(rest)) throw new Error(`No type: ${line}`)
-      family[1].type = rest
-    } else family[1].samples.push(readSample(line, family, series))
+    const [, sample = '', labels = '', value = ''] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (kind === 'HELP') families.set(name, (family = { type: '', help: rest, samples: [] }))
+    else if (kind === 'TYPE') family.type = rest
+    else {
+      const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', of = '']) => [label, of])
+      family.samples.push({ name: sample, labels: Object.fromEntries(pairs), value: Number(value) })
+    }
   }
   return families
-}
-
-function readSample(line: string, [family, { type }]: [string, Family], series: Set<string>): Sample {
-  const [, name = '', labels = '', value = ''] = SAMPLE.exec(line)?.filter((_, group) => ![3, 4].includes(group)) ?? []
-  const isOfFamily = name === family || (type === 'histogram' && /^_(bucket|sum|count)$/.test(name.replace(family, '')))
-  if (!isOfFamily || type === '') throw new Error(`Not of ${family}: ${line}`)
-  if ((type === 'counter') !== family.endsWith('_total')) throw new Error(`Only counters end with _total: ${line}`)
-  if (!/^([+-]?Inf|Nan|-?[\d.]+(e[+-]?\d+)?)$/i.test(value)) throw new Error(`No number: ${line}`)
-  const key = `${name}{${labels}}`
-  if (series.has(key)) throw new Error(`Twice: ${line}`)
-  series.add(key)
-  const pairs = [...labels.matchAll(new RegExp(LABELS, 'g'))].map(([, label = '', of = '']) => [label, of])
-  return { name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) }
 }
 
 /** The freshness of an organization that was read and proven then. */
@@ -135,26 +113,26 @@ export const NO_RUNS = {
 
 const NO_JOBS = { getJobCounts: async () => ({}) }
 
+type Looked = {
+  freshness?: UncountedFreshness[]
+  mirror?: Parameters<typeof readStandings>[0]
+  queues?: Parameters<typeof createMetrics>[0]
+  facts?: OverviewFacts
+}
+
 /** The metrics of a worker of the organization acme, and how a test asks for their lines. */
-export function metricsOf({ freshness = [], ...looking }: Partial<Looked> & { freshness?: UncountedFreshness[] } = {}) {
-  const { mirror, queues, facts } = {
-    mirror: { ...NO_RUNS, listUncountedFreshness: async () => freshness },
-    queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
-    facts: overviewFacts([{ id: 'acme', schedule: undefined }], { nowMs: 0, monotonicMs: 0 }),
-    ...looking,
-  }
+export function metricsOf({
+  freshness = [],
+  mirror = { ...NO_RUNS, listUncountedFreshness: async () => freshness },
+  queues = Object({ sync: NO_JOBS, quick: NO_JOBS }),
+  facts = overviewFacts([{ id: 'acme', schedule: undefined }], { nowMs: 0, monotonicMs: 0 }),
+}: Looked = {}) {
   const metrics = createMetrics(queues)
   const lines = async () => {
     const scraped = { ...facts, ready: true, queueUp: true, standings: await readStandings(mirror, facts) }
     return (await metrics.text(scraped)).split('\n')
   }
   return { metrics, lines }
-}
-
-type Looked = {
-  mirror: Parameters<typeof readStandings>[0]
-  queues: Parameters<typeof createMetrics>[0]
-  facts: OverviewFacts
 }
 
 /** Where .ci/run puts the program of Debian's package. */

@@ -52,6 +52,5 @@ export function chosenQueue(): string {
 /** Tests of what several workers do to one queue, which the embedded one cannot have, or of losing a Redis of their own. */
 export function notOnThisQueue(): string[] {
   if (chosenQueue() === 'embedded') return ['test/jobs/shared-queue/**']
-  const ofRedis = ['loss', 'refuses'].map((what) => `test/jobs/shared-queue/redis-${what}.*`)
-  return redisProgram() === undefined ? ofRedis : []
+  return redisProgram() === undefined ? ['test/jobs/shared-queue/redis-faults.*'] : []
 }

@@ -22,16 +22,6 @@ const logLine = z.looseObject({
 })
 export type LogLine = z.output<typeof logLine>
 
-/** What a worker logs. */
-export type WorkerLog = {
-  /** All of its output so far. */
-  lines: string[]
-  /** The first matching line, past or future. Rejects when the worker ends without one. */
-  said(matches: (line: LogLine) => boolean): Promise<LogLine>
-  /** The line about the end of a run. */
-  ran(organization: string, verdict?: string): Promise<LogLine>
-}
-
 /** Faster than in production, and slow enough for a busy machine. */
 const QUICK: Partial<Timings> = {
   lockMs: 4000,
@@ -50,26 +40,18 @@ const QUICK: Partial<Timings> = {
   settleMs: 500,
 }
 
-/** Reads what a worker writes. */
-function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
+/** Reads what a worker writes: all `lines` so far, the first that matches, past or future, and that about the end of a run. */
+function readWorkerLog(stream: NodeJS.ReadableStream) {
   const { lines, find } = linesOf(stream)
-  const said: WorkerLog['said'] = (matches) =>
+  /** Rejects when the worker ends without such a line. */
+  const said = (matches: (line: LogLine) => boolean) =>
     find((text) => {
-      const line = lineOf(text)
+      const line = text.startsWith('{') ? logLine.safeParse(JSON.parse(text)).data : undefined
       return line !== undefined && matches(line) ? line : undefined
     })
-  return {
-    lines,
-    said,
-    ran: (organization, verdict = 'complete') =>
-      said((line) => line.report?.organization === organization && line.verdict?.kind === verdict),
-  }
-}
-
-function lineOf(text: string): LogLine | undefined {
-  if (!text.startsWith('{')) return undefined
-  const parsed = logLine.safeParse(JSON.parse(text))
-  return parsed.success ? parsed.data : undefined
+  const ran = (organization: string, verdict = 'complete') =>
+    said((line) => line.report?.organization === organization && line.verdict?.kind === verdict)
+  return { lines, said, ran }
 }
 
 /** Whether a line is the message. */
@@ -77,17 +59,11 @@ export function message(text: string): (line: LogLine) => boolean {
   return ({ msg }) => msg === text
 }
 
-/** A worker in this process, stopped with the test at the latest. */
-type WorkerHere = WorkerLog & {
-  /** As a signal does; fulfils once it has ended. */
-  stop(): Promise<void>
-}
-
-/** Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. */
-export function startWorker(
-  { config }: { config: string },
-  { timings = {} }: { timings?: Partial<Timings> } = {},
-): WorkerHere {
+/**
+ * Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. `stop` does what a signal does,
+ * with the test at the latest, and waits until it has ended.
+ */
+export function startWorker({ config }: { config: string }, { timings = {} }: { timings?: Partial<Timings> } = {}) {
   const stopping = new AbortController()
   const stderr = new PassThrough()
   const log = readWorkerLog(stderr)
@@ -104,17 +80,11 @@ export function startWorker(
   return { ...log, stop }
 }
 
-/** A worker that runs as a process, killed with the test at the latest. */
-type WorkerProcess = WorkerLog & {
-  send(signal: NodeJS.Signals): void
-  ended: Promise<{ code: number | null; signal: string | null; tookMs: number }>
-}
-
-/** Starts a worker with the configuration in a folder as a process, for promises about signals, exit codes and the environment. */
+/** Starts a worker as a process, for promises about signals, exit codes and the environment. It is killed with the test at the latest. */
 export function startWorkerProcess(
   { folder, config }: { folder: string; config: string },
   { timings = {}, env = {} }: { timings?: Partial<Timings>; env?: Record<string, string> } = {},
-): WorkerProcess {
+) {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
   const child = spawn(execPath, childProgram('work', options), {
     cwd: folder,
@@ -133,14 +103,11 @@ export function startWorkerProcess(
     await ended
   })
 
-  return {
-    ...log,
-    send: (signal) => {
-      stoppedAtMs = performance.now()
-      child.kill(signal)
-    },
-    ended,
+  const send = (signal: NodeJS.Signals) => {
+    stoppedAtMs = performance.now()
+    child.kill(signal)
   }
+  return { ...log, send, ended }
 }
 
 export function expectWhole(mirrorFile: string, customers: number): void {
@@ -175,30 +142,21 @@ export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGa
 export const ORGANIZATIONS = 9
 
 /** What makes a Redis refuse to write, what ends that, and what is said of it. */
-export const REFUSALS: [what: string, begin: string[], end: string[], reason: string, remedy: string][] = [
-  [
-    'is full',
-    ['CONFIG', 'SET', 'maxmemory', '1'],
-    ['CONFIG', 'SET', 'maxmemory', '0'],
-    'OOM',
-    'repair there what it says',
-  ],
-  [
-    'has become a replica',
-    ['REPLICAOF', '127.0.0.1', '1'],
-    ['REPLICAOF', 'NO', 'ONE'],
-    'READONLY',
-    'repair there what it says',
-  ],
+export const REFUSALS: [what: string, begin: string, end: string, reason: string][] = [
+  ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0', 'OOM'],
+  ['has become a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE', 'READONLY'],
 ]
 
 /** Gives the server a command in words. */
-export async function command(redis: RedisServer, [name = '', ...parameters]: string[]): Promise<void> {
+export async function command(redis: RedisServer, words: string): Promise<void> {
+  const [name = '', ...parameters] = words.split(' ')
   await redis.command(name, ...parameters)
 }
 
 /** What the worker answers to /readyz. */
-export async function readiness(worker: WorkerLog): Promise<Record<string, unknown>> {
+export async function readiness(
+  worker: Pick<ReturnType<typeof startWorker>, 'said'>,
+): Promise<Record<string, unknown>> {
   const { http } = await worker.said((line) => line.http !== undefined)
   return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
 }

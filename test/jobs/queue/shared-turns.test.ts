@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { sharedTurnsIn } from '../../../jobs/queue/shared-turns.ts'
 import { RateLimited } from '../../../src/errors/errors.ts'
 import type { Sleep } from '../../../src/machine/timers.ts'
@@ -9,6 +8,9 @@ import { Retry } from '../../../src/source/retry.ts'
 import { dice } from '../../support/dice.ts'
 
 const PATIENT = new AbortController().signal
+
+/** By the timers of the test. */
+const sleep: Sleep = (ms) => new Promise((resolve) => void setTimeout(resolve, ms))
 
 const LIMIT: ServiceLimit = { requests: 120, windowMs: 60_000 }
 
@@ -45,24 +47,26 @@ test('while the database is away, each worker takes its share of the limit, and 
 })
 
 test('a database that answers slowly gives turns all the same', async () => {
-  const { clock, values, openTurns } = aWorld(LIMIT, 1)
+  const { values, openTurns } = aWorld(LIMIT, 1)
   values.answersAfterMs = 700
-  await clock.play(openTurns(0).next(PATIENT))
+  const taken = openTurns(0).next(PATIENT)
+  await vi.advanceTimersByTimeAsync(2000)
 
-  expect(clock.now()).toBeLessThan(2000)
+  expect(await Promise.race([taken, Promise.resolve()])).toBeDefined()
 })
 
 /** A service with a limit, the database of the limit, and workers with two organizations each, whose clocks differ by hours. */
 function aWorld(limit: ServiceLimit, workers: number) {
-  const clock = eventClock()
+  vi.useFakeTimers({ now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
   const random = dice(7)
-  const values = valuesHere(clock.now, clock.sleep)
+  const values = valuesHere()
   const take = rateLimiter(limit)
   const lines: [facts: unknown, said?: string][] = []
   const note = (...line: [facts: unknown, said?: string]) => void lines.push(line)
 
   function openTurns(aheadMs: number) {
-    const clocks = { monotonicMs: () => clock.now() + aheadMs, sleep: clock.sleep }
+    const clocks = { monotonicMs: () => Date.now() + aheadMs, sleep }
     return sharedTurnsIn({ values, workers: () => workers, ...clocks, log: { info: note, warn: note } })(
       'vendor',
       limit.requests,
@@ -70,10 +74,10 @@ function aWorld(limit: ServiceLimit, workers: number) {
   }
 
   async function request(rateLimit: RateLimit): Promise<void> {
-    await clock.sleep(5 + random.next() * 35, PATIENT)
-    const { allowed, remaining, retryAfterSeconds } = take(clock.now())
+    await sleep(5 + random.next() * 35, PATIENT)
+    const { allowed, remaining, retryAfterSeconds } = take(Date.now())
     if (!allowed) world.refused += 1
-    await clock.sleep(30, PATIENT)
+    await sleep(30, PATIENT)
     if (!allowed) throw new RateLimited('slow down', { waitMs: retryAfterSeconds * 1000 })
     rateLimit.succeeded(remaining)
     world.answered += 1
@@ -81,9 +85,9 @@ function aWorld(limit: ServiceLimit, workers: number) {
 
   const organizations = Array.from({ length: workers }, (_, worker) => {
     const aheadMs = worker * 3_600_000
-    const clocks = { monotonicMs: () => clock.now() + aheadMs, sleep: clock.sleep }
+    const clocks = { monotonicMs: () => Date.now() + aheadMs, sleep }
     const rateLimit = new RateLimit({ concurrency: 8, shared: openTurns(aheadMs), ...clocks })
-    const waits = { longestWaitMs: 1e9, maxWaitMs: 1e9, now: clock.now, random: () => random.next() }
+    const waits = { longestWaitMs: 1e9, maxWaitMs: 1e9, now: Date.now, random: () => random.next() }
     return [1, 2].map(() => {
       const retry = new Retry({ ...waits, rateLimit, ...clocks })
       return () => retry.ask(() => request(rateLimit), { signal: PATIENT })
@@ -92,68 +96,29 @@ function aWorld(limit: ServiceLimit, workers: number) {
 
   /** Every organization reads with four requests at a time. */
   async function play(forMs: number): Promise<void> {
-    const endMs = clock.now() + forMs
+    const endMs = Date.now() + forMs
     const read = async (ask: () => Promise<void>) => {
-      while (clock.now() < endMs) await ask()
+      while (Date.now() < endMs) await ask()
     }
-    const reading = organizations.flatMap((ask) => Array.from({ length: 4 }, () => read(ask)))
-    await clock.play(Promise.race([clock.sleep(forMs, PATIENT), Promise.all(reading)]))
+    for (const ask of organizations) for (let times = 0; times < 4; times += 1) void read(ask)
+    await vi.advanceTimersByTimeAsync(forMs)
   }
 
-  const world = { clock, values, lines, answered: 0, refused: 0, openTurns, play }
+  const world = { values, lines, answered: 0, refused: 0, openTurns, play }
   return world
 }
 
-/** A clock for many that sleep at the same time: when nothing more can happen now, it goes on to the first that wakes. */
-function eventClock() {
-  let nowMs = 0
-  let sleepers: { atMs: number; wake: () => void }[] = []
-
-  const sleep: Sleep = async (ms, signal) => {
-    signal.throwIfAborted()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const sleeper = { atMs: nowMs + ms, wake: resolve }
-    const end = () => {
-      sleepers = sleepers.filter((other) => other !== sleeper)
-      resolve()
-    }
-    sleepers.push(sleeper)
-    signal.addEventListener('abort', end)
-    await promise
-    signal.removeEventListener('abort', end)
-    signal.throwIfAborted()
-  }
-
-  async function play<Result>(work: Promise<Result>): Promise<Result> {
-    const ended = new AbortController()
-    const end = () => ended.abort()
-    work.then(end, end)
-    for (;;) {
-      for (let turns = 0; turns < 3; turns += 1) await nextTurn()
-      if (ended.signal.aborted) return work
-      const atMs = Math.min(...sleepers.map((sleeper) => sleeper.atMs))
-      if (atMs === Infinity) throw new Error('No sleeper is left, and the work has not ended.')
-      nowMs = Math.max(nowMs, atMs)
-      const awake = sleepers.filter((sleeper) => sleeper.atMs <= nowMs)
-      sleepers = sleepers.filter((sleeper) => sleeper.atMs > nowMs)
-      for (const { wake } of awake) wake()
-    }
-  }
-
-  return { now: () => nowMs, sleep, play }
-}
-
 /** Turns as a database gives them, in this process, by its clock. */
-function valuesHere(nowMs: () => number, sleep: Sleep) {
+function valuesHere() {
   let [nextMs, pausedUntilMs] = [0, 0]
   const database = { isAway: false, answersAfterMs: 0 }
   const takeTurn = async (_limit: string, spacingMs: number, pauseMs: number) => {
     if (database.isAway) throw new Error('the database is away')
     if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
-    const turnMs = Math.max(nowMs(), nextMs)
-    if (pauseMs > 0) pausedUntilMs = Math.max(pausedUntilMs, nowMs() + pauseMs)
-    nextMs = turnMs + (pausedUntilMs > nowMs() ? 0 : spacingMs)
-    const taken = { turnInMs: turnMs - nowMs(), pausedMs: Math.max(0, pausedUntilMs - nowMs()) }
+    const turnMs = Math.max(Date.now(), nextMs)
+    if (pauseMs > 0) pausedUntilMs = Math.max(pausedUntilMs, Date.now() + pauseMs)
+    nextMs = turnMs + (pausedUntilMs > Date.now() ? 0 : spacingMs)
+    const taken = { turnInMs: turnMs - Date.now(), pausedMs: Math.max(0, pausedUntilMs - Date.now()) }
     if (database.answersAfterMs > 0) await sleep(database.answersAfterMs / 2, PATIENT)
     return JSON.stringify(taken)
   }

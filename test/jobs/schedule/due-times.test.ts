@@ -1,28 +1,22 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { comingRuns, localTime, startDelayMs } from '../../../jobs/schedule/due-times.ts'
+import { comingRuns, localTime, nextDueMs, previousDueMs, startDelayMs } from '../../../jobs/schedule/due-times.ts'
+import { seeds } from '../../support/seeds.ts'
 
 const NIGHTLY = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
 test.each([
-  ['at the very moment', '2026-01-11T01:00:00Z', '0 2 * * *', ['2026-01-12T01:00:00Z', '2026-01-13T01:00:00Z']],
-  [
-    'over the day without a 02:30',
-    '2026-03-28T12:00:00Z',
-    '30 2 * * *',
-    ['2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z'],
-  ],
-  [
-    'over the day with two of them',
-    '2026-10-24T12:00:00Z',
-    '30 2 * * *',
-    ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z'],
-  ],
-  ['on Sundays', '2026-01-10T12:00:00Z', '0 2 * * 0,7', ['2026-01-11T01:00:00Z', '2026-01-18T01:00:00Z']],
-  ['on Sundays by name', '2026-01-10T12:00:00Z', '0,0 2 * * SUN,0', ['2026-01-11T01:00:00Z', '2026-01-18T01:00:00Z']],
+  ['at the very moment', '2026-01-11T01:00Z', '0 2 * * *', ['2026-01-12T01:00Z', '2026-01-13T01:00Z']],
+  ['over the day without 02:30', '2026-03-28T12:00Z', '30 2 * * *', ['2026-03-29T01:00Z', '2026-03-30T00:30Z']],
+  ['over the day with two', '2026-10-24T12:00Z', '30 2 * * *', ['2026-10-25T00:30Z', '2026-10-26T01:30Z']],
+  ['of each hour without one', '2026-03-29T00:45Z', '30 * * * *', ['2026-03-29T01:30Z', '2026-03-29T02:30Z']],
+  ['of each hour, one of them twice', '2026-10-25T00:00Z', '30 * * * *', ['2026-10-25T00:30Z', '2026-10-25T01:30Z']],
+  ['on Sundays', '2026-01-10T12:00Z', '0 2 * * 0,7', ['2026-01-11T01:00Z', '2026-01-18T01:00Z']],
+  ['on Sundays by name', '2026-01-10T12:00Z', '0,0 2 * * SUN,0', ['2026-01-11T01:00Z', '2026-01-18T01:00Z']],
 ])('the next runs %s', (_when, now, cron, expected) => {
   const runs = comingRuns('acme', { ...NIGHTLY, cron }, Date.parse(now), 2)
 
-  expect(runs.map((atMs) => new Date(atMs).toISOString().replace('.000', ''))).toEqual(expected)
+  expect(runs.map((atMs) => new Date(atMs).toISOString().replace(':00.000', ''))).toEqual(expected)
 })
 
 test('times are shown in the time zone', () => {
@@ -55,4 +49,31 @@ test.each([
 
   expect(Math.max(...delays)).toBeLessThan(leastGapMs)
   expect(Math.max(...delays)).toBeGreaterThan(leastGapMs * 0.9)
+})
+
+const ZONES = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
+const CRONS = fc.constantFrom(
+  '30 2 * * *',
+  '0,30 1-3 * * *',
+  '*/7 * * * *',
+  '15 */2 * * 1-5',
+  '0 0 29 2 *',
+  '5 23 31 * 0',
+)
+const MOMENTS = fc.integer({ min: Date.UTC(2012, 0), max: Date.UTC(2036, 0) })
+
+test('the moment before and the one after are those of the same line in any zone at any time', () => {
+  fc.assert(
+    fc.property(CRONS, ZONES, MOMENTS, (cron, timezone, nowMs) => {
+      const schedule = { cron, timezone, spreadMs: 0 }
+      const [lastMs, nextMs] = [previousDueMs('acme', schedule, nowMs), nextDueMs('acme', schedule, nowMs)]
+
+      expect(lastMs).toBeLessThanOrEqual(nowMs)
+      expect(nextMs).toBeGreaterThan(nowMs)
+      expect(nextDueMs('acme', schedule, lastMs)).toBe(nextMs)
+      expect(previousDueMs('acme', schedule, nextMs - 1)).toBe(lastMs)
+      expect(previousDueMs('acme', schedule, nextMs)).toBe(nextMs)
+    }),
+    { numRuns: seeds(180, { least: 12, every: 12 }) },
+  )
 })

@@ -1,22 +1,25 @@
-import { describe, expect, test } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
+import { expect, test } from 'vitest'
+import { eventually, stoppedWithinMs } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
-import { rowsOf } from '../../support/mirror-file.ts'
+import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../../bench/redis-server.ts'
 import {
   aPlaceOn,
   aRedis,
+  aWorkerOn,
   command,
   message,
   ORGANIZATIONS,
   readiness,
   REFUSALS,
   startWorker,
+  startWorkerProcess,
 } from '../../support/worker-log.ts'
 
-describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
-  test('is reported once, the workers pause, and work continues by itself', async () => {
+test.each(REFUSALS)(
+  'a Redis that %s is reported once, the workers pause, and work continues by itself',
+  async (_what, begin, end, reason) => {
     const redis = await aRedis()
     const gate = aGate({ fromPage: 2 })
     const place = await aPlaceOn(redis, { organizations: ORGANIZATIONS, gate })
@@ -49,11 +52,47 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
     )
     expect(worker.lines.filter((line) => line.includes('"queue back"'))).toHaveLength(1)
     await worker.stop()
-  })
-})
+  },
+)
 
 /** How often the server has refused a command for this reason. */
 async function refusals(redis: RedisServer, reason: string): Promise<number> {
   const info = String(await redis.command('INFO', 'errorstats'))
   return Number(new RegExp(`errorstat_${reason}:count=(\\d+)`).exec(info)?.[1] ?? 0)
+}
+
+test('a Redis that forgets everything in the middle of a run leaves a mirror that is completed all the same', async () => {
+  const gate = aGate({ fromPage: 3 })
+  const { redis, place, worker } = await aWorkerOn(await aRedis(), gate)
+  await gate.reached
+  await redis.command('FLUSHALL')
+  gate.open()
+  await worker.ran('acme')
+  await expect.poll(() => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id DESC')).toBe('complete')
+
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
+})
+
+test('a Redis that is gone for good does not keep a worker from stopping', async () => {
+  const gate = aGate({ fromPage: 3 })
+  const redis = await aRedis()
+  const worker = startWorkerProcess(await aPlaceOn(redis, { gate }))
+  await gate.reached
+  await redis.kill()
+  await expectStops(worker, 'queue fails')
+})
+
+test('a Redis that stalls when a worker starts does not keep it from stopping', async () => {
+  const redis = await aRedis()
+  await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
+  await expectStops(startWorkerProcess(await aPlaceOn(redis)), 'worker starting')
+})
+
+/** Once it has logged this message. */
+async function expectStops(worker: ReturnType<typeof startWorkerProcess>, logged: string): Promise<void> {
+  await worker.said(message(logged))
+  worker.send('SIGTERM')
+  const { code, tookMs } = await worker.ended
+  expect(code).toBe(143)
+  expect(tookMs).toBeLessThan(stoppedWithinMs())
 }

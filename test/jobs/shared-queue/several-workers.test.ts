@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, inject, test } from 'vitest'
+import type { Queues } from '../../../jobs/queue/queues.ts'
+import { TIMINGS } from '../../../jobs/timings.ts'
+import { LEASE_MS } from '../../../src/store/refusals.ts'
+import { dice } from '../../support/dice.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aGate } from '../../support/gate.ts'
+import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
+import { rowsOf, tamper } from '../../support/mirror-file.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+test('the job of a killed worker is taken over within 40 seconds, and a run whose machine is lost within 90', () => {
+  // Its job is given to another worker when its lock has run out and that is noticed.
+  const takenOverMs = TIMINGS.lockMs + TIMINGS.stalledMs
+  expect(takenOverMs).toBeLessThanOrEqual(40_000)
+  // That worker finds the lease of the run, and waits for its end.
+  expect(Math.max(takenOverMs, LEASE_MS) + TIMINGS.leasedWaitMs).toBeLessThan(90_000)
+})
+
+test.each<[what: string, opens: (mirror: string) => void, verdict: string, runs: string[]]>([
+  ['lost its lease too', (mirror) => tamper(mirror, 'DELETE FROM leases'), 'wait', ['running']],
+  ['kept its lease to the end of the run', () => {}, 'complete', ['complete']],
+])('a worker whose job was taken over and that %s leaves the job as it is', async (_what, prepare, verdict, runs) => {
+  const gate = aGate({ fromPage: 2 })
+  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency: 1 } })
+  const worker = startWorker(place, { timings: { lockMs: 600_000, stalledMs: 600_000, catchUpMs: 600_000 } })
+  await gate.reached
+  const { backend, queues } = await someQueues(place.queue, place.mirror)
+  const jobId = (await queues.sync.getDeduplicationJobId('acme')) ?? ''
+  await (await queues.sync.getJob(jobId))?.moveToWait('0')
+  const other = anotherWorker(backend)
+  const taken = await eventually(
+    () => other.getNextJob('token of another worker', { block: false }),
+    (job) => job !== undefined,
+  )
+  const before = await asStored(queues, jobId)
+  prepare(place.mirror)
+  gate.open()
+  await worker.ran('acme', verdict)
+  await worker.stop()
+
+  expect(taken?.id).toBe(jobId)
+  expect(await asStored(queues, jobId)).toEqual(before)
+  expect(rowsOf(place.mirror, 'SELECT status FROM runs').map(({ status }) => status)).toEqual(runs)
+  expect(worker.lines.join('\n')).not.toMatch(/missing lock|lock mismatch|Lock mismatch/i)
+  if (verdict !== 'complete') return
+  await taken?.moveToWait('token of another worker')
+  await startWorker(place).said(message('run not needed'))
+  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toHaveLength(1)
+})
+
+async function asStored({ sync }: Queues, jobId: string) {
+  const [job, state] = [await sync.getJob(jobId), await sync.getJobState(jobId)]
+  return { state, job: JSON.stringify(job) }
+}
+
+test('a pause that the service asked of one worker holds in the other, under the limit they share', async () => {
+  let acmeKey = ''
+  const gate = aGate({ key: () => acmeKey, fromPage: 2 })
+  const sandbox = await aSandbox({
+    ...{ customers: [1500, 500, 500], intercept: gate.intercept },
+    rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
+  })
+  acmeKey = sandbox.organizations[0]?.apiKey ?? ''
+  const rateLimit = { shared: 'vendor', requestsPerMinute: 1200 }
+  const organizations = organizationsOf(sandbox, { concurrency: 1 }).map((organization) =>
+    organization.id === 'initech' ? organization : { ...organization, rateLimit },
+  )
+  const place = aJobsWorkplace(organizations, { jobs: { concurrency: 1 } })
+  // Each reads one organization at a time, and acme keeps its worker busy.
+  const workers = [startWorker(place), startWorker(place)]
+  const ran = (organization: string, verdict?: string) =>
+    Promise.any(workers.map((worker) => worker.ran(organization, verdict)))
+  await gate.reached
+  await ran('globex', 'wait')
+  gate.open()
+  const paused = await ran('acme', 'wait')
+  await ran('initech')
+
+  expect(paused.report).toMatchObject({ status: 'waiting', throttled: 0, error: { code: 'rate-limited' } })
+  expect(rowsOf(place.mirror, "SELECT status FROM runs WHERE organization = 'initech'")).toEqual([
+    { status: 'complete' },
+  ])
+})
+
+/** One of these is refused by the service, so that its run fails for good. */
+const ORGANIZATIONS = inject('isDeep') ? 28 : 12
+const WORKERS = 3
+
+test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])(
+  'workers that start together while due times come run an organization once (seed %i)',
+  async (seed) => {
+    const random = dice(seed)
+    // A worker that starts after a run has failed retries it: no answer comes before the last worker starts.
+    const gate = aGate()
+    const customers = Array.from({ length: ORGANIZATIONS }, () => 30)
+    const sandbox = await aSandbox({ customers, intercept: gate.intercept })
+    const [refused, ...listed] = organizationsOf(sandbox)
+    const organizations = [...listed, { ...refused!, secret: 'another' }]
+    const place = aJobsWorkplace(organizations)
+    const { queues } = await someQueues(place.queue, place.mirror)
+
+    const workers = await Promise.all(
+      Array.from({ length: WORKERS }, async () => {
+        await sleep(random.below(80))
+        return startWorker(place, { timings: { catchUpMs: 600_000 } })
+      }),
+    )
+    gate.open()
+    for (const { id } of organizations) {
+      await queues.request('sync', id, 'schedule', { dueMs: 1 })
+      await sleep(random.below(10))
+    }
+    for (const worker of workers) await worker.said(message('worker started'))
+    const counts = () => Promise.all(queues.all.map((queue) => queue.getJobCounts('active', 'waiting', 'delayed')))
+    await eventually(
+      async () => ({ ran: ended(place.mirror).length, counts: await counts() }),
+      ({ ran, counts: [sync] }) => ran >= ORGANIZATIONS && sync!.active === 0 && sync!.waiting === 0,
+    )
+
+    const twice = `SELECT organization, count(*) AS runs, group_concat("trigger" || ' ' || status) AS how FROM runs
+      GROUP BY organization HAVING count(*) <> 1`
+    expect(rowsOf(place.mirror, twice)).toEqual([])
+    expect(ended(place.mirror)).toHaveLength(ORGANIZATIONS)
+  },
+)
+
+function ended(mirror: string) {
+  return rowsOf(mirror, `SELECT DISTINCT organization FROM runs WHERE status IN ('complete', 'failed')`)
+}
