@@ -136,18 +136,6 @@ test('a mirror where nothing can be made is reported, and with an organization t
   expect(of('mirror')).toMatch(/^✖ mirror: \/proc\/none\/customers\.db: .* \(mkdtemp, \w+\)\. Check the name/)
 })
 
-test.each([{ cron: '0 2 30 2 *' }, { quick: '0 0 31 2 *' }])(
-  'the schedule %j names no day: it is a mistake with its line',
-  async (settings) => {
-    const place = aWorkplace(await organizations(), { schedule: { cron: '0 2 * * *', timezone: 'UTC', ...settings } })
-
-    for (const command of ['check', 'schedule']) {
-      const { code, stderr } = await runCli([command], { cwd: place.folder })
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/:\d+:\d+.*names no moment/) })
-    }
-  },
-)
-
 const URL_WITH_TOKEN = 'https://hooks.example.com/t0ken?k=t0ken'
 
 test('where nights are reported is said without a token, and nothing is sent', async () => {

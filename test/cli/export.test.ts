@@ -6,7 +6,6 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages, valueOf } from '../support/mirror-file.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
@@ -96,15 +95,6 @@ test.each([
     expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
   },
 )
-
-test('a published copy is exported, without the columns that it lacks', async () => {
-  const plan = aPlan(mirror, { withoutPersonalData: true })
-  publishAll(plan)
-  const { stdout, stderr } = await runCommand(exportCommand, ['--format', 'csv', '--mirror', plan.file])
-
-  expect(stderr).toBe('Exported 4 customers\nLast seq: 2\n')
-  expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
-})
 
 const CSV = ['--format', 'csv']
 

@@ -1,8 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { cancellations } from '../../jobs/cancel.ts'
+import { monotonicMs } from '../../src/machine/timers.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { cancel, run, untilDelayed } from '../support/commands.ts'
-import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { eventually } from '../support/eventually.ts'
+import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
-import { startWorker } from '../support/worker-log.ts'
+import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
@@ -39,6 +45,120 @@ if (!isEmbedded) {
       expect(await queues.sync.getJobCountByTypes('delayed')).toBe(1)
     })
   })
+
+  describe('cancel', () => {
+    test('ends a run after its page, no worker makes it again, and the next one continues from there', async () => {
+      const reached = Promise.withResolvers<void>()
+      const asked = Promise.withResolvers<void>()
+      let isSlow = true
+      const sandbox = await aSandbox({
+        customers: [3000],
+        intercept: async (context, next) => {
+          if (Number(context.req.query('page')) > 2) {
+            reached.resolve()
+            await asked.promise
+          }
+          if (isSlow) await sleep(100)
+          await next()
+        },
+      })
+      const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
+      const { backend, queues } = await someQueues(place.queue, place.mirror)
+      const worker = startWorker(place)
+      await reached.promise
+
+      const cancelling = cancel(place, 'acme')
+      await eventually(
+        () => cancellations.list(backend.values),
+        (found) => found.has('acme'),
+      )
+      asked.resolve()
+      const cancelled = await cancelling
+      isSlow = false
+      await worker.stop()
+      const next = startWorker(place)
+      await next.said(message('worker started'))
+      const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
+      const again = await run(place, ['acme'])
+      await next.ran('acme')
+
+      expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
+      expect(worker.lines.join('\n')).toContain('run cancelled')
+      expect(jobs).toBe(0)
+      expect(again).toMatchObject({ code: 0, stdout: 'acme: queued\n' })
+      expect(rowsOf(place.mirror, 'SELECT status, error_code, resumed_from FROM runs ORDER BY id')).toEqual([
+        { status: 'failed', error_code: 'cancelled', resumed_from: null },
+        { status: 'complete', error_code: null, resumed_from: 1 },
+      ])
+      expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
+    })
+
+    test('takes a job that waits out of the queue, and its due time is not made up for', async () => {
+      const { place, queues, backend } = await aPlace()
+      expect(await cancel(place, 'acme')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('nothing is under'),
+      })
+      expect((await cancellations.list(backend.values)).size).toBe(0)
+      const dueMs = Date.now()
+      await queues.request('sync', 'acme', 'schedule', { dueMs })
+      await queues.request('quick', 'acme', 'schedule', { dueMs })
+      const { code, stdout } = await cancel(place, 'acme')
+      const untilMs = (await cancellations.list(backend.values)).get('acme')?.untilMs
+
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its job was') })
+      expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+      expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+      expect(untilMs).toBeGreaterThanOrEqual(dueMs)
+    })
+
+    test('a worker that does not answer is said, and what was asked stays asked', async () => {
+      const { place, queues, backend } = await aPlace()
+      await queues.request('sync', 'acme', 'manual')
+      const ended = Promise.withResolvers<object>()
+      const taken = Promise.withResolvers<void>()
+      void takeNext(backend, async () => {
+        taken.resolve()
+        return ended.promise
+      })
+      await taken.promise
+      const stop = new AbortController()
+      const done = runCli(['cancel', 'acme', '--config', place.config], { cwd: place.folder, signal: stop.signal })
+      // Ctrl-C ends the wait as its limit does.
+      stop.abort()
+
+      expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
+      expect((await cancellations.list(backend.values)).get('acme')?.jobs).toHaveLength(1)
+      ended.resolve({})
+    })
+
+    test('names the process of a sync in a terminal, which it does not end', async () => {
+      const { place } = await aPlace()
+      const mirror = await openMirror(place.mirror)
+      onTestFinished(() => mirror.close())
+      await mirror.startRun({
+        ...{ organization: 'acme', trigger: 'sync', resumeWithinMs: undefined },
+        ...{ nowMs: Date.now(), monotonicMs },
+      })
+
+      expect(await cancel(place, 'acme')).toMatchObject({
+        code: 6,
+        stdout: expect.stringMatching(
+          new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl-C there`),
+        ),
+      })
+    })
+
+    test('a cancel that was not deleted ends no later run', async () => {
+      const { place, backend } = await aPlace()
+      const longAgo = { jobs: ['acme.made-up'], untilMs: 0 }
+      await cancellations.write(backend.values, 'acme', longAgo)
+      const worker = startWorker(place)
+      await worker.ran('acme')
+
+      expect(valueOf(place.mirror, 'SELECT status FROM runs')).toBe('complete')
+    })
+  })
 }
 
 const ONE = { customers: [1] }
@@ -49,6 +169,7 @@ test.each<[line: string, settings: object, code: number, said: RegExp]>([
   ['run acme', { queue: 'embedded' }, 2, /customer-mirror sync/],
   ['worker', {}, 2, /queue: redis:\/\/127\.0\.0\.1:6379/],
   ['worker --embedded', { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } }, 2, /schedule\.cron.* names no moment/],
+  ['check', { schedule: { ...FAR_AWAY, quick: '0 0 31 2 *' } }, 2, /:\d+:\d+.*schedule\.quick.* names no moment/],
   ['worker --embedded --allow-host http://x', {}, 2, /--allow-host http:\/\/x: this is no name of a host/],
 ])('%s with %j ends with %i, and says what to do', async (line, settings, code, said) => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox(ONE)), settings)
@@ -67,3 +188,8 @@ test('the password of a queue in the environment is not repeated; an embedded qu
     stderr: expect.stringContaining('Stop that worker (Ctrl-C or SIGTERM)'),
   })
 })
+
+async function aPlace() {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  return { place, ...(await someQueues(place.queue, place.mirror)) }
+}

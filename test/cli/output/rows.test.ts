@@ -49,17 +49,6 @@ test('JSON, parsed, is what SQLite had, and a document at any number of rows', (
   )
 })
 
-test('CSV, read as RFC 4180 says, is what SQLite had: NULL is an empty field, and the empty text a quoted one', () => {
-  fc.assert(
-    fc.property(someRows, ({ columns, rows }) => {
-      const text = written({ format: 'csv', isForTerminal: false }, columns, rows)
-
-      expect(fieldsOf(text)).toEqual([columns, ...rows].map((row) => row.map((value) => value?.toString() ?? null)))
-    }),
-    { numRuns: seeds(1000) },
-  )
-})
-
 test('every kind of value is exact, and columns of one name are told apart, in every format', () => {
   const statement = new Database(':memory:')
     .defaultSafeIntegers()
@@ -115,19 +104,3 @@ test('a very long value widens only the rows around it', () => {
     rows.map(([, number]) => Number(number)),
   )
 })
-
-/** A strict reader: a field is quoted, with doubled quotation marks, or has none of what needs them. Lines end in CRLF. */
-function fieldsOf(csv: string): (string | null)[][] {
-  const rows: (string | null)[][] = []
-  let row: (string | null)[] = []
-  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
-  while (field.lastIndex < csv.length) {
-    const [, quoted, bare, end] = field.exec(csv) ?? []
-    if (end === undefined) throw new Error(`not CSV: ${JSON.stringify(csv)}`)
-    row.push(quoted?.replaceAll('""', '"') ?? (bare === '' ? null : (bare ?? null)))
-    if (end === ',') continue
-    rows.push(row)
-    row = []
-  }
-  return rows
-}
