@@ -91,9 +91,12 @@ async function* rowsOf(
       const rows = found.flatMap((change) => {
         onChange(change)
         const { seq, runId, changedAtMs, change: what, id, name, username, email, fields } = change
-        const when = { seq, run: runId, changed_at: isoTime(changedAtMs) }
+        const when = { seq: BigInt(seq), run: BigInt(runId), changed_at: isoTime(changedAtMs) }
         const about = { organization, ...when, change: what, id, name, username, email }
-        return changedFields(fields).map((field) => columns.map((column) => valueOf({ ...about, ...field }[column])))
+        return changedFields(fields).map((field) => {
+          const values: Record<string, SqlValue | undefined> = { ...about, ...field }
+          return columns.map((column) => values[column] ?? null)
+        })
       })
       yield { columns, rows }
       const last = found.at(-1)
@@ -104,9 +107,7 @@ async function* rowsOf(
 
 const AT_ONCE = 500
 
-type ChangedField = { field?: string; before?: string | null; after?: string | null }
-
-function changedFields(json: string | undefined): ChangedField[] {
+function changedFields(json: string | undefined) {
   const fields = Object.entries(Object(parsedJson(json ?? '{}')))
   // A mirror that was edited by hand may hold anything.
   const values = fields.map(([field, value]) => ({ field, before: textIn(value, 0), after: textIn(value, 1) }))
@@ -116,10 +117,6 @@ function changedFields(json: string | undefined): ChangedField[] {
 function textIn(values: unknown, at: number): string | null {
   const value: unknown = Array.isArray(values) ? values[at] : null
   return typeof value === 'string' ? value : null
-}
-
-function valueOf(value: string | number | null | undefined): SqlValue {
-  return typeof value === 'number' ? BigInt(value) : (value ?? null)
 }
 
 type Since = ChangesAsked['since']

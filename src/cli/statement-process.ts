@@ -1,9 +1,8 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { resultsError } from '../copies/copy-error.ts'
+import { writeToStream } from '../copies/export-mirror.ts'
 import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
 import { textOf } from './output/rows.ts'
 import type { StatementPlan, TooLong } from './query.ts'
 
@@ -19,8 +18,8 @@ async function main(): Promise<void> {
   const watched = { parent: process.ppid, limitMs: plan.limitMs, isReading, TOO_LONG }
   new Worker(WATCH, { eval: true, workerData: watched }).unref()
   try {
-    isReading[0] = 1
-    await print(plan)
+    // Until the reader of standard output closes it.
+    await writeToStream(process.stdout, rowsOf(plan), new AbortController().signal)
   } catch (error) {
     writeSync(3, JSON.stringify(describeError(error)))
   } finally {
@@ -42,33 +41,14 @@ const WATCH = `
     if (leftMs <= 0 || process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   }, TICK_MS)`
 
-/** Prints the rows until the reader of standard output closes it. */
-async function print({ file, sql, layout, limitMs }: StatementPlan): Promise<void> {
+/** The text of the rows, as it is taken: its time counts, and that of the writing does not. */
+async function* rowsOf({ file, sql, layout, limitMs }: StatementPlan): AsyncGenerator<string, void> {
+  isReading[0] = 1
   for await (const text of textOf(readStatement(file, sql, { limitMs }), layout)) {
     isReading[0] = 0
-    try {
-      if (!writeAll(1, Buffer.from(text))) return
-    } catch (error) {
-      throw resultsError(error)
-    }
+    yield text
     isReading[0] = 1
   }
-}
-
-/** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
-function writeAll(descriptor: number, bytes: Uint8Array): boolean {
-  for (let written = 0; written < bytes.length;) {
-    try {
-      written += writeSync(descriptor, bytes, written)
-    } catch (error) {
-      const code = codeOf(error)
-      if (code === 'EPIPE') return false
-      if (code !== 'EAGAIN') throw error
-      // A pipe that another process made non-blocking, and that is full.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-    }
-  }
-  return true
 }
 
 await main()

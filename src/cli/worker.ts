@@ -63,15 +63,13 @@ function requestedText(
   quick: boolean,
   option: string,
 ): string {
-  const paused = `is paused${untilMs === undefined ? '' : ` until ${moment(untilMs)}`}; nothing was requested. First: customer-mirror resume ${organization}${option}`
-  const words = added
-    ? `${quick ? 'quick run ' : ''}queued`
-    : state === 'paused'
-      ? paused
-      : untilMs !== undefined
-        ? `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
-        : (STATES[state] ?? `has a job already (${state})`)
-  return `${organization}: ${words}\n`
+  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+  if (state === 'paused')
+    return `${organization}: is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}\n`
+  if (added) return `${organization}: ${quick ? 'quick run ' : ''}queued\n`
+  const words = STATES[state] ?? `has a job already (${state})`
+  if (untilMs === undefined) return `${organization}: ${words}\n`
+  return `${organization}: has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed\n`
 }
 
 const STATES: Readonly<Record<string, string>> = {
