@@ -1,7 +1,7 @@
 import { count, grouped, isTerminal, say, show } from './output/print.ts'
 import { command, type Io, jsonCommand, mirrorOption, oneOf, wholeNumber } from './command.ts'
 import { fileToRead, namedConfig, namedFile } from './opening.ts'
-import { copyExitCode, failedText, publishedText } from './output/advice.ts'
+import { copyExitCode, failedText, publishedText } from './output/run-words.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/selection.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'

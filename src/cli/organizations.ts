@@ -11,7 +11,7 @@ import { UsageError } from '../errors/errors.ts'
 import { openOrganizations, type Organizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
-import { leftBehindText } from './output/advice.ts'
+import { leftBehindText } from './output/run-words.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {

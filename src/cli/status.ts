@@ -14,7 +14,7 @@ import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { fixFor, groupTitle, leftBehindText } from './output/advice.ts'
+import { fixFor, groupTitle, leftBehindText } from './output/run-words.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {

@@ -1,4 +1,4 @@
-import { failureBlocks } from '../../src/cli/output/advice.ts'
+import { failureBlocks } from '../../src/cli/output/run-words.ts'
 import { addsUp, type Report } from '../../src/model/report.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import {
