@@ -75,52 +75,35 @@ if (!isEmbedded) {
   })
 }
 
-const NOW = 1_000_000
-
-function someValues() {
+test('a pause holds with that of all of them, and all are paused again, the one that was resumed too', async () => {
+  const NOW = 1_000_000
   const kept = new Map<string, string>()
-  return {
-    list: async () => new Map(kept),
-    write: async (name: string, value: string) => {
-      kept.set(name, value)
-    },
-  }
-}
-
-test('all are paused again, the one that was resumed too', async () => {
-  const values = someValues()
-  await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
-  await resume(values, ['acme'], NOW + 10)
-  const between = pauseOf(await readPauses(values), 'acme', NOW + 10)
-  await pause(values, [ALL], { nowMs: NOW + 20, untilMs: undefined })
-
-  expect(between).toBeUndefined()
-  expect(pauseOf(await readPauses(values), 'acme', NOW + 20)).toMatchObject({ untilMs: undefined })
-})
-
-test('a pause says until when the organization is paused, with that of all of them', async () => {
-  const values = someValues()
+  const values = { list: async () => kept, write: async (name: string, value: string) => void kept.set(name, value) }
+  const ofAcme = async (nowMs: number) => pauseOf(await readPauses(values), 'acme', nowMs)
   await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
   const changed = await pause(values, ['acme'], { nowMs: NOW + 5, untilMs: NOW + 10 })
+  await resume(values, ['acme'], NOW + 10)
+  const between = await ofAcme(NOW + 10)
+  await pause(values, [ALL], { nowMs: NOW + 20, untilMs: undefined })
 
-  expect(changed).toEqual([
-    { name: 'acme', before: { sinceMs: NOW, untilMs: undefined }, now: { sinceMs: NOW, untilMs: undefined } },
-  ])
+  const open = { sinceMs: NOW, untilMs: undefined }
+  expect(changed).toEqual([{ name: 'acme', before: open, now: open }])
+  expect(between).toBeUndefined()
+  expect(await ofAcme(NOW + 20)).toMatchObject({ untilMs: undefined })
 })
 
-type Queue = {
-  queues: Awaited<ReturnType<typeof someQueues>>['queues']
-  values: Awaited<ReturnType<typeof someQueues>>['backend']['values']
-}
+type Opened = Awaited<ReturnType<typeof someQueues>>
 
 /** A folder for a worker, and how to work in its queue while no worker runs. */
 async function aPausedPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
   const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
   /** An embedded queue is open in one place at a time. */
-  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
+  async function inQueue<Result>(
+    work: (queue: Pick<Opened, 'queues'> & Opened['backend']) => Promise<Result>,
+  ): Promise<Result> {
     const { backend, queues, close } = await someQueues(place.queue, place.mirror)
     try {
-      return await work({ queues, values: backend.values })
+      return await work({ queues, ...backend })
     } finally {
       await close()
     }

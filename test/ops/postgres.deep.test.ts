@@ -84,16 +84,9 @@ test.each([
 
 test('a view of another role over customers is named, and nothing is changed', async () => {
   const { ask, schema } = await aMirror()
-  const views = [
-    'active_customers',
-    'customers_normalized',
-    'freshness',
-    'customers_history',
-    'customers_daily',
-    'held_removals',
-  ]
+  const views = 'active_customers customers_normalized freshness customers_history customers_daily held_removals'
   await ask(`${ROLES}; GRANT ALL ON SCHEMA ${schema} TO keeper; GRANT SELECT ON mirror_schema TO keeper`)
-  for (const table of ['customers', ...views]) await ask(`ALTER TABLE ${table} OWNER TO keeper`)
+  for (const table of ['customers', ...views.split(' ')]) await ask(`ALTER TABLE ${table} OWNER TO keeper`)
   await ask('CREATE VIEW theirs AS SELECT id FROM customers')
 
   await expect(ask(`SET LOCAL ROLE keeper; ${SCRIPT}`)).rejects.toThrow('since this would be lost: view theirs')
@@ -152,18 +145,10 @@ async function aMirror() {
   const acme = [{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }]
   const { config } = aWorkplace(acme, { mirror: file })
   expect(await runCommand(moveCommand, ['--to', address, '--config', config])).toMatchObject({ code: 0 })
-  return aClient(address)
-}
-
-async function aClient(address: string) {
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? ''
-  const client = new Client({
-    host: url.hostname,
-    port: Number(url.port),
-    user: url.username,
-    database: url.pathname.slice(1),
-  })
+  url.search = ''
+  const client = new Client(url.href)
   await client.connect()
   onTestFinished(() => client.end())
   /** Each in a transaction of its own, since the server of the tests may have one session for all. Returns the rows of the last. */

@@ -3,38 +3,27 @@ import { expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/endpoints.ts'
 import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
-import type { Organization } from '../../../src/config/organization.ts'
-import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import type { Pauses } from '../../../src/model/pause.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
-import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview, readStandings } from '../../../src/status/overview.ts'
-import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const DAY_MS = 86_400_000
-const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+const DAILY = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
 
 test('held removals are in the body of /readyz, and do not make it 503', async () => {
   const nowMs = Date.now()
   const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
 
-  const readiness = await readinessOf({
-    mirror: {
-      ...NO_RUNS,
-      listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
-      listUncountedFreshness: async () => [aFreshness('acme', nowMs)],
-    },
-    nowMs,
-  })
+  const listHeldRemovals = async () => [held, { ...held, organization: 'left-the-configuration' }]
+  const listUncountedFreshness = async () => [aFreshness('acme', nowMs)]
+  const readiness = await readinessOf({ mirror: { ...NO_RUNS, listHeldRemovals, listUncountedFreshness }, nowMs })
 
-  expect(readiness).toEqual({
-    ...{ ready: true, problems: [] },
-    held: [{ run: 12, organization: 'acme', held: 2138 }],
-  })
+  const expected = [{ run: 12, organization: 'acme', held: 2138 }]
+  expect(readiness).toEqual({ ready: true, problems: [], held: expected })
 })
 
 const NOW_MS = Date.now()
@@ -95,18 +84,18 @@ test('a worker whose queue refuses is not ready, and says why', async () => {
 })
 
 /** The readiness of a worker that mirrors acme alone, and never has. */
-async function readinessOf({ nowMs, pauses, mirror = NO_RUNS, write = async () => {} }: Asked) {
-  const { config } = aJobsWorkplace([organizationAt(AT)])
-  const { organizations } = await readConfig({ file: config, cwd: '/' })
-  const facts = overviewFacts(organizations, { pauses, nowMs, monotonicMs: 0 })
-  return examine({ write, workers: [], standings: await readStandings(mirror, facts) })
-}
-
-type Asked = {
+async function readinessOf({
+  mirror = NO_RUNS,
+  write = async () => {},
+  ...moment
+}: {
   nowMs: number
   pauses?: Pauses
   mirror?: Parameters<typeof readStandings>[0]
   write?: () => Promise<void>
+}) {
+  const facts = overviewFacts([{ id: 'acme', schedule: DAILY }], { ...moment, monotonicMs: 0 })
+  return examine({ write, workers: [], standings: await readStandings(mirror, facts) })
 }
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
@@ -147,8 +136,9 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   ['was not seen by a worker', {}, true, 0],
   ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
 ])('an organization that was never read and %s: late is %s', async (_what, known, isLate, urgency) => {
-  const { organizations, mirror } = await aNew(known)
-  const facts = overviewFacts(organizations, { nowMs: NOON_MS, monotonicMs: 0 })
+  const mirror = await aNew(known)
+  const seenAtMs = known.seenAgoMs === undefined ? undefined : NOON_MS - known.seenAgoMs
+  const facts = overviewFacts([{ id: 'acme', schedule: DAILY, seenAtMs }], { nowMs: NOON_MS, monotonicMs: 0 })
   const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
   const [shown] = (await readOverview(mirror, facts)).organizations
 
@@ -157,11 +147,7 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   expect(shown?.standing.urgency).toBe(urgency)
 })
 
-async function aNew({ seenAgoMs, begunAgoMs, ended }: Known) {
-  const { config } = aWorkplace([organizationAt(AT)], { schedule: { cron: '0 2 * * *', timezone: 'UTC' } })
-  const read = await readConfig({ file: config, cwd: '/' })
-  const seenAtMs = seenAgoMs === undefined ? undefined : NOON_MS - seenAgoMs
-  const organizations: Organization[] = read.organizations.map((each) => ({ ...each, seenAtMs }))
+async function aNew({ begunAgoMs, ended }: Known) {
   const mirror = await aMirror()
   if (begunAgoMs !== undefined) {
     const nowMs = NOON_MS - begunAgoMs
@@ -170,5 +156,5 @@ async function aNew({ seenAgoMs, begunAgoMs, ended }: Known) {
     if (ended === 'failed') await mirror.finishRun(run, REFUSED, nowMs)
     else if (ended !== undefined) await mirror.finishRun(run, anEnding({ status: ended }), nowMs)
   }
-  return { organizations, mirror }
+  return mirror
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { emptyReport, type Report } from '../../../src/model/report.ts'
-import { type InNight, nightAt, rotasOf, standingsOf, wentWell, nightText } from '../../../jobs/notify/nights.ts'
+import { type InNight, nightAt, rotasOf, standingsOf, nightText } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 
@@ -43,6 +43,7 @@ const LAST_RUN: LastRun = {
   ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' },
   ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, partialErrorCode: undefined },
 }
+const REFUSED = { code: 'unauthorized', message: 'x' }
 const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], untilMs: DUE_MS })]])
 
 test.each<
@@ -73,16 +74,6 @@ test.each<
   expect(standings).toEqual([{ organization: 'acme', dueMs: DUE_MS, ended: expected }])
 })
 
-test.each([
-  ['complete', 0, true],
-  ['complete', 50, false],
-  ['failed', 0, false],
-] as const)('whether a night went well where one ended %s with %d removals held: %s', (ended, heldRemovals, isWell) => {
-  const good = { ended: 'complete', run: undefined, heldRemovals: 0 } as const
-
-  expect(wentWell([good, { ended, run: undefined, heldRemovals }])).toBe(isWell)
-})
-
 test('a night as a message of a chat says first who needs a person, with the command to run', () => {
   const run = (organization: string, changes: Partial<Report>): Report => ({
     ...emptyReport({ organization, trigger: 'schedule', startedAtMs: DUE_MS }),
@@ -91,11 +82,7 @@ test('a night as a message of a chat says first who needs a person, with the com
   const ended = [
     { ended: 'complete', run: run('acme', { runId: 5, proof: 'proven', inserted: 3 }), heldRemovals: 0 },
     { ended: 'complete', run: run('globex', { runId: 6, proof: 'proven' }), heldRemovals: 50 },
-    {
-      ended: 'failed',
-      run: run('hooli', { runId: 7, error: { code: 'unauthorized', message: 'x' } }),
-      heldRemovals: 0,
-    },
+    { ended: 'failed', run: run('hooli', { runId: 7, error: REFUSED }), heldRemovals: 0 },
     { ended: 'complete', run: run('initech', { runId: 8, reasons: ['shape-changed'] }), heldRemovals: 0 },
     { ended: 'pending', run: undefined, heldRemovals: 0 },
   ] as const

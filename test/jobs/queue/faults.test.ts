@@ -5,14 +5,12 @@ import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 
 const PLACE = 'redis://127.0.0.1:6379'
 const OOM = "OOM command not allowed when used memory > 'maxmemory'."
+const READ_ONLY = "READONLY You can't write against a read only replica."
 const SCRIPT = ' script: 0123456789abcdef0123456789abcdef01234567, on @user_script:83.'
 
 test.each([
-  [`${OOM}${SCRIPT}`, "OOM command not allowed when used memory > 'maxmemory'."],
-  [
-    `READONLY You can't write against a read only replica.${SCRIPT}`,
-    "READONLY You can't write against a read only replica.",
-  ],
+  [`${OOM}${SCRIPT}`, OOM],
+  [`${READ_ONLY}${SCRIPT}`, READ_ONLY],
   ["ERR unknown command 'evalsha', with args beginning with: '373dd5' '11' ", "ERR unknown command 'evalsha'."],
   ['permission denied for table meta', 'permission denied for table meta.'],
   ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'it asks for a password.'],
@@ -52,9 +50,8 @@ test.each([
 test.each(['sorry, too many clients already', 'timeout exceeded when trying to connect', 'query_wait_timeout'])(
   'a server or a pooler without a free connection: %s',
   (said) => {
-    expect(String(queueUnavailable(new Error(said), PLACE))).toContain(
-      'If all its connections are taken, allow more: max_connections there, the limit of the user or of the database, or pool_size of a pooler; each process takes up to 10.',
-    )
+    const error = queueUnavailable(new Error(said), PLACE)
+    expect(String(error)).toMatch(/connections are taken, allow more: max_connections .*process takes up to 10\./)
   },
 )
 

@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  type Circumstances,
-  type JobVerdict,
-  isWaiting,
-  verdictOf,
-  whyNoPartialRun,
-  whyNotNeeded,
-} from '../../../jobs/run/verdict.ts'
+import { type Circumstances, isWaiting, verdictOf, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/verdict.ts'
 import {
   Interrupted,
   MaxRunReached,
@@ -25,67 +18,53 @@ import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
-  kind: 'sync',
-  waitedMs: 0,
-  maxWaitMs: HOUR_MS,
-  startsLeft: 99,
-  stopping: false,
-  lockLost: false,
-  leasedWaitMs: 30_000,
-  mirrorWaitMs: 20_000,
+  ...{ kind: 'sync', waitedMs: 0, maxWaitMs: HOUR_MS, startsLeft: 99, stopping: false, lockLost: false },
+  ...{ leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
 }
-const retryAfter = (leastMs: number): JobVerdict => ({ kind: 'retry', leastMs })
-const GIVE_UP = { kind: 'give-up' } as const
+const STOPS_LOST = { stopping: true, lockLost: true }
+const AT_MOST = { waitedMs: HOUR_MS - 60_000 }
+const QUICK = { kind: 'quick' } as const
+
+const refused = new SourceRefused('no', { code: 'forbidden', status: 403 })
+const newer = new MirrorUnusable('no', { code: 'version' })
+const stopped = new Interrupted('stop')
+const leased = new OrganizationLeased('no')
+const long = new MaxRunReached('long')
+const slowDown = (waitMs?: number) => new RateLimited('wait', { waitMs })
+const down = (waitMs?: number) => new SourceUnavailable('down', { code: 'server-error', waitMs })
 
 /** For every code, test/errors.test.ts has what its row says. */
-test.each<[what: string, error: Error, verdict: JobVerdict, isWaiting: boolean]>([
-  ['403', new SourceRefused('no', { code: 'forbidden', status: 403 }), GIVE_UP, false],
-  ['429 with a time', new RateLimited('wait', { waitMs: 90_000 }), { kind: 'wait', waitMs: 90_000 }, true],
-  ['429 without one', new RateLimited('wait', {}), { kind: 'wait', waitMs: 60_000 }, true],
-  ['429 beyond maxWait', new RateLimited('wait', { waitMs: HOUR_MS + 1 }), GIVE_UP, false],
-  [
-    '503 with a time',
-    new SourceUnavailable('down', { code: 'server-error', waitMs: 70_000 }),
-    retryAfter(70_000),
-    true,
-  ],
-  ['503 without one', new SourceUnavailable('down', { code: 'server-error' }), retryAfter(0), false],
-  ['maxRun reached', new MaxRunReached('long'), { kind: 'wait', waitMs: 1000 }, false],
-  ['a mirror that is locked', new MirrorUnusable('no', { code: 'busy' }), retryAfter(20_000), false],
-  ['a mirror of another version', new MirrorUnusable('no', { code: 'version' }), { kind: 'hand-back' }, false],
-  ['a run outside the queue', new OrganizationLeased('no'), { kind: 'wait', waitMs: 30_000 }, false],
-  ['an interruption without a stop of the worker', new Interrupted('stop'), { kind: 'abandon' }, false],
-  ['something unexpected', new TypeError('x is not a function'), retryAfter(0), false],
-])('a run ended by %s', (_what, error, verdict, waits) => {
-  expect(verdictOf(error, USUAL)).toEqual(verdict)
-  expect(isWaiting(error, verdict)).toBe(waits)
-})
-
-test.each<[string, Error, JobVerdict]>([
-  ['was refused', new SourceRefused('no', { code: 'forbidden', status: 403 }), GIVE_UP],
-  ['met a service that is down', new SourceUnavailable('down', { code: 'network' }), GIVE_UP],
-  ['met another run', new OrganizationLeased('no'), { kind: 'drop' }],
-  ['reached its limit', new MaxRunReached('long'), { kind: 'drop' }],
-])('a quick run that %s is not repeated', (_what, error, verdict) => {
-  expect(verdictOf(error, { ...USUAL, kind: 'quick' })).toEqual(verdict)
-})
-
-const NEWER = new MirrorUnusable('no', { code: 'version' })
-const FORBIDDEN = new SourceRefused('no', { code: 'forbidden', status: 403 })
-const AT_MOST = { ...USUAL, waitedMs: HOUR_MS - 60_000 }
-
-test.each<[string, Error | undefined, Partial<Circumstances>, JobVerdict['kind']]>([
+test.each<[what: string, error: Error | undefined, around: Partial<Circumstances>, verdict: string, waits?: 'waits']>([
+  ['by 403', refused, {}, 'give-up'],
+  ['by 429 with a time', slowDown(90_000), {}, 'wait 90000', 'waits'],
+  ['by 429 without one', slowDown(), {}, 'wait 60000', 'waits'],
+  ['by 429 beyond maxWait', slowDown(HOUR_MS + 1), {}, 'give-up'],
+  ['to wait as long as it may in total', slowDown(60_000), AT_MOST, 'wait 60000', 'waits'],
+  ['to wait longer than it may in total', slowDown(60_001), AT_MOST, 'give-up'],
+  ['to wait, and was started too often', slowDown(1), { startsLeft: 0 }, 'give-up'],
+  ['by 503 with a time', down(70_000), {}, 'retry 70000', 'waits'],
+  ['by 503 without one', down(), {}, 'retry 0'],
+  ['by maxRun', long, {}, 'wait 1000'],
+  ['by a mirror that is locked', new MirrorUnusable('no', { code: 'busy' }), {}, 'retry 20000'],
+  ['by a mirror of another version', newer, {}, 'hand-back'],
+  ['by a mirror of another version, and its lock is lost', newer, { lockLost: true }, 'abandon'],
+  ['by a run outside the queue', leased, {}, 'wait 30000'],
+  ['by an interruption without a stop of the worker', stopped, {}, 'abandon'],
+  ['with its worker', stopped, { stopping: true }, 'hand-back'],
+  ['with its worker, and its lock is lost', stopped, STOPS_LOST, 'abandon'],
+  ['by 403, and its lock is lost', refused, STOPS_LOST, 'abandon'],
+  ['by something unexpected', new TypeError('x is not a function'), {}, 'retry 0'],
   ['complete', undefined, {}, 'complete'],
-  ['complete, while its worker stops and its lock is lost', undefined, { stopping: true, lockLost: true }, 'complete'],
-  ['stopped with its worker', new Interrupted('stop'), { stopping: true }, 'hand-back'],
-  ['stopped, and its lock is lost', new Interrupted('stop'), { stopping: true, lockLost: true }, 'abandon'],
-  ['refused, and its lock is lost', FORBIDDEN, { stopping: true, lockLost: true }, 'abandon'],
-  ['ended by a newer version, and its lock is lost', NEWER, { lockLost: true }, 'abandon'],
-  ['to wait as long as it may in total', new RateLimited('wait', { waitMs: 60_000 }), AT_MOST, 'wait'],
-  ['to wait longer than it may in total', new RateLimited('wait', { waitMs: 60_001 }), AT_MOST, 'give-up'],
-  ['to wait, and was started too often', new RateLimited('wait', { waitMs: 1 }), { startsLeft: 0 }, 'give-up'],
-])('the verdict on the job of a run that is %s', (_what, error, circumstances, kind) => {
-  expect(verdictOf(error, { ...USUAL, ...circumstances }).kind).toBe(kind)
+  ['complete, while its worker stops and its lock is lost', undefined, STOPS_LOST, 'complete'],
+  ['by 403, and was quick', refused, QUICK, 'give-up'],
+  ['by a service that is down, and was quick', down(), QUICK, 'give-up'],
+  ['by another run, and was quick', leased, QUICK, 'drop'],
+  ['by maxRun, and was quick', long, QUICK, 'drop'],
+])('the verdict on a run that ended %s', (_what, error, around, expected, waits) => {
+  const verdict = verdictOf(error, { ...USUAL, ...around })
+
+  expect(Object.values(verdict).join(' ')).toBe(expected)
+  expect(isWaiting(error, verdict)).toBe(waits === 'waits')
 })
 
 const DUE_MS = Date.UTC(2026, 2, 5, 2)
@@ -95,7 +74,10 @@ const SCHEDULE = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0, quick: '*/15
 
 const read = aRun({})
 const before = aRun({ startedAtMs: DUE_MS - DAY_MS, endedAtMs: DUE_MS - DAY_MS, readAsOfMs: DUE_MS - DAY_MS })
+const REFUSED = { status: 'failed', errorCode: 'unauthorized' } as const
 const failed = (errorCode: string) => aRun({ status: 'failed', errorCode, readAsOfMs: undefined })
+const forGood = failed('unauthorized')
+const partly = (partialErrorCode: string): LastRun => ({ ...read, partialErrorCode })
 const BY_HAND = { trigger: 'manual', dueMs: undefined } as const
 const AGAIN = { ...BY_HAND, starts: 2 }
 const ofThisJob = aRun({ startedAtMs: DUE_MS + 3000, endedAtMs: DUE_MS + 4000 })
@@ -107,18 +89,10 @@ test.each<[what: string, job: Partial<Started>, why: string | undefined]>([
   ['that a run for a catch-up read before its job', { trigger: 'schedule', lastRun: read }, 'read-since'],
   ['that a person wants', { ...BY_HAND, lastRun: read }, undefined],
   ['whose read is dated far ahead', { lastRun: aRun({ readAsOfMs: DUE_MS + 9e8 }) }, undefined],
-  ['that failed for good after the look', { lastRun: failed('unauthorized') }, 'refused-since'],
-  [
-    'that failed for good before the look',
-    { lastRun: { ...failed('unauthorized'), endedAtMs: DUE_MS + 1 } },
-    undefined,
-  ],
-  ['that failed for good before its job', { trigger: 'schedule', lastRun: failed('unauthorized') }, 'refused-since'],
-  [
-    'that failed for good the night before',
-    { trigger: 'schedule', lastRun: { ...before, status: 'failed', errorCode: 'unauthorized' } },
-    undefined,
-  ],
+  ['that was refused after the look', { lastRun: forGood }, 'refused-since'],
+  ['that was refused before the look', { lastRun: { ...forGood, endedAtMs: DUE_MS + 1 } }, undefined],
+  ['that was refused before its job', { trigger: 'schedule', lastRun: forGood }, 'refused-since'],
+  ['that was refused the night before', { trigger: 'schedule', lastRun: { ...before, ...REFUSED } }, undefined],
   ['whose service was down after the look', { lastRun: failed('network') }, undefined],
   ['whose mirror a newer version changed', { trigger: 'schedule', lastRun: failed('version') }, undefined],
   ['again, after it was read by it', { ...AGAIN, lastRun: ofThisJob }, 'ended-before'],
@@ -145,13 +119,9 @@ test.each<[string, string | undefined, Around]>([
   ['the full run waits for the service since an hour', 'unfinished', { lastRun: cut('waiting', HOUR_MS) }],
   ['it was interrupted too long ago to be continued', undefined, { lastRun: cut('interrupted', 7 * HOUR_MS) }],
   ['it was interrupted by a clock an hour ahead', 'unfinished', { lastRun: cut('interrupted', -HOUR_MS) }],
-  ['the last quick run was refused', 'refused', { lastRun: { ...read, partialErrorCode: 'unauthorized' } }],
-  [
-    'it was refused, and a person asks',
-    undefined,
-    { lastRun: { ...read, partialErrorCode: 'unauthorized' }, trigger: 'manual' },
-  ],
-  ['the last quick run failed by an outage', undefined, { lastRun: { ...read, partialErrorCode: 'server-error' } }],
+  ['the last quick run was refused', 'refused', { lastRun: partly('unauthorized') }],
+  ['it was refused, and a person asks', undefined, { lastRun: partly('unauthorized'), trigger: 'manual' }],
+  ['the last quick run failed by an outage', undefined, { lastRun: partly('server-error') }],
 ])('why no quick run is made where %s: %s', async (_where, expected, around) => {
   expect(await whyNone(around)).toBe(expected)
 })
@@ -184,7 +154,9 @@ function cut(status: LastRun['status'], agoMs: number): LastRun {
 }
 
 test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
-  const { place, worker } = await aMirroredPlace()
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
+  const worker = startWorker(place, { timings: { catchUpMs: 600_000 } })
+  await worker.ran('acme')
   await worker.stop()
   const { backend, queues, close } = await someQueues(place.queue, place.mirror)
   await queues.request('sync', 'acme', 'manual')
@@ -197,14 +169,6 @@ test('a job whose worker ended between the end of the run and the end of the job
   expect(await startWorker(place).said(message('run not needed'))).toMatchObject({ why: 'ended-before' })
   expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toHaveLength(1)
 })
-
-/** A place whose worker has mirrored acme. */
-async function aMirroredPlace() {
-  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
-  const worker = startWorker(place, { timings: { catchUpMs: 600_000 } })
-  await worker.ran('acme')
-  return { place, worker }
-}
 
 /** A run since the due time, which read the list to its end. */
 function aRun(run: Partial<LastRun>): LastRun {
