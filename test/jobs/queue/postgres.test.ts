@@ -6,6 +6,7 @@ import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
 import { parseAddress, type Backend } from '../../../jobs/queue/port.ts'
 import { QueueClient, queueSettings } from '../../../jobs/queue/postgres.ts'
 import { openQueues } from '../../../jobs/queue/queues.ts'
+import { listenHere } from '../../support/fault-server.ts'
 import { startQuickPostgres } from '../../support/postgres/server.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -113,27 +114,33 @@ type Pooling = {
   size?: number
 }
 
-type Pooler = { servers: number; port: number; free: Socket[]; open: Set<Socket>; startup: Buffer } & Required<Pooling>
+type Pooler = Required<Pooling> & {
+  servers: number
+  port: number
+  free: Socket[]
+  open: Set<Socket>
+  /** What clients introduce themselves with, and what a server answered. */
+  startup: Buffer
+  welcome: Buffer | undefined
+}
 
 /** A pooler in front of the server at a port of this machine, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
 async function aPooler(port: number, { mode, gives = 'last', size = Infinity }: Pooling): Promise<number> {
-  const pooler: Pooler = { servers: 0, port, free: [], open: new Set(), startup: Buffer.alloc(0), mode, gives, size }
-  const listening = createServer((client) => {
-    tracked(pooler, client).once('data', (first: Buffer) => {
-      if (first.includes('\0options\0')) return client.end(REFUSED)
-      pooler.startup = first
-      serve(pooler, client)
-      return client.write(STARTED)
-    })
-  }).listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  onTestFinished(() => {
-    listening.close()
-    for (const socket of pooler.open) socket.destroy()
+  const open = new Set<Socket>()
+  const pooler: Pooler = {
+    ...{ mode, gives, size, servers: 0, port, free: [], open, startup: Buffer.alloc(0), welcome: undefined },
+  }
+  const greet = async (client: Socket, first: Buffer) => {
+    if (first.includes('\0options\0')) return client.end(REFUSED)
+    pooler.startup = first
+    serve(pooler, client)
+    if (pooler.welcome === undefined) pooler.free.push(await aServer(pooler))
+    return client.write(pooler.welcome ?? '')
+  }
+  const server = createServer((client) => {
+    tracked(pooler, client).once('data', (first: Buffer) => void greet(client, first))
   })
-  const at = listening.address()
-  if (at === null || typeof at === 'string') throw new Error('no port')
-  return at.port
+  return listenHere(server, open)
 }
 
 /** Passes on what a client sends, in order, to the connection that it holds. */
@@ -165,11 +172,16 @@ async function aServer(pooler: Pooler): Promise<Socket> {
   pooler.servers += 1
   const server = tracked(pooler, connect(port, '127.0.0.1'))
   server.write(startup)
-  for (;;) {
-    const [answer]: Buffer[] = await once(server, 'data')
-    if (answer?.subarray(-READY.length).equals(READY) === true) return server
-  }
+  let answer = Buffer.alloc(0)
+  do answer = Buffer.concat([answer, ...(await once(server, 'data'))])
+  while (!answer.subarray(-READY.length).equals(READY))
+  // A pooler gives its clients numbers of its own.
+  answer.writeInt32BE(1, answer.indexOf(NUMBER) + NUMBER.length)
+  pooler.welcome ??= answer
+  return server
 }
+
+const NUMBER = Buffer.from('K\0\0\0\u000C', 'latin1')
 
 function tracked({ open }: Pick<Pooler, 'open'>, socket: Socket): Socket {
   open.add(socket)
@@ -182,23 +194,3 @@ const GOODBYE = 'X'.charCodeAt(0)
 
 const SAID = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: options\0\0', 'latin1')
 const REFUSED = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, SAID.length + 4]), SAID])
-
-/** What a server answers when a client introduces itself: any user is let in. */
-const STARTED = Buffer.concat([
-  messageOf('R', int32(0)),
-  ...Object.entries({ server_version: '17.5', client_encoding: 'UTF8', standard_conforming_strings: 'on' }).map(
-    ([name, value]) => messageOf('S', Buffer.from(`${name}\0${value}\0`)),
-  ),
-  messageOf('K', Buffer.concat([int32(1), int32(1)])),
-  messageOf('Z', Buffer.from('I')),
-])
-
-function messageOf(type: string, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(type), int32(content.length + 4), content])
-}
-
-function int32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeInt32BE(value)
-  return bytes
-}
