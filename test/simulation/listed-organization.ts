@@ -204,8 +204,13 @@ export class ListedOrganization {
     return isRead ? [] : [`was read last at ${freshness?.read_as_of} although its service was there`]
   }
 
-  /** Who is listed and not in the mirror after calm nights, where its service lets them all be read. */
-  lackingAfterCalm(db: Reader): string[] {
+  /** What is not as it should be after calm nights: runs that stand open, and, where its service lets all be read, who is not in the mirror. */
+  untrueAfterCalm(db: Reader): string[] {
+    const open = readStored(db, this.id).runs.filter(({ status }) => status === 'running')
+    return [...open.map(({ id }) => `run ${id} stands open although no program makes it`), ...this.#lacking(db)]
+  }
+
+  #lacking(db: Reader): string[] {
     const { list, service } = this
     if (service.greatestTotal < Infinity || service.cap < this.configured.pageSize) return []
     if (list.order === 'shuffled' || list.order === 'restless ties') return []

@@ -107,7 +107,7 @@ class World {
       if (isOnTime && faults.every(({ kind }) => IN_A_RUN.has(kind) || kind === 'queue is away'))
         this.#ask((organization, db) => organization.unreadSince(db, momentOf(night, HOURS[0])))
     }
-    this.#ask((organization, db) => organization.lackingAfterCalm(db))
+    this.#ask((organization, db) => organization.untrueAfterCalm(db))
     await program.close()
   }
 
