@@ -251,7 +251,7 @@ async function optionsOfCommands(): Promise<Map<string, (string | undefined)[]>>
 /** Commands that are run elsewhere: by what, and where to see it. */
 const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence: RegExp])[] = [
   ['npm ci', '.ci/run', /^step npm ci\b/m],
-  ['npm run demo', '.ci/run', /^step npm run demo$/m],
+  ['npm run demo', '.ci/run', /^step npm run demo\b/m],
   ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
   ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
   ['npm pack', 'test/support/package-checkout.ts', /npm\(checkout, 'pack'/],
