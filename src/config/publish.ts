@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isLikeAddress } from '../address/mirror-address.ts'
-import { converted, namingFile, path, setting, whole } from './values.ts'
+import { converted, namingFile, path, refusing, setting, whole } from './values.ts'
 
 /** What is replaced by the id of an organization in a file or a group. */
 export const ORGANIZATION = '{organization}'
@@ -11,9 +11,12 @@ const place = path.refine(
   'must be on this machine; a place in object storage is named as to',
 )
 
-const file = place
-  .check(namingFile('./copies/customers.db'))
-  .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
+const placeholders = refusing((text) => {
+  const isKnown = !/[{}]/.test(text.replaceAll(ORGANIZATION, ''))
+  return isKnown ? undefined : `may hold ${ORGANIZATION}, and no other name in braces`
+})
+
+const file = place.check(namingFile('./copies/customers.db'), placeholders)
 
 const parquet = place
   .check(namingFile('./copies/parquet'))
@@ -27,7 +30,7 @@ const group = z.union(
     z
       .string()
       .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
-      .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`),
+      .check(placeholders),
   ],
   GROUP,
 )
@@ -108,10 +111,6 @@ export function publishSettings(written: z.output<typeof publish> | undefined, f
     ...{ file: absolute(written.file), parquet: absolute(written.parquet), to: to ?? undefined },
     ...{ group: readers ?? undefined, keep: keep ?? undefined, withoutPersonalData, report },
   }
-}
-
-function hasKnownPlaceholders(text: string): boolean {
-  return !/[{}]/.test(text.replaceAll(ORGANIZATION, ''))
 }
 
 /** A place in a bucket. The prefix has no slash at its ends, and is empty for the bucket itself. */

@@ -33,14 +33,10 @@ export function converted<Value extends object | number>(
 ) {
   return z.string(form).transform((text, context) => {
     const parsed = parse(text)
-    if (!isProblem(parsed)) return parsed
+    if (typeof parsed !== 'object' || !('problem' in parsed)) return parsed
     context.addIssue({ code: 'custom', message: parsed.problem })
     return z.NEVER
   })
-}
-
-function isProblem(parsed: object | number): parsed is { problem: string } {
-  return typeof parsed === 'object' && 'problem' in parsed
 }
 
 /** The path of a file, as written in a configuration. */

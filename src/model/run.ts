@@ -3,7 +3,7 @@ import type { Fingerprint } from './fingerprint.ts'
 import type { Forgotten } from '../privacy/forgotten.ts'
 import type { HiddenValues } from '../privacy/hidden-values.ts'
 import type { LaterOrder, ListAsRead } from './list-as-read.ts'
-import type { HiddenFields, PrivacyPolicy } from '../privacy/privacy-policy.ts'
+import type { PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
 import type { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './page.ts'
@@ -40,8 +40,6 @@ export type Run = Tally & {
   readonly doubted: RowSet
   /** Those of them that partial runs found changed in the service, and that were not edited by hand. */
   readonly changedSince: RowSet
-  /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
-  readonly lastEdit: number
   /** Undefined where no field is hidden, nor was until now. */
   readonly privacy?: RunPrivacy | undefined
   pages: number
@@ -75,12 +73,10 @@ export type RunPrivacy = {
   readonly policy: PrivacyPolicy
   /** Hides the values of records as they are read; undefined where the policy hides none. */
   readonly hidden: HiddenValues | undefined
-  /** The policy of the stored values, while it is another one: they are rewritten before the run reads. */
-  readonly storedAs: HiddenFields | undefined
   /** Fields whose stored values may be lacking, since they were hidden otherwise before: to fill them is no change. */
   readonly unfilled: readonly string[]
-  /** Whether old values may still stand in free space of the file. */
-  readonly isUnpurged: boolean
+  /** Whether stored values follow another policy, or old ones may still stand in free space of the file: they are rewritten before the run reads. */
+  readonly isUnapplied: boolean
 }
 
 export type Start = {

@@ -26,7 +26,7 @@ export function privacyVerbs(store: Store) {
      * values from the file too. To be called until it is false, before the run reads.
      */
     applyPrivacy: async (run: Run, nowMs: number) => {
-      if (run.privacy?.storedAs === undefined && run.privacy?.isUnpurged !== true) return false
+      if (run.privacy?.isUnapplied !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true
       if (await isPurged(store)) await store.write(notePurged)
       return false
@@ -142,9 +142,8 @@ function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): Ru
   return {
     policy,
     hidden: hiddenValues(NOTHING_HIDDEN, policy),
-    storedAs: stored?.nextPolicy === undefined ? undefined : stored.policy,
     unfilled: stored?.unfilled ?? [],
-    isUnpurged: stored?.isUnpurged ?? false,
+    isUnapplied: stored?.nextPolicy !== undefined || stored?.isUnpurged === true,
   }
 }
 

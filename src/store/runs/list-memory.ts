@@ -102,7 +102,7 @@ function rowsIn(bytes: Buffer | null | undefined): Uint32Array {
   return rowIds
 }
 
-type Doubts = Pick<Run, 'doubted' | 'changedSince' | 'lastEdit'>
+type Doubts = Pick<Run, 'doubted' | 'changedSince'>
 
 /** The edits by hand that a run knows of, by the set of doubted rows that they are part of. */
 const editsOf = new WeakMap<RowSet, number[]>()
@@ -140,8 +140,7 @@ export async function findDoubts(session: Session, organization: string): Promis
   for (const rowId of [absent, written].flat()) doubted.add(rowId)
   const numbers = edits.map(({ edit }) => edit)
   editsOf.set(doubted, numbers)
-  const changedSince = RowSet.of(changed.filter((rowId) => !edited.has(rowId)))
-  return { doubted, changedSince, lastEdit: numbers.at(-1) ?? 0 }
+  return { doubted, changedSince: RowSet.of(changed.filter((rowId) => !edited.has(rowId))) }
 }
 
 const NO_ROWS = Promise.resolve<number[]>([])
