@@ -6,7 +6,7 @@ import type { QuickLimit } from '../quick/read-quickly.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Mirror } from '../store/mirror.ts'
 import type { Source } from '../source/customers.ts'
-import { durationText } from '../time/durations.ts'
+import { duration } from '../text/wording.ts'
 import type { Certificate } from '../scan/scan.ts'
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
 
@@ -209,7 +209,7 @@ function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring) {
   const over = new AbortController()
   const timeIsUp = () => {
     const reached =
-      `${organization}: the run was ended after ${durationText(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
+      `${organization}: the run was ended after ${duration(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
       'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.'
     over.abort(new MaxRunReached(reached))
   }

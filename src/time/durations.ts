@@ -10,12 +10,6 @@ export function durationMs(text: string): number | undefined {
   return unitMs === undefined ? undefined : Math.round(Number(amount) * unitMs)
 }
 
-/** Whole milliseconds as they are written, in the largest unit that needs no fraction: `90m`, `1d`. */
-export function durationText(ms: number): string {
-  const [unit, unitMs] = Object.entries(UNITS).find(([, whole]) => ms % whole === 0) ?? ['ms', 1]
-  return `${ms / unitMs}${unit}`
-}
-
 /**
  * Exponential backoff: how long to wait after try number `tries`, from 1. The bound doubles with every try, up to `longestMs`.
  * With full jitter the wait is anything from nothing to that bound; `least` is the share of it to wait at all events. `random`
