@@ -21,16 +21,11 @@ test.each([
   ],
   ['no line that begins with #', '#*:*:*:*:a a\r\n*:*:*:*:b b\r\n', 'b b'],
   ['colons and backslashes that are escaped', String.raw`*:*:*:*:a\:b\\c`, String.raw`a:b\c`],
+  ['that of a socket, by its folder', '/run:*:*:*:first\n*:*:*:*:second', 'first', '/run'],
+  ['that of a socket, as localhost', 'localhost:*:*:*:first', 'first', '/run'],
   ['nothing where no line is whole', 'db.test:5432:crm:ann\n\n:', undefined],
-])('a password file gives %s', (_what, text, password) => {
-  expect(passwordFor(LOGIN, text)).toBe(password)
-})
-
-test('a socket is found under its folder, and as localhost', () => {
-  const login = { ...LOGIN, host: '/var/run/postgresql' }
-
-  expect(passwordFor(login, 'localhost:*:*:*:a')).toBe('a')
-  expect(passwordFor(login, '/var/run/postgresql:*:*:*:b')).toBe('b')
+])('a password file gives %s', (_what, text, password, host = LOGIN.host) => {
+  expect(passwordFor({ ...LOGIN, host }, text)).toBe(password)
 })
 
 test('the server gets the password of the file without a warning of the driver, and none from a file that is open to others', async () => {

@@ -1,32 +1,24 @@
 import { type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode, type WindowFailure } from './error-facts.ts'
 
-/** What an error carries besides its message. */
-type Details<Code extends ErrorCode> = {
-  code: Code
-  /** The HTTP status, if there was an answer. */
-  status?: number | undefined
-  /** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
-  waitMs?: number | undefined
-}
-
 /**
  * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
  * `runs.error_code`, in JSON and in metrics; `error-facts.ts` defines how each is handled. `message` says what happened, where,
  * and what to do next. Neither ever contains a key, a secret, a signature or a customer.
  */
 abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
-  readonly code: Code
-  readonly status: number | undefined
-  readonly waitMs: number | undefined
+  declare readonly code: Code
+  /** The HTTP status, if there was an answer. */
+  declare readonly status: number | undefined
+  /** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
+  declare readonly waitMs: number | undefined
 
-  constructor(message: string, { code, status, waitMs }: Details<Code>, options?: ErrorOptions) {
+  constructor(message: string, details: { code: Code } & Refusal, options?: ErrorOptions) {
     super(message, options)
-    this.name = new.target.name
-    this.code = code
-    this.status = status
-    this.waitMs = waitMs
+    Object.assign(this, { name: new.target.name }, details)
   }
 }
+
+type Refusal = Partial<Pick<OurError, 'status' | 'waitMs'>>
 
 /** The class of the errors that have one code and nothing else to tell. */
 function errorOf<Code extends ErrorCode>(code: Code) {
@@ -144,8 +136,8 @@ export function factsOf(error: unknown): ErrorFacts {
 }
 
 /** The status with which the service refused, and how many milliseconds it asked to wait; each undefined where it did not say. */
-export function refusalIn(error: unknown): { status: number | undefined; waitMs: number | undefined } {
-  return isOurs(error) ? error : { status: undefined, waitMs: undefined }
+export function refusalIn(error: unknown): Refusal {
+  return isOurs(error) ? error : {}
 }
 
 /** The failure of the requested window; undefined if the error concerns the whole service, so that the run has to end. */

@@ -7,7 +7,7 @@ import { acme, configOf } from './configuration-folder.ts'
 
 test('an organization without settings gets the built-in ones', async () => {
   const config = await configOf(acme())
-  expect(config.queue).toBeUndefined()
+  expect(config).toMatchObject({ queue: undefined, jobs: { concurrency: 8 } })
   expect(config.mirror).toMatch(/\/data\/customers\.db$/)
   expect(config.organizations).toEqual([
     {
@@ -113,11 +113,6 @@ test('an unknown organization is a usage error that names the nearest', async ()
   expect(() => chooseOrganizations(config, ['acmee', 'acme'])).toThrow(
     new UsageError('unknown organization "acmee" (did you mean "acme"?): known are acme'),
   )
-})
-
-test('a worker mirrors eight organizations at the same time, or as many as written', async () => {
-  expect((await configOf(acme())).jobs).toEqual({ concurrency: 8 })
-  expect((await configOf(`jobs: { concurrency: 256 }\n${acme()}`)).jobs).toEqual({ concurrency: 256 })
 })
 
 const SHARED = 'schedule: { cron: "0 2 * * *", timezone: Europe/Paris, quick: "*/15 * * * *" }\n'

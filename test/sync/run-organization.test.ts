@@ -91,7 +91,7 @@ test('a run that takes longer than maxRun ends as interrupted, and the next ones
   const first = await mirrorOrganization(mirroring(mirror, source, terms))
   expect(first.error).toBeInstanceOf(MaxRunReached)
   expect(first.report).toMatchObject({ status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], pages: 4 })
-  const said = /^acme: the run was ended after 8h, as long as one may take\. .*saved, and the next run goes on/
+  const said = /^acme: the run was ended after 8 h, as long as one may take\. .*saved, and the next run goes on/
   expect(first.report.error).toEqual({ code: 'max-run', message: expect.stringMatching(said) })
   expect(exitCodeOf(first.error)).toBe(5)
 
