@@ -96,19 +96,12 @@ export async function readText(path: string, { maxBytes }: { maxBytes: number })
   try {
     if ((await stat(path)).isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
     // Reading one byte past the limit shows that a file is too large, and ends the reading of an endless device.
-    return decode(await buffer(createReadStream(path, { end: maxBytes })), maxBytes)
+    const bytes = await buffer(createReadStream(path, { end: maxBytes }))
+    if (bytes.length > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch (error) {
     const code = codeOf(error) ?? 'unknown'
     return { problem: PHRASES[code] ?? `cannot be read (${code})`, missing: code === 'ENOENT' }
-  }
-}
-
-function decode(bytes: Buffer, maxBytes: number): FileText {
-  if (bytes.length > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
-  } catch {
-    return { problem: 'is not UTF-8: save it as UTF-8', missing: false }
   }
 }
 
@@ -116,4 +109,5 @@ const PHRASES: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EISDIR: 'is a folder, not a file',
   EACCES: 'cannot be read: this user has no permission',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8: save it as UTF-8',
 }

@@ -7,10 +7,8 @@ export class RowSet implements Iterable<number> {
   readonly #chunks: (Int32Array | undefined)[] = []
   #size = 0
 
-  static of(rows: Iterable<number>): RowSet {
-    const set = new RowSet()
-    for (const row of rows) set.add(row)
-    return set
+  constructor(rows: Iterable<number> = []) {
+    for (const row of rows) this.add(row)
   }
 
   get size(): number {

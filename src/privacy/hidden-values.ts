@@ -24,9 +24,8 @@ const HIDDEN_RECORD = { customer_mirror_hidden: 'The record is not an object, so
 
 /** Undefined where nothing differs. */
 export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
-  const named = namedIn(from, to)
-  const actions = new Map(named.map((field) => [field, actionBetween(from, to, field)]))
-  if ([...actions.values()].every((action) => action === 'keep')) return undefined
+  const named = Map.groupBy(namedIn(from, to), (field) => actionBetween(from, to, field))
+  if ([...named.keys()].every((action) => action === 'keep')) return undefined
   const hide: Hide = {
     actionOf: remembered((name) => {
       if (name === 'id') return 'keep'
@@ -47,7 +46,7 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
     /** The documented fields that differ. */
     columns,
     /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
-    unfilled: named.filter((field) => actions.get(field) === 'blank'),
+    unfilled: named.get('blank') ?? [],
   }
 }
 

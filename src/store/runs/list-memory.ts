@@ -135,12 +135,12 @@ export async function findDoubts(session: Session, organization: string): Promis
           SELECT true FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
             AND run_id = last_run_id AND change = 'changed' LIMIT 1)`),
   )
-  const doubted = RowSet.of(edits.map(({ row_id }) => row_id))
+  const doubted = new RowSet(edits.map(({ row_id }) => row_id))
   const edited = new Set(doubted)
   for (const rowId of [absent, written].flat()) doubted.add(rowId)
   const numbers = edits.map(({ edit }) => edit)
   editsOf.set(doubted, numbers)
-  return { doubted, changedSince: RowSet.of(changed.filter((rowId) => !edited.has(rowId))) }
+  return { doubted, changedSince: new RowSet(changed.filter((rowId) => !edited.has(rowId))) }
 }
 
 const NO_ROWS = Promise.resolve<number[]>([])
