@@ -63,9 +63,6 @@ export const SIDE_BY_SIDE = 8
 /** As many as one worker mirrors of a thousand: `jobs.concurrency: 64`. */
 const MOST_SIDE_BY_SIDE = 64
 
-/** With 8 at once the requests a proof takes on top keep us below 7.7 times a sequential loop, whatever else we do. */
-export const MANY_AT_ONCE = 16
-
 /** With fewer customers, starting up weighs more than rows or waiting do. */
 export const LEAST_TO_COMPARE = 100_000
 
@@ -131,10 +128,6 @@ function withFloor(contender: Member): [Member, Member] {
   const { name, floors, expect: _, ...same } = contender
   const floor: Member = { ...same, name: floorOf(name), program: 'download', start: 'empty', repeats: name, floors: [] }
   return [{ ...contender, floors: [[floor.name], ...floors] }, floor]
-}
-
-function extras(members: readonly Member[]): Member[] {
-  return members.map((each) => ({ ...each, extra: true }))
 }
 
 /** Everything to be measured that needs a service. */
@@ -252,33 +245,13 @@ function load(dataset: Dataset): Member[] {
   return [...withFloor(firstLoad('initial sync', dataset, [[floorOf('initial sync'), inserted.name]])), inserted]
 }
 
-export const AT_REST_MANY_AT_ONCE = `at rest, 20 ms, ${MANY_AT_ONCE} at once`
-
 function latency(dataset: Dataset): Member[] {
   const delayed = (night: Member, latencyMs: number): Member => ({
     ...night,
     name: `${night.name}, ${latencyMs} ms`,
     answering: { ...night.answering, latencyMs },
   })
-  const rest = atRest('at rest', dataset)
-  // The plain scan asks for as many pages as a loop does.
-  const asMany = delayed(plainly(atRest('at rest, plain', dataset)), 20)
-  const manyAtOnce = { ...delayed(rest, 20), name: AT_REST_MANY_AT_ONCE, concurrency: MANY_AT_ONCE }
-  const floors = [[manyAtOnce.name], ['at rest, 20 ms'], [asMany.name]]
-  const besideLoop = [
-    delayed({ ...loop('sequential loop at rest', 'yesterday', dataset), floors }, 20),
-    manyAtOnce,
-    asMany,
-  ]
-  return [
-    delayed(rest, 20),
-    delayed(firstLoad('initial sync', dataset), 20),
-    ...(dataset.customers < LEAST_TO_COMPARE ? extras(besideLoop) : besideLoop),
-  ]
-}
-
-function loop(name: string, start: Member['start'], dataset: Dataset): Member {
-  return { ...plainly(member(name, dataset)), program: 'loop', start }
+  return [delayed(atRest('at rest', dataset), 20), delayed(firstLoad('initial sync', dataset), 20)]
 }
 
 function million(one: Dataset, many: Dataset): Member[] {
@@ -302,7 +275,7 @@ export const MOST_ORGANIZATIONS = {
 /** What one process does for very many organizations, as many of them at once as asked and each as fast as its service answers. */
 function organizationsAtOnce(dataset: Dataset): Group {
   const { organizations, customers } = dataset
-  const atOnce = (night: Member): Member => ({ ...night, concurrency: MANY_AT_ONCE, sideBySide: MOST_SIDE_BY_SIDE })
+  const atOnce = (night: Member): Member => ({ ...night, concurrency: 2 * CONCURRENCY, sideBySide: MOST_SIDE_BY_SIDE })
   return {
     name: 'organizations',
     about: `${organizations.toLocaleString('en')} × ${customers.toLocaleString('en')} customers, ${MOST_SIDE_BY_SIDE} organizations at once in one process, no latency`,

@@ -1,5 +1,5 @@
 import { type GroupResult, ratiosOf, type Row, sharesOf, type Spread, spreadOf } from './results.ts'
-import type { Target, Verdict } from './targets.ts'
+import type { Verdict } from './targets.ts'
 
 /** Where the results and the talk go. */
 export type Output = { stdout: Writer; stderr: Writer }
@@ -7,17 +7,8 @@ type Writer = { write(text: string): unknown }
 
 /** What was measured of a group, as a table. Ratios compare what ran in the same round. */
 export function groupTable(result: GroupResult, all: readonly GroupResult[]): string {
-  const header = [
-    '',
-    'seconds: least',
-    'median',
-    'most',
-    'CPU s/M',
-    'peak MB',
-    'bytes/row',
-    'requests',
-    'longest turn ms',
-  ]
+  const times = ['seconds: least', 'median', 'most']
+  const header = ['', ...times, 'CPU s/M', 'peak MB', 'bytes/row', 'requests', 'longest turn ms']
   const rows = result.rows.flatMap((row) => [
     rowOf(row, result),
     ...row.floors.flatMap((over) => ratioLine(row, over, all)),
@@ -26,17 +17,13 @@ export function groupTable(result: GroupResult, all: readonly GroupResult[]): st
   return `${result.name}: ${result.about}\n${aligned([header, ...rows])}${notes.join('')}`
 }
 
-/** What became of the targets, and from how many customers on those hold that were not judged. */
-export function verdictTable(verdicts: readonly Verdict[], tooLarge: readonly Target[] = []): string {
-  const judged = verdicts.map((verdict) => {
-    const { title, measured, unit, met, farOutside } = verdict
-    return [title, limitText(verdict), amountText(measured, unit), met ? 'ok' : farOutside ? 'missed by far' : 'missed']
+/** What became of the targets. */
+export function verdictTable(verdicts: readonly Verdict[]): string {
+  const judged = verdicts.map(({ title, limit, measured, unit, met, farOutside }) => {
+    const outcome = farOutside ? 'missed by far' : 'missed'
+    return [title, `at most ${amountText(limit, unit)}`, amountText(measured, unit), met ? 'ok' : outcome]
   })
-  const notJudged = tooLarge.map((target) => {
-    const { title, leastCustomers = 0 } = target
-    return [title, limitText(target), '–', `from ${leastCustomers.toLocaleString('en')} customers on`]
-  })
-  return `targets\n${aligned([['', 'target', 'measured', ''], ...judged, ...notJudged])}`
+  return `targets\n${aligned([['', 'target', 'measured', ''], ...judged])}`
 }
 
 /** Text in columns: the first to the left, numbers to the right. */
@@ -79,10 +66,6 @@ function spreadTexts(spread: Spread | undefined, places: number): string[] {
 
 function digits(value: number | undefined, places: number): string {
   return value === undefined ? '–' : value.toFixed(places)
-}
-
-function limitText({ atLeast = false, limit, unit }: Pick<Target, 'limit' | 'unit'> & { atLeast?: boolean }): string {
-  return `${atLeast ? 'at least' : 'at most'} ${amountText(limit, unit)}`
 }
 
 function amountText(value: number, unit: Verdict['unit']): string {

@@ -29,15 +29,7 @@ export type Row = { name: string; floors: readonly (readonly string[])[]; measur
 export type GroupResult = { name: string; about: string; rows: readonly Row[]; notes?: readonly string[] }
 
 /** The quantities of a measurement that can be compared. */
-export type Quantity =
-  | 'wallMs'
-  | 'cpuMs'
-  | 'peakRssBytes'
-  | 'writtenBytes'
-  | 'fileBytes'
-  | 'requests'
-  | 'customers'
-  | 'longestBlockMs'
+export type Quantity = Exclude<keyof Measurement, 'counts'>
 
 /** What was measured of a member in all of its rounds; nothing when it was not measured. */
 export function samplesOf(results: readonly GroupResult[], member: string, quantity: Quantity): number[] {

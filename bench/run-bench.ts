@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { readArguments } from './arguments.ts'
 import { briefly, FULL, groupsOf, QUICK } from './groups.ts'
 import { describeMachine } from './measure.ts'
 import { writeCurves } from './performance-page.ts'
@@ -15,22 +16,22 @@ import { holdingFor, verdicts } from './targets.ts'
 
 /**
  * Measures everything, prints it, and returns the exit code: 1 when a ratio is more than twice as bad as its target. With `--curves`
- * it writes the tables of the page on performance instead.
+ * it writes the tables of the page on performance instead. Throws a UsageError for arguments that make no sense.
  */
 export async function runBench(args: readonly string[], output: Output): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS })
+  const {
+    only,
+    quick: isQuick,
+    python,
+    runs: asked,
+    ...values
+  } = readArguments(args, { options: OPTIONS, shape, usage: HELP })
+  const runs = asked ?? (isQuick ? 2 : 5)
   if (values.help) {
     output.stdout.write(HELP)
     return 0
   }
-  const { only = [], quick: isQuick = false, python = 'python3' } = values
-  const unknown = only.find((name) => !GROUP_NAMES.includes(name))
-  const runs = Number(values.runs ?? (isQuick ? 2 : 5))
-  if (unknown !== undefined || !Number.isSafeInteger(runs) || runs < 1) {
-    output.stderr.write(unknown === undefined ? '--runs must be a whole number from 1 up\n' : `no group "${unknown}"\n`)
-    return 2
-  }
-  const folder = await mkdtemp(join(values.folder ?? tmpdir(), 'customer-mirror-bench-'))
+  const folder = await mkdtemp(join(values.folder, 'customer-mirror-bench-'))
   const stage = createStage(folder)
   try {
     if (values.curves) {
@@ -57,9 +58,8 @@ export async function runBench(args: readonly string[], output: Output): Promise
       const rounds = (isBrief ? group.runsInBrief : undefined) ?? runs
       finish(await runRounds(equipped(group, found), stage, rounds, say))
     }
-    const { holding, tooLarge } = holdingFor(sizes.large?.one.customers ?? sizes.customers)
-    const judged = verdicts(results, holding)
-    if (judged.length > 0) output.stdout.write(verdictTable(judged, tooLarge))
+    const judged = verdicts(results, holdingFor(sizes.large?.one.customers ?? sizes.customers))
+    if (judged.length > 0) output.stdout.write(verdictTable(judged))
     if (isQuick) output.stdout.write(`\n${ABOUT_QUICK}`)
     const failed = judged.filter(({ kind, farOutside }) => kind === 'ratio' && farOutside)
     for (const { title } of failed) output.stderr.write(`Worse than twice its target: ${title}.\n`)
@@ -86,6 +86,16 @@ const OPTIONS = {
 
 const [QUICK_RUNS, SERVE] = ['quick-runs', 'serve']
 const GROUP_NAMES = [QUICK_RUNS, SERVE, ...groupsOf(FULL).map(({ name }) => name)]
+
+const shape = z.object({
+  quick: z.boolean().default(false),
+  runs: z.coerce.number().int().min(1).optional(),
+  only: z.array(z.enum(GROUP_NAMES)).default([]),
+  folder: z.string().default(tmpdir()),
+  python: z.string().default('python3'),
+  curves: z.boolean().default(false),
+  help: z.boolean().default(false),
+})
 
 const HELP = `npm run bench -- [options]
 

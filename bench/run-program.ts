@@ -12,7 +12,6 @@ import { baseUrlOf, CREDENTIALS, type Measurement, measurementSchema, type Task 
 /** Programs of the benchmark, each a process of its own that measures itself and ends with one line of JSON. */
 const PROGRAMS = {
   mirror: new URL('contenders/mirror.ts', import.meta.url),
-  loop: new URL('contenders/loop.ts', import.meta.url),
   download: new URL('floors/download.ts', import.meta.url),
   insert: new URL('floors/insert.ts', import.meta.url),
 } as const
@@ -83,6 +82,7 @@ function commandLines({ origin, organizations, file }: Task, exported: string, h
   const { node = process.execPath, python = 'python3' } = how
   const ours = [node, fileURLToPath(new URL('../src/cli/customer-mirror.mjs', import.meta.url))]
   const exporting = (format: string) => [...ours, 'export', '--mirror', file, '--format', format, '-o', exported]
+  const inPython = (name: string) => [python, '-B', fileURLToPath(new URL(`contenders/${name}`, import.meta.url))]
   const byHand = [baseUrlOf(origin, organizations[0] ?? ''), file]
   return {
     nothing: [node, '-e', ''],
@@ -90,17 +90,11 @@ function commandLines({ origin, organizations, file }: Task, exported: string, h
     status: [...ours, 'status'],
     sync: [...ours, 'sync'],
     'by-hand-node': [node, fileURLToPath(new URL('contenders/eight-at-once.mjs', import.meta.url)), ...byHand],
-    'by-hand-python': [python, '-B', fileURLToPath(new URL('contenders/eight_at_once.py', import.meta.url)), ...byHand],
+    'by-hand-python': [...inPython('eight_at_once.py'), ...byHand],
     'export-csv': exporting('csv'),
     'export-jsonl': exporting('jsonl'),
     'export-parquet': exporting('parquet'),
-    'export-by-hand': [
-      python,
-      '-B',
-      fileURLToPath(new URL('contenders/export_by_hand.py', import.meta.url)),
-      file,
-      exported,
-    ],
+    'export-by-hand': [...inPython('export_by_hand.py'), file, exported],
   } satisfies Record<string, string[]>
 }
 

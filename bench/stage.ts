@@ -180,7 +180,7 @@ type Stored = Required<Pick<Measurement, 'customers' | 'counts'>> & { digest: st
 const FIELDS = ['id', ...TEXT_FIELDS] as const
 
 /** Reads a file that a command has closed. Only `sync` counts what became of the customers, in its last run. */
-export function storedRows(file: string, command: ProgramName): Stored {
+function storedRows(file: string, command: ProgramName): Stored {
   const db = new Database(file, { readonly: true })
   try {
     const table = command === 'sync' ? 'active_customers' : 'customers'
@@ -199,7 +199,7 @@ function lastRun(db: Database.Database): Record<string, number> {
 }
 
 /** The digest of what the service lists now for one organization. */
-export async function listedDigest(origin: string, organization: string, atMost: number): Promise<string> {
+async function listedDigest(origin: string, organization: string, atMost: number): Promise<string> {
   const address = `${baseUrlOf(origin, organization)}/customers?page=1&per_page=${atMost}`
   const envelope = z.object({ data: z.array(z.record(z.string(), z.string().nullable())) })
   const { data } = envelope.parse(await (await fetch(address)).json())

@@ -13,18 +13,7 @@ import { Pool } from 'undici'
 const AT_ONCE = 8
 const PAGE_SIZE = 100
 const ROWS_A_TRANSACTION = 5000
-const FIELDS = [
-  'id',
-  'name',
-  'username',
-  'email',
-  'phone',
-  'address',
-  'company_name',
-  'language',
-  'timezone',
-  'created_at',
-]
+const FIELDS = 'id name username email phone address company_name language timezone created_at'.split(' ')
 const OTHERS = FIELDS.slice(1)
 
 const [, , base = '', file = ''] = argv

@@ -43,16 +43,8 @@ async function openTable(path: string) {
   const db = new Database(path)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
-  const columns = [
-    'organization',
-    'id',
-    ...TEXT_FIELDS,
-    'created_at_utc',
-    'first_seen_at',
-    'changed_at',
-    'last_run_id',
-    'updated_at',
-  ]
+  const ours = ['created_at_utc', 'first_seen_at', 'changed_at', 'last_run_id', 'updated_at']
+  const columns = ['organization', 'id', ...TEXT_FIELDS, ...ours]
   const statement = db.prepare(
     `INSERT INTO customers (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
@@ -69,14 +61,10 @@ async function* batches(organization: string): AsyncGenerator<unknown[][]> {
     const { body } = await request(`${baseUrlOf(origin, organization)}/customers?page=${page}&per_page=100`)
     const { data, meta } = pageSchema.parse(await body.json())
     lastPage = meta.last_page
-    rows.push(
-      ...data.map((row) => [
-        organization,
-        row['id'],
-        ...TEXT_FIELDS.map((field) => row[field]),
-        utcTime(row['created_at'] ?? ''),
-      ]),
-    )
+    for (const row of data) {
+      const texts = TEXT_FIELDS.map((field) => row[field])
+      rows.push([organization, row['id'], ...texts, utcTime(row['created_at'] ?? '')])
+    }
     if (page % PAGES_A_TRANSACTION === 0 || page === lastPage) {
       yield rows
       rows = []

@@ -20,7 +20,7 @@ export async function runScoreboard(
   { stdout, stderr }: { stdout: Output; stderr: Output },
   contenders: Contenders = { loop: plainLoop, scan: ourScan },
 ): Promise<0 | 1> {
-  const { only: named, markdown, ...settings } = readArguments(args, { options: OPTIONS, shape, usage: USAGE })
+  const { only: named, ...settings } = readArguments(args, { options: OPTIONS, shape, usage: USAGE })
   const only = (named ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name)
   const lines: Line[] = []
   for (const [index, scenario] of only.entries()) {
@@ -32,11 +32,9 @@ export async function runScoreboard(
   )
   const deceived = lines.filter(({ loop }) => loop.deceived).length
   stdout.write(`${scoreTable(lines)}\n`)
-  if (!markdown) {
-    const prices = lines.flatMap(({ scenario, expectation }) => (expectation ? [priceList(scenario, expectation)] : []))
-    const summary = [deceit(deceived, lines.length), ...prices, `Our scan: ${verdict(violations)}`]
-    stdout.write(`\n${LEGEND}\n\n${summary.join('\n')}\n`)
-  }
+  const prices = lines.flatMap(({ scenario, expectation }) => (expectation ? [priceList(scenario, expectation)] : []))
+  const summary = [deceit(deceived, lines.length), ...prices, `Our scan: ${verdict(violations)}`]
+  stdout.write(`\n${LEGEND}\n\n${summary.join('\n')}\n`)
   return violations.length === 0 ? 0 : 1
 }
 
@@ -62,7 +60,6 @@ const OPTIONS = {
   concurrency: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
   only: { type: 'string', multiple: true },
-  markdown: { type: 'boolean', default: false },
 } as const
 
 const shape = z.object({
@@ -70,10 +67,9 @@ const shape = z.object({
   concurrency: z.coerce.number().int().min(1).max(32),
   seed: z.string(),
   only: z.array(z.string()).optional(),
-  markdown: z.boolean(),
 })
 
-const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]... [--markdown]`
+const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]...`
 
 const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.
 A customer counts once, however many nights they were lost.
