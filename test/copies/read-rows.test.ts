@@ -9,7 +9,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { aMirror, aPlayedFile, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
 
 let file: string
 let db: Database.Database
@@ -118,20 +118,4 @@ test.each([
   ['a quotation mark, which is itself', `' OR 1=1 --`, []],
 ])('a search finds %s', async (_, search, expected) => {
   expect(await idsOf(await aPlayedFile(searched), { search })).toEqual(expected.map(customerId))
-})
-
-test('customers are chosen by organization and language, active ones unless all are asked for', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[aCustomer(1, { language: 'fr' }), aCustomer(2), aCustomer(3, { language: 'FR' })]])
-  await mirrorPages(mirror, [[aCustomer(4, { language: 'fr' })]], { organization: 'globex' })
-  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(2))
-
-  for (const [filter, chosen] of [
-    [{}, [1, 3, 4]],
-    [{ includeRemoved: true }, [1, 2, 3, 4]],
-    [{ organization: 'globex' }, [4]],
-    [{ language: 'fr' }, [1, 4]],
-    [{ language: 'fr', organization: 'acme', search: 'customer' }, [1]],
-  ] satisfies [Partial<CustomersFilter>, number[]][])
-    expect(await idsOf(mirror.file, filter)).toEqual(chosen.map(customerId))
 })

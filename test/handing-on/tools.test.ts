@@ -106,22 +106,6 @@ const OPENED = 'customers active_customers changes runs rejects freshness custom
   ' ',
 )
 
-test('days are a table of the copy with declared types, and hold what the view of the mirror shows', async () => {
-  const mirror = await aMirror()
-  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
-  const copy = publishedFrom(mirror)
-  const columns = rowsOf(copy, `SELECT name || ' ' || type AS declared FROM pragma_table_info('customers_daily')`)
-  const days = 'SELECT * FROM customers_daily ORDER BY organization, day'
-
-  expect(valueOf(copy, `SELECT type FROM sqlite_schema WHERE name = 'customers_daily'`)).toBe('table')
-  expect(columns.map(({ declared }) => declared)).toEqual([
-    ...['organization TEXT', 'day TEXT'],
-    ...['active INTEGER', 'added INTEGER', 'removed INTEGER', 'changed INTEGER'],
-  ])
-  expect(rowsOf(copy, days).length).toBeGreaterThan(HOW_MANY_NIGHTS)
-  expect(rowsOf(copy, days)).toEqual(rowsOf(mirror.file, days))
-})
-
 withPython('DuckDB', ['duckdb'], (python) => {
   test('DuckDB reads the Parquet file with its types', async () => {
     const { run, values, copy } = await aReaderMachine({ python })

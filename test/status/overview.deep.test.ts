@@ -106,17 +106,6 @@ test('a paused organization is said to be, and is not late', async () => {
   expect(said).toContain('customer-mirror resume late')
 })
 
-test('the last thirty runs are drawn, and the drawing is said in words', async () => {
-  const overview = await overviewOfAll()
-  const page = await overviewPage(overview)
-
-  expect(overview.organizations.map(({ runs }) => runs.length)).toEqual([30, 30, 26, 0, 30, 30, 30, 30])
-  expect(drawingOf(page, 'failing')).toContain('aria-label="The last 30 runs: 3 failed, ')
-  expect(drawingOf(page, 'fresh')).toContain('aria-label="The last 30 runs: none failed, ')
-  expect(barsOf(drawingOf(page, 'failing'), 'bad')).toBe(3)
-  expect(barsOf(drawingOf(page, 'failing'), 'good')).toBe(27)
-})
-
 /** A page, what it complained about, and what it asked for. */
 async function aPage(browser: Browser, width: number, { bypassCSP = false } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP })
@@ -156,13 +145,4 @@ async function everyPage() {
 function onThePath(names: readonly string[]): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path))
-}
-
-function drawingOf(page: string, organization: string): string {
-  const card = page.split('<article').find((each) => each.includes(`<h3>${organization}</h3>`)) ?? ''
-  return (/<svg[^]*?<\/svg>/.exec(card)?.[0] ?? '').replaceAll(/\s+/g, ' ')
-}
-
-function barsOf(drawing: string, kind: string): number {
-  return (new RegExp(`class="${kind}" d="([^"]*)"`).exec(drawing)?.[1] ?? '').split('z').length - 1
 }

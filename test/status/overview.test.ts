@@ -55,6 +55,7 @@ test('the page says in words what is true of each organization', async () => {
     'Read 20 min ago, as scheduled. Proven: every customer who was listed during the whole scan was read.',
   )
   expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
+  expect(page).toContain('aria-label="The last 30 runs: 3 failed, ')
   expect(page).toContain(` by Customer Mirror ${exactVersion()}.`)
 })
 

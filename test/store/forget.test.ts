@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
-import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { DAY_MS, night } from './nights.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, aPlayedMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
@@ -60,18 +59,14 @@ async function everywhere(mirror: Mirror) {
   await mirror.finishRun(run, anEnding({ status: 'interrupted' }), START_MS + 8 * DAY_MS)
 }
 
-async function forgotten(mirror: Mirror) {
-  const { deleted } = await mirror.forgetCustomer(forgetting())
-  return { deleted, erased: await mirror.eraseForgotten(ID) }
-}
-
 test('no byte of the file, its WAL or its index holds a forgotten customer, whichever rows and earlier rows did', async () => {
   const mirror = await aPlayedMirror(everywhere)
   const { file } = mirror
   expect(tracesIn(file)).toHaveLength(TRACES.length - 1)
   const kept = rowsOf(file, 'SELECT * FROM customers WHERE id <> ? ORDER BY row_id', ID)
 
-  const { deleted, erased } = await forgotten(mirror)
+  const { deleted } = await mirror.forgetCustomer(forgetting())
+  const erased = await mirror.eraseForgotten(ID)
 
   expect(deleted).toEqual({ customers: 1, changes: 3, rejects: 5 })
   expect(erased).toBe(onPostgres ? 'released' : 'erased')
@@ -152,24 +147,6 @@ test('rows of another customer that hold the id stay, and are reported', async (
   expect(await mirror.eraseForgotten(ID)).toBe('held')
   expect(valueOf(mirror.file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
 })
-
-test.skipIf(sqliteAlone.bytesOfTheFile)(
-  'a reader with an open transaction keeps the bytes for now, and the next try erases them',
-  async () => {
-    const mirror = await aPlayedMirror(everywhere)
-    const { file } = mirror
-    const reader = new Database(file, { readonly: true })
-    onTestFinished(() => void reader.close())
-    reader.exec('BEGIN')
-    reader.prepare('SELECT count(*) FROM customers').get()
-
-    expect(await forgotten(mirror)).toMatchObject({ erased: 'busy' })
-
-    reader.exec('COMMIT')
-    expect(await forgotten(mirror)).toMatchObject({ erased: 'erased' })
-    expect(tracesIn(file)).toEqual([])
-  },
-)
 
 test('a customer that may come back is one that no run knows', async () => {
   const mirror = await aMirror()

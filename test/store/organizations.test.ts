@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Mirror, Organizations } from '../../src/store/mirror.ts'
-import { organizationsIn } from '../../src/store/organizations.ts'
-import { sqliteStore } from '../../src/store/port/sqlite-store.ts'
-import { openDatabase, openFile } from '../../src/store/sqlite/open-database.ts'
 import { CLOCKS, type Night, night, organizationsOf } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aPlayedMirror, dump, type Row, rowsOf, tamper, valueOf, withReader } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
@@ -77,27 +73,6 @@ test('nothing is left of it: no row in any table, and no byte in the file or bes
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
 })
-
-test.skipIf(sqliteAlone.driver)(
-  'a process that ends before the bytes are overwritten leaves a note, and a second one does the rest',
-  async () => {
-    const { file } = await aPlayedMirror(withTraces)
-    const organizations = await organizationsOf(file)
-    const db = openDatabase(file, 'write')
-    const store = {
-      ...sqliteStore(db, file, { place: openFile(file) }),
-      purge: () => Promise.reject(new Error('ended')),
-    }
-    await expect(organizationsIn(store).forget('initrode', CLOCKS)).rejects.toThrow('ended')
-    await store.close()
-
-    expect(await organizations.isUnfinished('initrode')).toBe(true)
-    expect(contentsOf(file, 'initrode')['customers']).toEqual([])
-    expect(await organizations.forget('initrode', CLOCKS)).toBe(true)
-    expect(await organizations.isUnfinished('initrode')).toBe(false)
-    expect(holds(file, TRACE)).toBe(false)
-  },
-)
 
 /** Stands in every field of a customer, and in what the mirror noted of it. */
 const TRACE = 'trace-of-initrode'

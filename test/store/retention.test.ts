@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors/errors.ts'
 import type { ChangesAsked } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { CLOCKS, DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
-import { exportedFrom } from '../copies/export/exported.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 
@@ -69,14 +66,6 @@ test('a customer who was deleted and comes back begins anew, and the life before
     { name: 'Again', opened_by: 'added', closed_by: 'changed' },
     { name: 'Now', opened_by: 'changed', closed_by: null },
   ])
-})
-
-test.skipIf(sqliteAlone.readersOfTheFile)('an export of changes before the horizon is refused', async () => {
-  const mirror = await nightsOfRenames(8)
-  await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
-
-  await expect(exportedFrom(mirror.file, { changesSince: 3 })).rejects.toThrow(UsageError)
-  await expect(exportedFrom(mirror.file, { changesSince: 4 })).resolves.toBeDefined()
 })
 
 test('removed customers are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {

@@ -6,7 +6,6 @@ import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { isThere } from '../support/mirror-reader.ts'
 
 const OTHER = { name: 'MirrorUnusable', code: 'version' }
 const VIEWS = [
@@ -107,13 +106,6 @@ function namesOf(file: string, ...kinds: string[]): string[] {
     .map(({ name }) => String(name))
     .toSorted()
 }
-
-test('reading a missing mirror reports it and creates none', async () => {
-  const file = aMirrorFile()
-
-  await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'missing' })
-  expect(isThere(file)).toBe(false)
-})
 
 test('a mirror opened to read refuses to be written, and reads on', async () => {
   const file = await aClosedMirror()

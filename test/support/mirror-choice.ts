@@ -48,8 +48,6 @@ export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: reado
 export const sqliteAlone = {
   /** What is deleted stays in the bytes of the file until it is written anew, for which readers are in the way. */
   bytesOfTheFile: onPostgres,
-  /** Its statements can be watched from within the process, and a test opens the file itself. */
-  driver: onPostgres,
   /** A column takes whatever is written by hand. */
   looseTypes: onPostgres,
   /** A published copy is a file beside the mirror. */
