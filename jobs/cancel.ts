@@ -24,7 +24,8 @@ export async function cancellable<Result>(
   const cancelled = new AbortController()
   const looking = repeatedly(lookMs, async () => {
     const asked = await cancellations.read(values, organization)
-    if (asked?.jobs.includes(id) === true) cancelled.abort(new Cancelled(`${organization}: ${CANCELLED}`))
+    const said = `${organization}: cancelled with 'customer-mirror cancel'. What was read so far is saved, and the next run goes on from there.`
+    if (asked?.jobs.includes(id) === true) cancelled.abort(new Cancelled(said))
   })
   try {
     // The job may come from a worker that ended before it saw the cancel: then no request is sent.
@@ -34,9 +35,6 @@ export async function cancellable<Result>(
     looking.stop()
   }
 }
-
-const CANCELLED =
-  "cancelled with 'customer-mirror cancel'. What was read so far is saved, and the next run goes on from there."
 
 /**
  * What came of a cancel. `ended`: the run ended after its current pages. `removed`: its job was taken out of the queue before it was

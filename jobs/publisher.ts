@@ -81,18 +81,17 @@ async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
   })
 }
 
-/** What a worker knows of its runs and its copies. Times are of a monotonic clock, undefined before the first run or publish. */
-export type PublishState = {
-  isRunning: boolean
-  /** When the first change was made that is in no copy. */
-  changedAtMs: number
-  endedAtMs: number | undefined
-  publishedAtMs: number | undefined
-}
-
-/** Whether a copy is to be made now: when no run was under way for a while, or runs go on for too long to wait for that. */
+/**
+ * Whether a copy is to be made now, where `changedAtMs` was the first change that is in no copy: when no run was under way for a while, or runs
+ * go on for too long to wait for that. Times are of a monotonic clock, undefined before the first run or publish.
+ */
 export function isDue(
-  state: Readonly<PublishState>,
+  state: {
+    isRunning: boolean
+    changedAtMs: number
+    endedAtMs: number | undefined
+    publishedAtMs: number | undefined
+  },
   nowMs: number,
   timings: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,
 ): boolean {

@@ -34,7 +34,12 @@ export async function openEmbedded(
   try {
     makeFolder(folder)
     await chmod(folder, 0o700)
-    release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy: () => inUse(folder) }).release
+    const busy = () =>
+      new QueueUnavailable(
+        `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
+          'redis:// or postgres:// address as queue to run several.',
+      )
+    release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy }).release
     const database = await openDatabase(join(folder, 'postgres'))
     const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
     await runMigrations(pool)
@@ -45,13 +50,6 @@ export async function openEmbedded(
     release()
     throw error instanceof QueueUnavailable ? error : unusable(error)
   }
-}
-
-function inUse(folder: string): QueueUnavailable {
-  return new QueueUnavailable(
-    `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
-      'redis:// or postgres:// address as queue to run several.',
-  )
 }
 
 /** A queue has few rows: without the usual 128 MB for pages in memory it opens in two thirds of the time. */

@@ -147,7 +147,7 @@ export function scheduleCommand(io: Io) {
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .action(async ({ config: file, next, json }) => {
       const config = await namedConfig(file)
-      const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
+      const { listSchedule } = await import('../../jobs/commands/queued-runs.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       show(io, json, {
         document: { organizations: lines.map(scheduleAsJson) },
@@ -157,7 +157,7 @@ export function scheduleCommand(io: Io) {
     })
 }
 
-type ScheduleLine = import('../../jobs/commands/list-schedule.ts').ScheduleLine
+type ScheduleLine = import('../../jobs/commands/queued-runs.ts').ScheduleLine
 
 function scheduleAsJson({ cron, timezone, paused, runs, between, ...same }: ScheduleLine) {
   const asJson = (moments: ScheduleLine['runs']) => moments.map(({ atMs, ...of }) => ({ at: isoTime(atMs), ...of }))

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type PublishState, isDue } from '../../jobs/publisher.ts'
+import { isDue } from '../../jobs/publisher.ts'
 import { queueCommand } from '../../src/cli/queue.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { eventually } from '../support/eventually.ts'
@@ -43,7 +43,7 @@ test('a worker publishes when all runs are over, tries again where it could not,
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
 const NEVER = { isRunning: false, endedAtMs: undefined, publishedAtMs: undefined }
 
-test.each<[what: string, state: Partial<PublishState>, nowMs: number, expected: boolean]>([
+test.each<[what: string, state: Partial<Parameters<typeof isDue>[0]>, nowMs: number, expected: boolean]>([
   ['the last run has just ended', { endedAtMs: 0 }, 59, false],
   ['no run for a while', { endedAtMs: 0 }, 60, true],
   ['a first change, and a later one', { endedAtMs: 50 }, 100, false],

@@ -14,19 +14,14 @@ const DAY_MS = 24 * HOUR_MS
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
 describe('a run is made up for', () => {
-  const failed: LastRun = {
-    ...completeAt(DUE_MS - 1),
-    startedAtMs: DUE_MS + 5,
-    status: 'failed',
-    errorCode: 'unauthorized',
-  }
   const cut: LastRun = { ...completeAt(DUE_MS - 1), startedAtMs: DUE_MS + 5, status: 'interrupted' }
+  const failed: LastRun = { ...cut, status: 'failed', errorCode: 'unauthorized' }
   const outage = (agoMs: number): LastRun => ({ ...failed, startedAtMs: NOW_MS - agoMs, errorCode: 'server-error' })
   const withoutSecret = (agoMs: number): LastRun => ({ ...outage(agoMs), errorCode: 'config' })
   const waiting = (agoMs: number): LastRun => ({ ...outage(agoMs), status: 'waiting', errorCode: 'rate-limited' })
   const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', readAsOfMs: undefined }
 
-  test.each<[what: string, lastRun: LastRun | undefined, expected: boolean]>([
+  test.each<[what: string, lastRun: LastRun | undefined, expected: boolean, occasion?: Occasion]>([
     ['of an organization never mirrored', undefined, true],
     ['after several nights', completeAt(DUE_MS - 5 * DAY_MS), true],
     ['where the last one began before the moment it was due', completeAt(DUE_MS - 1), true],
@@ -42,18 +37,13 @@ describe('a run is made up for', () => {
     ['where one waits for an hour, as its job may be lost', waiting(HOUR_MS), true],
     ['where a person cancelled it', cancelled, false],
     ['where a person cancelled one before it was due', { ...cancelled, startedAtMs: DUE_MS - 60_000 }, true],
-  ])('%s', (_what, lastRun, expected) => {
-    expect(missed(lastRun, 'time')).toBe(expected)
-  })
-
-  test.each<[what: string, occasion: Occasion, lastRun: LastRun, expected: boolean]>([
-    ['a worker that starts tries once again what failed for good', 'start', failed, true],
-    ['a worker that starts leaves what a person cancelled', 'start', cancelled, false],
-    ['a queue that was away may have lost a retry', 'jobs-lost', outage(1), true],
-    ['a queue that was away may have lost a wait', 'jobs-lost', waiting(1), true],
-    ['a queue that was away makes no refusal good', 'jobs-lost', failed, false],
-  ])('or not: %s', (_what, occasion, lastRun, expected) => {
-    expect(missed(lastRun, occasion)).toBe(expected)
+    ['once again where one failed for good, at the start of a worker', failed, true, 'start'],
+    ['where a person cancelled it, at the start of a worker', cancelled, false, 'start'],
+    ['where a queue that was away may have lost a retry', outage(1), true, 'jobs-lost'],
+    ['where a queue that was away may have lost a wait', waiting(1), true, 'jobs-lost'],
+    ['where one failed for good, and the queue was away', failed, false, 'jobs-lost'],
+  ])('%s', (_what, lastRun, expected, occasion = 'time') => {
+    expect(isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })).toBe(expected)
   })
 })
 
@@ -75,13 +65,6 @@ test.each([
   expect(await look()).toEqual(requested)
 })
 
-test('an organization waits for its own moment within the spread', () => {
-  const spread = { ...SCHEDULE, spreadMs: HOUR_MS }
-
-  expect(isDue('acme', spread, completeAt(DUE_MS - 60_000), DUE_MS)).toBe(false)
-  expect(isDue('acme', spread, completeAt(DUE_MS - 60_000), DUE_MS + HOUR_MS)).toBe(true)
-})
-
 test.each([
   ['a moment before it was due', DUE_MS - 1, true],
   ['when it was due', DUE_MS, false],
@@ -91,9 +74,12 @@ test.each([
   expect(isDue('acme', SCHEDULE, completeAt(asOfMs), NOW_MS)).toBe(due)
 })
 
-function missed(lastRun: LastRun | undefined, occasion: Occasion): boolean {
-  return isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })
-}
+test('an organization waits for its own moment within the spread', () => {
+  const isDueAt = (nowMs: number) =>
+    isDue('acme', { ...SCHEDULE, spreadMs: HOUR_MS }, completeAt(DUE_MS - 60_000), nowMs)
+
+  expect([DUE_MS, DUE_MS + HOUR_MS].map(isDueAt)).toEqual([false, true])
+})
 
 /** Acme and globex, neither of them mirrored, of which globex has a job. */
 function looking(cancels = new Map<string, string>()) {
