@@ -49,9 +49,9 @@ export function checkCommand(io: Io) {
         else isAnswered ||= isAnswer
       }
       for (const check of commonChecks(config)) await report(check)
-      const isMirrorSound = !wrong.some(({ what }) => what === 'mirror')
+      const mirror = wrong.some(({ what }) => what === 'mirror') ? undefined : config.mirror
       for (const organization of organizations)
-        for (const check of checksOf(organization, config, { isMirrorSound, signal: io.signal })) await report(check)
+        for (const check of checksOf(organization, mirror, io.signal)) await report(check)
       // An organization that answered counts beside the problems of others, and not beside one that it has too.
       const isMixed = isAnswered && wrong.some(({ isCommon }) => !isCommon)
       io.exitWith(exitCodeOfAll([...wrong.map(({ error }) => error), ...(isMixed ? [undefined] : [])]))
@@ -192,13 +192,9 @@ async function onServer(address: string): Promise<Found> {
   requireWritable(shown, examined)
   const opened = await openMirrorIfThere(address)
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
-  const rights = examined.mayVacuum
-    ? ''
-    : '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
-  const state =
-    opened === undefined
-      ? `the schema ${schema} will be made by the first sync`
-      : `schema ${schema} version ${version ?? '?'}, sound and writable${rights}`
+  const rights = '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
+  const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.mayVacuum ? '' : rights}`
+  const state = opened === undefined ? `the schema ${schema} will be made by the first sync` : sound
   const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
   return withAdditions(`${shown}, PostgreSQL ${server}, ${way}, ${state}`, tables?.added ?? [])
 }
@@ -217,15 +213,13 @@ function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version,
 const READ_ONLY =
   'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 
-type Known = { isMirrorSound: boolean; signal: AbortSignal }
-
-/** What one organization needs: its secrets, its privacy, its schedule, and the answer of its service. */
-function checksOf(organization: Organization, config: Config, { isMirrorSound, signal }: Known): Check[] {
+/** What one organization needs: its secrets, its privacy, and the answer of its service. `mirror`: undefined where that cannot be asked. */
+function checksOf(organization: Organization, mirror: string | undefined, signal: AbortSignal): Check[] {
   const { id, apiKey, secret, privacy } = organization
   const secrets = Object.entries({ 'API key': apiKey, secret, 'privacy key': privacy?.key })
   return [
     ...secrets.map(([what, reference]) => ({ what: `${what} of ${id}`, run: () => exposedFile(reference) })),
-    { what: `privacy of ${id}`, run: () => whatIsHidden(organization, isMirrorSound ? config.mirror : undefined) },
+    { what: `privacy of ${id}`, run: () => whatIsHidden(organization, mirror) },
     { what: id, isAnswer: true, run: () => answerOf(organization, signal) },
   ]
 }

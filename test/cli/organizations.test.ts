@@ -7,7 +7,7 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { onlyRun } from '../support/json-page.ts'
-import { mirrorPages, rowsOf, tamper, valueOf, aPlayedFile } from '../support/mirror-file.ts'
+import { mirrorPages, rowsOf, valueOf, aPlayedFile } from '../support/mirror-file.ts'
 import { aPlan, publishAll, staleCopies } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -63,22 +63,6 @@ test('every organization is listed with its state, as a table and as one documen
     { organization: 'globex.eu', ...known, configured: false, active: 7, readAsOf: read },
   ])
 })
-
-test('a name in a foreign file, or in an error, does not act on a terminal', async () => {
-  for (const table of ['runs', 'customers'])
-    tamper(workplace.mirror, `UPDATE ${table} SET organization = ? WHERE organization = 'globex'`, RED)
-  const listed = await run('list', '--mirror', workplace.mirror)
-  const refused = await run('forget', RED)
-
-  expect([listed.code, refused.code]).toEqual([0, 2])
-  for (const text of [listed.stdout, refused.stderr]) {
-    expect(text).toContain(String.raw`\u001b[31mred\u202e`)
-    // oxlint-disable-next-line no-control-regex -- that there are none
-    expect(text).not.toMatch(/[\x00-\x09\x0B-\x1F\x7F-\x9F\u202e]/)
-  }
-})
-
-const RED = '\u001B[31mred\u202E'
 
 test('before the first sync there is no mirror to change, and none is made', async () => {
   const fresh = aWorkplace([configured('acme')])

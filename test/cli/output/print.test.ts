@@ -3,28 +3,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
 import { liveLines } from '../../../src/cli/sync.ts'
-import { runsTable } from '../../../src/cli/output/run-words.ts'
 import { columnsOf, renderTable, sqlText, wrapLines } from '../../../src/cli/output/print.ts'
 import { SourceRefused } from '../../../src/errors/errors.ts'
 import { emptyReport } from '../../../src/model/report.ts'
-import { customerId, START_MS } from '../../support/builders.ts'
+import { START_MS } from '../../support/builders.ts'
 import { FakeScreen } from '../../support/run-command.ts'
 
 const HEAD = ['organization', 'status', 'new', 'removed', 'proof']
-test('300 organizations whose ids are UUIDs, one of 63 letters among them, are whole on 120 columns', () => {
-  const ids = [...Array.from({ length: 299 }, (_, index) => customerId(index)), 'a'.repeat(63)]
-  const done = { status: 'complete', proof: 'proven' } as const
-  const runs = ids.map((organization) => ({
-    ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }),
-    ...{ ...done, runId: 12_345, inserted: 12_345, durationMs: 125_000, requests: 30 },
-  }))
-  const { head, rows } = runsTable(runs, { withStart: true })
-  const table = renderTable(head, rows, 120)
-
-  expect(Math.max(...table.split('\n').map(columnsOf))).toBeLessThanOrEqual(120)
-  for (const id of ids) expect(table).toContain(id)
-})
-
 test('on any terminal, no line is wider than the terminal, in any script', () => {
   const cell = fc.oneof(fc.nat(), fc.constantFrom('–', '', '歳歳'), fc.string({ unit: 'grapheme', maxLength: 60 }))
   fc.assert(
