@@ -1,10 +1,9 @@
-import { globSync, statfsSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { testsOfThisMirror } from './support/mirror-choice.ts'
 import { readProgram } from './support/program.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
-import { memoryFolder, notInThisRun } from './support/test-run.ts'
+import { notInThisRun } from './support/test-run.ts'
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const TESTS = readProgram().filter(({ path }) => path.startsWith('test/'))
@@ -49,15 +48,6 @@ test('each name of the tests that run on PostgreSQL too is that of a file', () =
 
   expect(names.length).toBeGreaterThan(10)
   expect(names.filter((name) => globSync(name, { cwd: PROJECT }).length === 0)).toEqual([])
-})
-
-test('tests have their files in memory only where it has a folder with room', () => {
-  const folder = temporaryFolder()
-  const { bavail, bsize } = statfsSync(folder)
-
-  expect(memoryFolder(folder, { roomBytes: bavail * bsize * 2 })).toBeUndefined()
-  expect(memoryFolder(folder, { roomBytes: 1 })).toBe(folder)
-  expect(memoryFolder(`${folder}/none`)).toBeUndefined()
 })
 
 describe('a busy machine fails no test', () => {

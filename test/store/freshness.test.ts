@@ -83,18 +83,6 @@ test('the last run of each organization is listed, with the start of its last co
   ])
 })
 
-test('runs are listed newest first, of one organization or all, up to the limit', async () => {
-  const mirror = await aMirror()
-  for (const organization of ['acme', 'globex', 'acme']) await mirrorPages(mirror, [], { organization })
-  const listed = async (filter: { organization?: string; limit: number }) =>
-    (await mirror.listRuns(filter)).map(({ runId }) => runId)
-
-  expect(await listed({ limit: 10 })).toEqual([3, 2, 1])
-  expect(await listed({ limit: 2 })).toEqual([3, 2])
-  expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
-  expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
-})
-
 const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
 
 test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {

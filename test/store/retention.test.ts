@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ChangesAsked } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { CLOCKS, DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
+import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
@@ -190,15 +190,4 @@ test('changes are listed by run and by time, a page at a time, with the customer
   expect(await fieldsOf({ since: { ms: START_MS + 2 * DAY_MS } })).toEqual([{ name: ['Name 2', 'Name 3'] }])
   expect(await fieldsOf({ limit: 1, afterSeq: first?.seq ?? 0 })).toEqual([{ name: ['Name 1', 'Name 2'] }])
   expect(await mirror.listChanges({ ...ALL, organization: 'globex' })).toEqual([])
-})
-
-test('what retention has deleted is not passed over: changes are listed from a run or a time since which all are kept', async () => {
-  const mirror = await nightsOfRenames(4)
-  await prune(mirror, { changesMs: DAY_MS }, 3)
-  const listed = (since: ChangesAsked['since']) => mirror.listChanges({ ...ALL, since })
-
-  await expect(listed({ run: 1 })).rejects.toThrow('were deleted, as retention is set. Name a later time or run')
-  await expect(listed({ ms: START_MS })).rejects.toMatchObject({ code: 'usage' })
-  expect(await listed({ run: 2 })).toHaveLength(2)
-  expect(await listed({ ms: CLOCKS.nowMs })).toEqual([])
 })

@@ -18,12 +18,13 @@ export function notInThisRun({ isDeep, args }: { isDeep: boolean; args: readonly
 
 /**
  * The folder that Linux keeps in memory, where it has room and runs programs; undefined elsewhere. Thousands of small mirrors wait
- * there for no disk: on a busy one the tests took twice as long. `roomBytes` is more than the tests ever hold at once.
+ * there for no disk: on a busy one the tests took twice as long. Two gigabytes are more than the tests ever hold at once.
  */
-export function memoryFolder(folder = '/dev/shm', { roomBytes = 2 * 2 ** 30 } = {}): string | undefined {
+export function memoryFolder(): string | undefined {
+  const folder = '/dev/shm'
   try {
     const { bavail, bsize } = statfsSync(folder)
-    return bavail * bsize >= roomBytes && runsPrograms(folder) ? folder : undefined
+    return bavail * bsize >= 2 * 2 ** 30 && runsPrograms(folder) ? folder : undefined
   } catch {
     return undefined
   }

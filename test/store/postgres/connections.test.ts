@@ -4,7 +4,7 @@ import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { connectionSettings, schemaOf } from '../../../src/store/port/postgres-connections.ts'
-import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
+import { postgresError } from '../../../src/store/port/postgres-errors.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
@@ -122,15 +122,4 @@ test.each([
   expect(error).toMatchObject({ code: code === 'XX000' ? 'damaged' : 'foreign' })
   expect(String(error)).toContain(`${ADDRESS}: a statement failed${named} (SQLSTATE ${code}). `)
   expect(String(error)).not.toContain('Ann')
-})
-
-test.each([
-  [{ code: '57P01' }, true],
-  [{ code: '25P04' }, true],
-  [{ code: 'ECONNRESET' }, true],
-  [{ code: '57014' }, false],
-  [{ code: '23505' }, false],
-  [{}, false],
-])('whether the connection is gone after %o: %s', (details, lost) => {
-  expect(isLost(Object.assign(new Error('made up'), details))).toBe(lost)
 })
