@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { Client } from 'pg'
 import type { Dice } from '../support/dice.ts'
 
 /** What happens at a commit: the program is killed before or after it, or the power fails, or the disk refuses it. */
@@ -64,6 +65,16 @@ export class Disk {
     if (met?.endsWith('after') === true) this.#die(met)
   }
 
+  /** What the end of a transaction on a server meets: it is refused, and undone, or its answer is lost once it was done. */
+  async commit(run: () => Promise<unknown>, undo: () => Promise<unknown>): Promise<unknown> {
+    const met = this.#meets()
+    if (met === undefined) return run()
+    await (met === 'full' ? undo() : run())
+    throw met === 'full'
+      ? Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })
+      : new Error('Connection terminated unexpectedly')
+  }
+
   /** The files as a program finds them that is started after the end of the last one, which must have closed them. */
   recover(): void {
     const left = this.#left
@@ -111,13 +122,30 @@ function writeFlushed(file: string, bytes: Buffer): void {
   closeSync(descriptor)
 }
 
-/** Has the transactions of this process go through a disk. Returns a function that ends that. */
+/** Has the transactions of this process go through a disk, those on a server as well. Returns a function that ends that. */
 export function placeUnder(disk: Disk): () => void {
-  // oxlint-disable-next-line typescript/unbound-method -- it is called on the database that it was called on
+  // Each is called on the database or the client that it was called on.
+  // oxlint-disable typescript/unbound-method
   const { exec } = Database.prototype
+  const { query } = Client.prototype
+  // oxlint-enable typescript/unbound-method
   Database.prototype.exec = function (this: Database.Database, words: string) {
     disk.exec(this, words, () => exec.call(this, words))
     return this
   }
-  return () => void Object.assign(Database.prototype, { exec })
+  const asked = function (this: Client, ...args: [unknown, ...unknown[]]): unknown {
+    const run = (...sent: unknown[]) => Reflect.apply(query, this, sent)
+    const { text } = Object(args[0])
+    return text === 'COMMIT'
+      ? disk.commit(
+          () => run(...args),
+          () => run('ROLLBACK'),
+        )
+      : run(...args)
+  }
+  Object.assign(Client.prototype, { query: asked })
+  return () => {
+    Object.assign(Database.prototype, { exec })
+    Object.assign(Client.prototype, { query })
+  }
 }

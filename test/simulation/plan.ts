@@ -25,12 +25,15 @@ export function planOf(seed: number, nights: number): Fault[] {
   return faults
 }
 
-/** Faults that a database on a server meets too: it flushes by itself, and its leases follow its own clock. */
+/** Faults that a mirror on a server meets too: it flushes by itself, and its leases follow its own clock. It may refuse a commit, or lose the answer. */
 export function onServer(faults: readonly Fault[]): Fault[] {
   return faults.filter(({ kind }) => !ONLY_IN_FILES.has(kind))
 }
 
-const ONLY_IN_FILES: ReadonlySet<string> = new Set([...DISK_FAULTS, 'frozen', 'second program'])
+const ONLY_IN_FILES: ReadonlySet<string> = new Set([
+  ...DISK_FAULTS.filter((kind) => /^(?:killed|power)/.test(kind)),
+  ...['frozen', 'second program'],
+])
 
 /** The faults that suffice for `fails`: one after the other is left out, as long as it fails without it. */
 export async function shrunk(faults: readonly Fault[], fails: (fewer: readonly Fault[]) => Promise<boolean>) {
