@@ -48,18 +48,17 @@ export async function serveHttp(
 const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
 
 /**
- * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere
- * that has its own name lead to this machine (DNS rebinding) has a browser ask under that name, and gets nothing. An address is no
- * such name: it leads where it says.
+ * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere that has
+ * its own name lead to this machine (DNS rebinding) gets nothing; an address leads where it says.
  */
 function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
-  const own = new Set(['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))])
+  const own = ['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))]
   return async (context, next) => {
     const host = context.req.header('Host') ?? ''
     // No browser asks without a name. Monitors do, by HTTP/1.0.
     if (host === '') return next()
     const name = nameIn(host)
-    if (name !== undefined && (isIP(name) !== 0 || name.endsWith('.localhost') || own.has(name))) return next()
+    if (name !== undefined && (isIP(name) !== 0 || name.endsWith('.localhost') || own.includes(name))) return next()
     return context.json({ error: NOT_OURS }, 421)
   }
 }
@@ -70,13 +69,13 @@ const NOT_OURS =
 
 /** The name or address in a Host header, without its port; undefined where it is none. */
 function nameIn(host: string): string | undefined {
-  if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
-  return withoutBrackets(new URL(`http://${host}`).hostname).replace(/\.$/, '')
+  const url = /[/?#@\\\s]/.test(host) ? null : URL.parse(`http://${host}`)
+  return url === null ? undefined : withoutBrackets(url.hostname).replace(/\.$/, '')
 }
 
-export type Looking = {
+/** What pages are made of. `facts` never rejects. */
+type Looking = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
-  /** Never rejects. */
   facts: () => Promise<OverviewFacts>
 }
 

@@ -102,7 +102,7 @@ export function valuesNamed<Form extends z.ZodType>(beginning: string, form: For
   }
 }
 
-/** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
+/** A value that is kept as JSON in this form; undefined for a text that cannot be read. */
 export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
   return form.safeParse(parsedJson(text)).data
 }

@@ -53,23 +53,7 @@ const REMEDY =
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-export type Watching = {
-  queues: readonly Emitter[]
-  /** Workers, which report errors, and are paused while the queue fails. */
-  workers: readonly (Emitter & { pause(doNotWaitActive: boolean): Promise<void>; resume(): unknown })[]
-  write: () => Promise<void>
-  log: Pick<Logger, 'info' | 'warn'>
-  timings: Pick<Timings, 'lookMs' | 'firstPauseMs' | 'longestPauseMs' | 'settleMs'>
-  monotonicMs: () => number
-  random: () => number
-  /** The queue works again, and may have lost its data. */
-  onBack: () => void
-}
-
 type Emitter = Pick<EventEmitter, 'on'>
-
-/** Workers that failed together do not come back together, and none asks a queue that refuses it again at once. */
-const LEAST_SHARE = 0.5
 
 /**
  * Pauses the workers while the queue is lost or refuses writes: BullMQ would retry at once, again and again. Current runs continue.
@@ -79,10 +63,20 @@ const LEAST_SHARE = 0.5
  *                           │  ▼                    │
  *                           └──────── error ────────┘
  *
- * Clients report every attempt to reconnect: one line a minute has the code and the first line of an error, and another one its end.
+ * Clients report every attempt to reconnect: one line a minute has the code and the first line of an error, and another one its end. Then
+ * `onBack` is called, since the queue may have lost its data.
  */
-export function watchQueue({ queues, workers, write, log, timings, ...watching }: Watching): { stop: () => void } {
-  const { monotonicMs, random, onBack } = watching
+export function watchQueue(watching: {
+  queues: readonly Emitter[]
+  workers: readonly (Emitter & { pause(doNotWaitActive: boolean): Promise<void>; resume(): unknown })[]
+  write: () => Promise<void>
+  log: Pick<Logger, 'info' | 'warn'>
+  timings: Pick<Timings, 'lookMs' | 'firstPauseMs' | 'longestPauseMs' | 'settleMs'>
+  monotonicMs: () => number
+  random: () => number
+  onBack: () => void
+}): { stop: () => void } {
+  const { queues, workers, write, log, timings, monotonicMs, random, onBack } = watching
   const { lookMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
   const logFailure = onceAMinute((facts) => log.warn(facts, 'queue fails'), monotonicMs)
   let state: 'working' | 'failing' | 'trying' | 'stopped' = 'working'
@@ -103,8 +97,8 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
     lookLater()
   }
 
-  const lookLater = () =>
-    after(backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }), () => void look())
+  // Workers that failed together do not come back together, and none asks a queue that refuses it again at once.
+  const lookLater = () => after(backoffMs(tries, random(), { firstMs, longestMs, least: 0.5 }), () => void look())
 
   // A client keeps what it could not send until the queue is back: it is not given more.
   const ask = oneAtATime(() => write().then(resume, failed))
@@ -150,13 +144,11 @@ function isNoFailure(error: unknown): boolean {
   return error instanceof Error && said.test(error.message)
 }
 
-const MINUTE_MS = 60_000
-
 /** Writes at most one line a minute, with the number of those left out since the one before. Returns whether it wrote. */
 export function onceAMinute(write: (facts: object) => void, monotonicMs: () => number): (facts: object) => boolean {
   let [writtenMs, leftOut] = [-Infinity, 0]
   return (facts) => {
-    const isWritten = monotonicMs() - writtenMs >= MINUTE_MS
+    const isWritten = monotonicMs() - writtenMs >= 60_000
     if (isWritten) write({ ...facts, ...(leftOut > 0 && { leftOut }) })
     leftOut = isWritten ? 0 : leftOut + 1
     if (isWritten) writtenMs = monotonicMs()

@@ -60,7 +60,8 @@ export function lookingForDueTimes(watching: {
  */
 export type Occasion = 'start' | 'jobs-lost' | 'time'
 
-type LookingForMissed = {
+/** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */
+export async function requestMissedRuns(looking: {
   queues: Pick<Queues, 'request'>
   mirror: Pick<Mirror, 'listLastRuns'>
   values: Pick<SharedValues, 'list'>
@@ -70,10 +71,7 @@ type LookingForMissed = {
   nowMs: number
   /** When it was decided to look: what has failed since then failed for another worker that looked with this one. */
   askedAtMs: number
-}
-
-/** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */
-export async function requestMissedRuns(looking: LookingForMissed): Promise<string[]> {
+}): Promise<string[]> {
   const { queues, mirror, values, organizations, pauses, occasion, nowMs, askedAtMs } = looking
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   const cancelled = await cancellations.list(values)

@@ -70,8 +70,9 @@ test('a page runs no script, loads nothing, stands in no other page, is kept by 
     for (const path of ['/', '/runs/1', '/readyz', '/metrics']) expect((await ask(path, { method })).status).toBe(405)
 })
 
-test('the page shows the configured organizations, the next run of each, and links to their runs', async () => {
-  const { ask } = await aServer()
+test('the page shows the configured organizations, the next run of each, links to their runs, and what is wrong', async () => {
+  const config = { current: Object({ organizations: [] }), brokenSinceMs: NOW_MS } as const
+  const { ask } = await aServer({ notices: configurationProblems(config, 'another worker has another configuration') })
 
   const { body } = await ask('/')
 
@@ -80,7 +81,9 @@ test('the page shows the configured organizations, the next run of each, and lin
   expect(body).toContain('(2026-01-07 02:00 GMT+1)')
   expect(body).toContain('<a href="/runs/1">#1</a>')
   expect(body).toContain('globex is not configured, and has 2 active customers.')
-  expect(body).not.toContain('The configuration')
+  expect(body).toContain('The configuration file cannot be used since 2026-01-06T12:00:00.000Z')
+  expect(body).toContain('Another worker has another configuration')
+  expect(body).toContain('The configuration schedules nothing, so this worker starts no run by itself')
   expect((await ask('/?find=nowhere')).body).toContain('No organization has an id like that.')
   expect((await ask('/?find=%3Cscript%3E')).body).not.toContain('<script')
   expect((await ask('/?page=%00&find=a&find=b')).status).toBe(200)
@@ -117,17 +120,6 @@ test('a run that is none has no page, and a mirror that cannot be read is said',
     expect(body).toContain('The mirror cannot be read at the moment.')
     expect(headers['content-security-policy']).toContain("default-src 'none'")
   }
-})
-
-test('the page says what is wrong with the configuration of its worker', async () => {
-  const config = { current: Object({ organizations: [] }), brokenSinceMs: NOW_MS } as const
-  const { ask } = await aServer({ notices: configurationProblems(config, 'another worker has another configuration') })
-
-  const { body } = await ask('/')
-
-  expect(body).toContain('The configuration file cannot be used since 2026-01-06T12:00:00.000Z')
-  expect(body).toContain('Another worker has another configuration')
-  expect(body).toContain('The configuration schedules nothing, so this worker starts no run by itself')
 })
 
 /** The server of a worker with a settled and a failed run of acme. */
