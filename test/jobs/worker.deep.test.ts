@@ -1,4 +1,4 @@
-import { renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { postgresPrograms } from '../../bench/postgres-server.ts'
@@ -24,20 +24,32 @@ test('waits between pages that were saved do not add up to maxWait', async () =>
   expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
 })
 
-test('a mirror that is deleted ends the worker, and the next one makes a new mirror', async () => {
+test.each<[what: string, harm: (mirror: string) => void, error: object]>([
+  ['is deleted', remove, { code: 'replaced', message: expect.stringContaining('was deleted or moved away') }],
+  ['a newer version changes', (mirror) => tamper(mirror, `PRAGMA user_version = ${VERSION + 1}`), { code: 'version' }],
+])('a mirror that %s ends the worker, and a worker for which it is right makes the run', async (_what, harm, error) => {
   const gate = aGate({ fromPage: 4 })
   const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
   await gate.reached
-  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+  harm(place.mirror)
   gate.open()
 
-  expect(await worker.said(message('worker cannot go on, and ends'))).toMatchObject({
-    error: { code: 'replaced', message: expect.stringContaining('was deleted or moved away') },
-  })
-  expect(await worker.ended).toMatchObject({ code: 1 })
+  expect(await worker.said(message('worker cannot go on, and ends'))).toMatchObject({ error })
+  expect(await worker.ended).toMatchObject({ code: 1, signal: null })
+  if (existsSync(place.mirror)) {
+    const { queues, close } = await someQueues(place.queue, place.mirror)
+    expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
+    await close()
+    expect(rowsOf(place.mirror, 'SELECT error_code FROM runs')).toEqual([{ error_code: 'version' }])
+    tamper(place.mirror, `PRAGMA user_version = ${VERSION}`)
+  }
   await startWorker(place).ran('acme')
   expectWhole(place.mirror, 500)
 })
+
+function remove(mirror: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(mirror + suffix, { force: true })
+}
 
 test('a worker goes on while the place of its mirror cannot be looked at', async () => {
   const { place, worker } = await aWorkerOf(20, aGate({ fromPage: 9 }), startWorker)
@@ -49,22 +61,6 @@ test('a worker goes on while the place of its mirror cannot be looked at', async
   await worker.stop()
 
   expect(worker.lines.join('\n')).not.toContain('worker cannot go on')
-})
-
-test('a mirror that a newer version changes ends the worker, and its job goes back into the queue', async () => {
-  const gate = aGate({ fromPage: 4 })
-  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
-  await gate.reached
-  tamper(place.mirror, `PRAGMA user_version = ${VERSION + 1}`)
-  gate.open()
-
-  await worker.said(message('worker cannot go on, and ends'))
-  expect(await worker.ended).toMatchObject({ code: 1, signal: null })
-  const { queues } = await someQueues(place.queue, place.mirror)
-  expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
-  expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
-    { status: 'failed', error_code: 'version' },
-  ])
 })
 
 test.skipIf(postgresPrograms() === undefined)(

@@ -31,16 +31,11 @@ const cronJob = z
   .parse(objectsOf('kubernetes/cronjob.yaml').get('CronJob')?.['spec'])
 
 /** It has the rights that it needs, and no others. */
+const IN_CONTAINER = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
 const HARDENED = {
   automountServiceAccountToken: false,
   securityContext: { runAsNonRoot: true, fsGroup: 1000 },
-  containers: [
-    {
-      securityContext: {
-        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
-      },
-    },
-  ],
+  containers: [{ securityContext: IN_CONTAINER }],
 }
 
 test.each([
