@@ -89,13 +89,8 @@ test('a mirror that cannot be read is said, as is a queue that is away, and the 
 
 function aRunOfJob(changes: object = {}, organization = 'acme') {
   const report = { ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }), ...changes }
-  return {
-    organization,
-    kind: 'sync',
-    outcome: { report, error: undefined },
-    verdict: { kind: 'complete' },
-    isLast: true,
-  } as const
+  const outcome = { report, error: undefined }
+  return { organization, kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true } as const
 }
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {

@@ -99,11 +99,6 @@ async function opened(address: string): Promise<Backend> {
   return backend
 }
 
-async function through({ url }: PostgresServer, pooling: Pooling): Promise<string> {
-  const address = new URL(url)
-  return Object.assign(address, { port: String(await aPooler(Number(address.port), pooling)) }).href
-}
-
 /** How a pooler such as PgBouncer gives out its connections to the server. */
 type Pooling = {
   /** A connection for each client, or for each transaction. */
@@ -124,9 +119,11 @@ type Pooler = Required<Pooling> & {
   welcome: Buffer | undefined
 }
 
-/** A pooler in front of the server at a port of this machine, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
-async function aPooler(port: number, { mode, gives = 'last', size = Infinity }: Pooling): Promise<number> {
-  const open = new Set<Socket>()
+/** The address of a pooler in front of a server, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
+async function through({ url }: PostgresServer, pooling: Pooling): Promise<string> {
+  const { mode, gives = 'last', size = Infinity } = pooling
+  const address = new URL(url)
+  const [port, open] = [Number(address.port), new Set<Socket>()]
   const pooler: Pooler = {
     ...{ mode, gives, size, servers: 0, port, free: [], open, startup: Buffer.alloc(0), welcome: undefined },
   }
@@ -140,7 +137,7 @@ async function aPooler(port: number, { mode, gives = 'last', size = Infinity }: 
   const server = createServer((client) => {
     tracked(pooler, client).once('data', (first: Buffer) => void greet(client, first))
   })
-  return listenHere(server, open)
+  return Object.assign(address, { port: String(await listenHere(server, open)) }).href
 }
 
 /** Passes on what a client sends, in order, to the connection that it holds. */
