@@ -129,36 +129,6 @@ test('customers that were listed all the time are reported as such', async () =>
   expect(truth.listed()).toEqual(new Set([...acme.customers.slice(1).map(({ id }) => id), newcomer.id]))
 })
 
-test('what is done by hand is served at once, in the order of the list', async () => {
-  const { hand, get, acme } = await played('still', { customers: 3 })
-  const second = acme.customers[1]
-  if (!second) throw new Error('no customer')
-  hand.delete(second.id)
-  expect((await get(1)).meta.total).toBe(2)
-  hand.insert(second)
-  expect((await get(1)).ids).toEqual(acme.customers.map(({ id }) => id))
-  expect(() => hand.insert(second)).toThrow('is listed already')
-  hand.delete(second.id)
-  expect(() => hand.delete(second.id)).toThrow(`The customer ${second.id} is not listed`)
-})
-
-test('requests are noted in the order they came, whatever they were answered', async () => {
-  const { hand, get, acme, sandbox } = await played('fixed-sizes', { customers: 3 })
-  await get(1, 100)
-  await get(2, 60)
-  await get(1, 15, 'someone')
-  await fetch(`${acme.baseUrl}/customers?page=4`, { headers: { 'X-API-Key': acme.apiKey } })
-  await fetch(`${acme.baseUrl}/customers`)
-  expect(hand.requests).toEqual([
-    { page: 1, per_page: 100, search: '', status: 200 },
-    { page: 2, per_page: 60, search: '', status: 422 },
-    { page: 1, per_page: 15, search: 'someone', status: 200 },
-    { page: 4, per_page: 15, search: '', status: 401 },
-  ])
-  expect(() => sandbox.organization('acne')).toThrow('no organization "acne"')
-  expect(() => sandbox.truth('acne')).toThrow(UsageError)
-})
-
 test('capped-total: a search finds the customers behind the total', async () => {
   const { get, acme } = await played('capped-total', { customers: 1200 })
   const hidden = acme.customers.at(-1)

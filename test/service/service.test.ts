@@ -55,17 +55,6 @@ test('a signed request is answered with the documented envelope', async () => {
   })
 })
 
-test.each([40, 99])('pages of %i follow each other without a gap or an overlap', async (size) => {
-  const { get } = await serve()
-  const ids: string[] = []
-  for (let page = 1, last = 1; page <= last; page += 1) {
-    const answer = await get(`/customers?page=${page}&per_page=${size}`)
-    ids.push(...answer.ids)
-    last = answer.meta.last_page
-  }
-  expect(ids).toEqual(customers.map(({ id }) => id))
-})
-
 const search = (text = '') => `search=${encodeURIComponent(text)}`
 
 test.each([

@@ -1,82 +1,97 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
-import { ListScan } from '../../src/scan/list-scan.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers } from '../support/builders.ts'
-import { aReading, idsIn, pagesOf, untilAborted } from '../support/listed-source.ts'
+import {
+  mirroring,
+  namesOf,
+  pageOfList,
+  type PageSource,
+  sourceOf,
+  storedNames,
+  untilAborted,
+} from '../support/listed-source.ts'
+import { aMirror } from '../support/mirror-file.ts'
 
+const CHAIN = { scan: 'chain', pageSize: 100 } as const
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })
+
+type Before = (...asked: [...Parameters<PageSource['readPage']>, count: number]) => unknown
+
+/** A run over the list of a service that does something before it answers; it counts requests from 1. */
+function running(mirror: Mirror, list: readonly unknown[], before: Before, told: Partial<Mirroring> = {}) {
+  const source = sourceOf(async (window, options) => {
+    await before(window, options, source.asked.length)
+    return pageOfList(list, window)
+  })
+  return mirrorOrganization(mirroring(mirror, source, told))
+}
 
 test.each([
   ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
   ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
   ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'bad-answer' })],
   ['an unexpected error', new TypeError('a defect')],
-])('%s ends the reading with it, after every page that still arrives was handed over', async (_, error) => {
-  const { saved, run } = aReading(customers(1, 200), {
-    readPage: async ({ page }) => {
-      if (page === 3) throw error
-      if (page > 3) await setImmediate()
-    },
+])('%s ends the run with it, after every page that still arrives was saved', async (_, failure) => {
+  const mirror = await aMirror()
+  const { error } = await running(mirror, customers(1, 200), async ({ page }) => {
+    if (page === 3) throw failure
+    if (page > 3) await setImmediate()
   })
 
-  await expect(run).rejects.toBe(error)
-
-  expect(pagesOf(saved)).toEqual([1, 2, 4, 5])
+  expect(error).toBe(failure)
+  expect(storedNames(mirror)).toEqual(namesOf([...customers(1, 20), ...customers(31, 50)]))
 })
 
-test('a failure that comes while pages are being saved ends the reading all the same', async () => {
+test('a failure that comes while pages are being saved ends the run all the same', async () => {
   const refused = new SourceRefused('403', { code: 'forbidden', status: 403 })
   const failing = Promise.withResolvers<never>()
-  const { run } = aReading(customers(1, 30), {
-    concurrency: 2,
-    readPage: ({ page }) => (page === 3 ? failing.promise : undefined),
-    save: async ([first]) => {
-      if (first?.window.page !== 2) return
-      failing.reject(refused)
-      await setImmediate()
-    },
-  })
+  const mirror = await aMirror()
+  const savePages: Mirror['savePages'] = async (run, pages, nowMs) => {
+    failing.reject(refused)
+    await setImmediate()
+    return mirror.savePages(run, pages, nowMs)
+  }
+  const before: Before = ({ page }) => (page === 3 ? failing.promise : undefined)
 
-  await expect(run).rejects.toBe(refused)
+  const { error } = await running({ ...mirror, savePages }, customers(1, 30), before, { concurrency: 2 })
+
+  expect(error).toBe(refused)
 })
 
 test.each([1, 4])(
-  'a service that goes down on the way ends the reading with the first failure (%d at once)',
+  'a service that goes down on the way ends the run with the first failure (%d at once)',
   async (many) => {
-    const { asked, saved, run } = aReading(customers(1, 5000), {
-      scan: new ListScan(),
+    const before: Before = (_, __, count) => (count > 10 ? Promise.reject(broken(count)) : undefined)
+    const { report, error } = await running(await aMirror(), customers(1, 5000), before, {
+      ...CHAIN,
       concurrency: many,
-      readPage: (_, count) => (count > 10 ? Promise.reject(broken(count)) : undefined),
     })
 
-    await expect(run).rejects.toThrow('page 11: 500 at every attempt')
-
-    expect(saved).toHaveLength(10)
-    expect(asked.length).toBeLessThan(35)
+    expect(String(error)).toContain('page 11: 500 at every attempt')
+    expect(report.pages).toBe(10)
+    expect(report.requests).toBeLessThan(35)
   },
 )
 
-test('failures that other pages come between do not end the reading, however many they are', async () => {
+test('failures that other pages come between do not end the run, however many they are', async () => {
   const failed = new Set<string>()
-  const { saved, run, scan } = aReading(customers(1, 4500), {
-    scan: new ListScan(),
-    concurrency: 1,
-    // Every fourth of the large windows fails once, and the two halves of it are read.
-    readPage: (window) => {
-      const key = `${window.page}/${window.size}`
-      const fails = window.size > 50 && window.page % 4 === 1 && !failed.has(key)
-      if (fails) failed.add(key)
-      return fails ? Promise.reject(broken(window.page)) : undefined
-    },
-  })
+  const mirror = await aMirror()
+  // Every fourth of the large windows fails once, and the two halves of it are read.
+  const before: Before = ({ page, size }) => {
+    const key = `${page}/${size}`
+    if (size <= 50 || page % 4 !== 1 || failed.has(key)) return undefined
+    failed.add(key)
+    return Promise.reject(broken(page))
+  }
 
-  await run
+  const { report } = await running(mirror, customers(1, 4500), before, { ...CHAIN, concurrency: 1 })
 
   expect(failed.size).toBeGreaterThan(6)
-  expect(scan.certificate()).toMatchObject({ proof: 'proven', holes: [] })
-  expect(idsIn(saved).size).toBe(4500)
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', inserted: 4500 })
 })
 
 test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
@@ -84,19 +99,12 @@ test('a request still open five seconds after a stop is ended, and received page
   onTestFinished(() => void vi.useRealTimers())
   const stop = new AbortController()
   const hanging = Promise.withResolvers<AbortSignal>()
-  const { saved, run } = aReading(customers(1, 500), {
-    concurrency: 1,
-    stop: stop.signal,
-    readPage: ({ page }, _, { signal }) => {
-      if (page < 3) return undefined
-      hanging.resolve(signal)
-      return untilAborted(signal)
-    },
-  })
-  const ended = run.then(
-    () => 'well',
-    () => 'early',
-  )
+  const before: Before = ({ page }, { signal }) => {
+    if (page < 3) return undefined
+    hanging.resolve(signal)
+    return untilAborted(signal)
+  }
+  const run = running(await aMirror(), customers(1, 500), before, { concurrency: 1, signal: stop.signal })
   const signal = await hanging.promise
 
   stop.abort()
@@ -104,7 +112,6 @@ test('a request still open five seconds after a stop is ended, and received page
   expect(signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
 
-  expect(await ended).toBe('early')
+  expect((await run).report).toMatchObject({ status: 'interrupted', pages: 2, received: 20 })
   expect(signal.aborted).toBe(true)
-  expect(pagesOf(saved)).toEqual([1, 2])
 })

@@ -141,10 +141,3 @@ test('maxRun ends requests that take long too, and the next run goes on', async 
   const next = await mirrorOrganization(mirroring(mirror, slowSource(0).source, { ...CHAIN, resumeWithinMs: HOUR_MS }))
   expect(next.report).toMatchObject({ status: 'complete', resumedFrom: report.runId })
 })
-
-test('a requested stop is distinguished from maxRun', async () => {
-  const { source, now } = slowSource(HOUR_MS)
-  const signal = AbortSignal.abort()
-  const { error } = await mirrorOrganization(mirroring(await aMirror(), source, { ...CHAIN, now, maxRunMs: 1, signal }))
-  expect(error).toMatchObject({ code: 'interrupted' })
-})

@@ -111,21 +111,6 @@ test('rejected records count by their ids, and a record without an id does not c
   expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).report.error?.code).toBe('bad-answer')
 })
 
-test('an organization that is given the address of another keeps its own customers as they are', async () => {
-  const mirror = await aMirror()
-  await sync(mirror, 'acme', customers(1, 150))
-  await sync(mirror, 'globex', customers(1001, 1200))
-
-  for (let night = 0; night < 3; night += 1) {
-    const { report } = await sync(mirror, 'acme', customers(1001, 1200), { removals: { after: 1, maxShare: 1 } })
-    expect(report).toMatchObject({ status: 'failed', missing: 0, removed: 0, held: 0 })
-  }
-
-  const acme = rowsOf(mirror.file, `SELECT id FROM active_customers WHERE organization = 'acme' ORDER BY id`)
-  expect(acme).toEqual(customers(1, 150).map(({ id }) => ({ id })))
-  expect((await sync(mirror, 'acme', customers(1, 150))).report).toMatchObject({ status: 'complete', unchanged: 150 })
-})
-
 test('a run that continues an interrupted one checks its customers too', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(1001, 2000))
