@@ -1,5 +1,5 @@
 import type { Organization } from '../../src/config/organization.ts'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import { RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
@@ -110,7 +110,6 @@ const finding = (matches: Matches, size = 100): Answer => {
 /** Kinds of search that find a customer who is listed. */
 export const WORKING = {
   'for any part, in any case': finding(partial),
-  'for any part, in the same case': finding(anyField((value, text) => value.includes(text))),
   'for the whole text': finding(anyField((value, text) => value === text)),
   'with ten customers a page': finding(partial, 10),
   'by e-mail only': finding(({ email }, text) => email === text),
@@ -126,10 +125,7 @@ export const WORKING = {
 /** Kinds of search that prove nothing. */
 export const BROKEN = {
   'with 422': refusing(() => new SourceRefused('422', { code: 'unprocessable', status: 422 })),
-  'with 404': refusing(() => new SourceRefused('404', { code: 'not-found', status: 404 })),
   'with 403': refusing(() => new SourceRefused('403', { code: 'forbidden', status: 403 })),
-  'with HTML': refusing(() => new ContractBroken('HTML', { code: 'bad-answer' })),
-  'with 500 at every attempt': refusing(() => new SourceUnavailable('500', { code: 'server-error', status: 500 })),
   'with no customer, whatever the text': finding(() => false),
 } satisfies Record<string, Answer>
 

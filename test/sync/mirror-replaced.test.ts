@@ -48,33 +48,30 @@ test('a backup that is restored during a run stays unchanged, without the WAL of
   expect((await aRun(again, 2)).report).toMatchObject({ status: 'complete', unchanged: 60 })
 })
 
-test('behind a symbolic link a link that leads to another file replaces the mirror, and the file before it stays whole', async () => {
-  const { link, real } = aLink()
+test.each([
+  ['a link that leads to another file', replaceLink],
+  ['a file that is put in the place of the one the link leads to', (_: string, real: string) => putInPlace(real)],
+])('behind a symbolic link %s replaces the mirror', async (_, replace) => {
+  const [link, real] = [join(temporaryFolder(), 'link.db'), join(temporaryFolder(), 'real.db')]
+  symlinkSync(real, link)
   const mirror = await openMirror(link)
-  const other = aBackup()
   const reader = await openMirror(real)
   onTestFinished(() => reader.close())
-  const { report } = await aRun(mirror, 0, (answered) => {
-    if (answered !== 3) return
-    unlinkSync(link)
-    symlinkSync(other, link)
-  })
+  const { report } = await aRun(mirror, 0, (answered) => answered === 3 && replace(link, real))
   await mirror.close()
 
   expect(report.error).toMatchObject({ code: 'replaced', message: expect.stringMatching(/another file/) })
+  if (replace !== replaceLink) return
+  // The file before it stays whole.
   expect(existsSync(`${real}-wal`)).toBe(true)
   expect(await reader.findDamage()).toEqual([])
   expect(Number(valueOf(real, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
 })
 
-test('behind a symbolic link a file that is put in the place of the one the link leads to replaces the mirror', async () => {
-  const { link, real } = aLink()
-  const mirror = await aMirror(link)
-
-  const { report } = await aRun(mirror, 0, (answered) => answered === 3 && putInPlace(real))
-
-  expect(report.error).toMatchObject({ code: 'replaced' })
-})
+function replaceLink(link: string): void {
+  unlinkSync(link)
+  symlinkSync(aBackup(), link)
+}
 
 /** A run over a list; `meddle` is called with the number of pages answered before each is handed over. */
 async function aRun(
@@ -104,13 +101,6 @@ function aBackup(): string {
 
 function putInPlace(file: string): void {
   renameSync(aBackup(), file)
-}
-
-function aLink(): { link: string; real: string } {
-  const folder = temporaryFolder()
-  const [link, real] = [join(folder, 'link.db'), join(temporaryFolder(), 'real.db')]
-  symlinkSync(real, link)
-  return { link, real }
 }
 
 function deleteAll(file: string): void {
