@@ -1,7 +1,7 @@
 import { addsUp, type RecordCounts } from '../../src/model/report.ts'
 import { customerId } from '../support/builders.ts'
-import { type Reader, type Row, storedText } from '../support/mirror-reader.ts'
-import { type Follower, type Model, policyOf } from './model.ts'
+import { type Reader, storedText } from '../support/mirror-reader.ts'
+import { type Model, policyOf } from './model.ts'
 
 /** What the mirror says that is not so. */
 export function untruthsOf(db: Reader, model: Model): string[] {
@@ -114,92 +114,3 @@ export function textsIn(address: string): Set<string> {
 
 const TEXTS =
   /tok\d+q\d+q(?:name|username|email|phone|address)|hmac:[0-9a-f]{64}|[0-9a-f]{8}-?0000-?4000-?8000-?[0-9a-f]{12}/g
-
-/** The greatest numbers that were given out. */
-export function numbersIn(db: Reader): { seq: number; run: number } {
-  const greatest = (table: string, column: string) =>
-    Number(db.all(`SELECT MAX(${column}) AS greatest FROM ${table}`)[0]?.['greatest'] ?? 0)
-  return { seq: greatest('changes', 'seq'), run: greatest('runs', 'id') }
-}
-
-const VALUES = ['name', 'username', 'email', 'phone', 'address'] as const
-
-const ALL = `SELECT organization, id, ${VALUES.join(', ')}, removed_at, is_active, updated_at FROM customers`
-
-const ITS_CHANGE =
-  'SELECT 1 FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id'
-
-export function aFollower(db: Reader): Follower {
-  const all = byKey(db.all(ALL))
-  const [last] = db.all(
-    `SELECT (SELECT coalesce(MAX(seq), 0) FROM changes) AS seq, (SELECT coalesce(MAX(updated_at), '1970-01-01 00:00:00.000') FROM customers) AS stamp`,
-  )
-  return { seq: Number(last?.['seq']), stamp: String(last?.['stamp']), all, active: onlyActive(all) }
-}
-
-/** What it does not get through the feed, as the documents say: the commands name the statement to run. */
-export function followerRuns(follower: Follower, change: (row: Row) => Row | undefined): void {
-  for (const table of ['active', 'all'] as const)
-    follower[table] = byKey(
-      [...follower[table].values()].flatMap((row) => {
-        const changed = change(row)
-        return changed === undefined ? [] : [changed]
-      }),
-    )
-}
-
-/** Whether retention has deleted changes, or removed customers, that it had not read. */
-export function isTooOld(db: Reader, { seq, stamp }: Follower): boolean {
-  return db.all('SELECT 1 FROM horizons WHERE feed_seq > ? OR customers_from > ? LIMIT 1', seq, stamp).length > 0
-}
-
-/**
- * The active customers as the feed gives them, and all customers as `updated_at` does; each beside what the mirror holds. A follower
- * is not changed: it may read later, and all at once.
- */
-export function follow(db: Reader, follower: Follower) {
-  const active = new Map(follower.active)
-  const changes = db.all(
-    `SELECT organization, id, change, coalesce(fields, '{}') AS fields FROM changes WHERE seq > ? ORDER BY seq`,
-    follower.seq,
-  )
-  const now = byKey(db.all(ALL))
-  for (const change of changes) {
-    const key = keyOf(change)
-    if (change['change'] === 'removed') active.delete(key)
-    else if (change['change'] === 'changed') active.set(key, { ...active.get(key), ...after(change) })
-    else active.set(key, now.get(key) ?? {})
-  }
-  // Who was written without a change: an organization that was first read later.
-  for (const row of db.all(`${ALL} WHERE removed_at IS NULL AND NOT EXISTS (${ITS_CHANGE})`))
-    active.set(keyOf(row), row)
-  const merged = new Map(follower.all)
-  for (const [key, row] of now) if (String(row['updated_at']) > follower.stamp) merged.set(key, row)
-  return {
-    byFeed: { got: sorted(active), wanted: sorted(onlyActive(now)) },
-    // Who was removed and deleted meanwhile is in no table.
-    byUpdatedAt: { got: sorted(onlyActive(merged)), wanted: sorted(onlyActive(now)) },
-  }
-}
-
-function after({ fields }: Row): Row {
-  const changed: Record<string, [unknown, unknown]> = JSON.parse(String(fields))
-  return Object.fromEntries(Object.entries(changed).map(([field, [, value]]) => [field, value]))
-}
-
-function onlyActive(all: ReadonlyMap<string, Row>): Map<string, Row> {
-  return new Map([...all].filter(([, row]) => row['removed_at'] === null))
-}
-
-function byKey(all: readonly Row[]): Map<string, Row> {
-  return new Map(all.map((row) => [keyOf(row), row]))
-}
-
-function keyOf({ organization, id }: Row): string {
-  return `${String(organization)} ${String(id)}`
-}
-
-/** By key, with the values alone. */
-function sorted(all: ReadonlyMap<string, Row>): string[] {
-  return [...all].map(([key, row]) => [key, ...VALUES.map((field) => String(row[field]))].join(' ')).toSorted()
-}

@@ -2,7 +2,6 @@ import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-pol
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
-import type { Row } from '../support/mirror-reader.ts'
 
 export const DAY_MS = 86_400_000
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const
@@ -123,22 +122,12 @@ export function someHiding(dice: Dice): Hiding {
   return { drop, hash, key: dice.below(2) }
 }
 
-/** A program that copied the active customers once, and follows the feed. */
-export type Follower = {
-  seq: number
-  stamp: string
-  active: Map<string, Row>
-  all: Map<string, Row>
-}
-
-/** A mirror, its model, and all that was taken from it. */
+/** A mirror, its model, and its backups. */
 export class World {
   model: Model = new Map()
   /** In days since the start. */
   day = 0
-  followers: Follower[] = []
   backups: { file: string; model: Model }[] = []
-  given = { seq: 0, run: 0 }
   /** Who is forgotten of services that a restored backup does not have. */
   waiting: { name: string; service: Service; gone: ReadonlySet<number> }[] = []
   services = 0

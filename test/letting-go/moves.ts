@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Report } from '../../src/model/report.ts'
 import type { Retention } from '../../src/model/run.ts'
 import { openOrganizations, type Organizations } from '../../src/store/mirror.ts'
-import { followerRuns, textsIn } from './checks.ts'
+import { textsIn } from './checks.ts'
 import * as m from './model.ts'
 import { entryOf, type World } from './model.ts'
 import { makeNight } from '../support/alike-nights.ts'
@@ -16,7 +16,7 @@ import { rowsOf } from '../support/mirror-file.ts'
 
 /** A run of an organization, on a list that was edited since, which may be stopped or fail. */
 export async function aNight(it: World, name: string): Promise<string> {
-  const { service, held } = entryOf(it, name)
+  const { service } = entryOf(it, name)
   const { dice } = it
   if (dice.chance(0.8)) m.passTime(service, dice)
   if (service.listed.size === 0) m.passTime(service, dice)
@@ -27,7 +27,6 @@ export async function aNight(it: World, name: string): Promise<string> {
       ? { failAfter: dice.below(3) }
       : {}
   const hides = service.hides
-  if (isHidingOther(held.hides, hides)) it.followers = []
   const retention = someRetention(dice)
   const told = {
     ...{
@@ -114,7 +113,6 @@ export async function forget(it: World, name: string): Promise<string> {
   held.active.delete(n)
   held.absent.delete(n)
   held.forgotten.add(n)
-  deleteDownstream(it, (row) => row['organization'] === name && row['id'] === customerId(n))
   return `forget ${name} ${n}: ${JSON.stringify(forgotten.deleted)}`
 }
 
@@ -140,8 +138,6 @@ export async function rename(it: World, name: string): Promise<string> {
   if (typeof renamed === 'string') return `rename ${name}: ${renamed}`
   it.model.set(to, entryOf(it, name))
   it.model.delete(name)
-  for (const follower of it.followers)
-    followerRuns(follower, (row) => (row['organization'] === name ? { ...row, organization: to } : row))
   return `rename ${name} to ${to}`
 }
 
@@ -159,7 +155,6 @@ export async function forgetOrganization(it: World, name: string): Promise<strin
   const done = await withOrganizations(it, (o) => o.forget(name, it.clocks))
   if (done !== true) throw new Error(`not forgotten: ${String(done)}`)
   it.model.delete(name)
-  deleteDownstream(it, (row) => row['organization'] === name)
   const texts = textsIn(it.file)
   const left = service.sent.filter(({ n, text }) => texts.has(text) || texts.has(customerId(n)))
   if (left.length > 0) throw new Error(`${name} is left: ${JSON.stringify(left)}`)
@@ -200,7 +195,6 @@ export async function restoreOne(it: World): Promise<string> {
       restored?.absent.delete(n)
     }
   }
-  it.followers = []
   return `restore ${it.backups.indexOf(chosen) + 1}: ${again} forgotten`
 }
 
@@ -220,8 +214,4 @@ async function withOrganizations<Result>(it: World, work: (o: Organizations) => 
 function refusal(error: unknown): string {
   if (error instanceof Error && /Usage|Leased/.test(error.name)) return error.message
   throw error
-}
-
-function deleteDownstream(it: World, which: (row: Record<string, unknown>) => boolean): void {
-  for (const follower of it.followers) followerRuns(follower, (row) => (which(row) ? undefined : row))
 }
