@@ -17,10 +17,7 @@ export type Places = {
  * Databases of a PostgreSQL server with the settings that it has from the start; it is started when the first is needed, and ends with
  * them. `away` is the same address over a connection that takes so long in each direction.
  */
-export function createDatabases(): Places & {
-  away(address: string, delayMs: number): Promise<string>
-  close(): Promise<void>
-} {
+export function createDatabases() {
   let starting: Promise<PostgresServer> | undefined
   const proxies = new Map<number, ReturnType<typeof startHelper>>()
   const addressOf = async (name: string) => new URL(name, (await (starting ??= startPostgres())).url).href
@@ -35,11 +32,11 @@ export function createDatabases(): Places & {
   }
 
   return {
-    make: (name) => copy('template1', name),
+    make: (name: string) => copy('template1', name),
     copy,
-    rest: async (name) => oneStatement(await addressOf(name), 'VACUUM ANALYZE'),
+    rest: async (name: string) => oneStatement(await addressOf(name), 'VACUUM ANALYZE'),
     forget: async () => {},
-    async away(address, delayMs) {
+    async away(address: string, delayMs: number) {
       const url = new URL(address)
       const proxy = proxies.get(delayMs) ?? startHelper(PROXY, { port: Number(url.port), delayMs })
       proxies.set(delayMs, proxy)

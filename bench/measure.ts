@@ -4,19 +4,15 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { resourceUsage } from 'node:process'
 import type { Measurement } from './messages.ts'
 
-/** Measures the parts of this process's work that are handed to it, and leaves out the rest. */
-export type Stopwatch = {
-  time<Result>(work: () => Promise<Result>): Promise<Result>
-  /** All the parts together; the peak memory is that of the whole process. */
-  result(): Pick<Measurement, 'wallMs' | 'cpuMs' | 'peakRssBytes' | 'writtenBytes'>
-}
-
-/** `folder` is where the work writes: what can be known about bytes written depends on its file system. */
-export function createStopwatch(folder: string): Stopwatch {
+/**
+ * Measures the parts of this process's work that are handed to it, and leaves out the rest; the peak memory is that of the whole process.
+ * `folder` is where the work writes: what can be known about bytes written depends on its file system.
+ */
+export function createStopwatch(folder: string) {
   const column = writtenColumn(folder)
   let [wallMs, cpuMs, writtenBytes] = [0, 0, column === undefined ? undefined : 0]
   return {
-    async time(work) {
+    async time<Result>(work: () => Promise<Result>): Promise<Result> {
       const written = writtenSoFar(column)
       const cpu = process.cpuUsage()
       const startMs = performance.now()

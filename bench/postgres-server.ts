@@ -20,19 +20,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { UsageError } from '../src/errors/errors.ts'
 
-/** A PostgreSQL of its own, that may be killed and started again. */
-export type PostgresServer = {
-  /** The address of its database, without a password: it accepts connections of this machine only. */
-  url: string
-  isUp: () => boolean
-  /** As `kill -9` of all of its processes. */
-  kill: () => Promise<void>
-  /** Starts it again on the same port, with what it had committed. */
-  start: () => Promise<void>
-  /** Ends it, and removes its files. */
-  close: () => Promise<void>
-}
-
 /** The number of a user who owns nothing: the server refuses to run as root. */
 export const PLAIN_USER = 65_534
 const USER = 'mirror'
@@ -54,15 +41,10 @@ type Wanted = {
 }
 
 /**
- * Starts PostgreSQL on a free port of 127.0.0.1, with its files in a temporary folder. What it committed outlives a kill, unless it is to
+ * Starts PostgreSQL on a free port of 127.0.0.1, which may be killed and started again, with its files in a temporary folder. What it committed outlives a kill, unless it is to
  * be fast instead of durable. Throws a UsageError where there is none.
  */
-export async function startPostgres({
-  isDurable = true,
-  standbyOf,
-  settings = [],
-  newFiles,
-}: Wanted = {}): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = true, standbyOf, settings = [], newFiles }: Wanted = {}) {
   const programs = postgresPrograms()
   if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-postgres-'))
@@ -82,11 +64,13 @@ export async function startPostgres({
   const place = `postgres://${USER}@127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let accepts = false
+  /** On the same port, with what it had committed. */
   const start = async (): Promise<void> => {
     child = spawn(join(programs, 'postgres'), ['-D', data, ...flags], { ...as, cwd: folder, stdio: 'ignore' })
     await untilAccepting(`${place}/postgres`, child)
     accepts = true
   }
+  /** As `kill -9` of all of its processes. */
   const kill = async (): Promise<void> => {
     accepts = false
     const running = child
@@ -96,16 +80,20 @@ export async function startPostgres({
   await start()
   if (standbyOf === undefined) await oneStatement(`${place}/postgres`, `CREATE DATABASE ${DATABASE}`)
   return {
+    /** The address of its database, without a password: it accepts connections of this machine only. */
     url: `${place}/${DATABASE}`,
     isUp: () => accepts,
     start,
     kill,
+    /** Ends it, and removes its files. */
     close: async () => {
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
+
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
 /** Unpacks the archive into the folder, or fills the folder and packs it. */
 function madeOnce(archive: string, folder: string, make: () => void): void {

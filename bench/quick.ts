@@ -58,18 +58,11 @@ type Order = (typeof ORDERS)[number]
 
 type QuickRounds = { order: Order; customers: number; maxRequests: number }
 
-/** What one quick scan asked for and found. */
-type QuickRound = {
-  wallMs: number
-  requests: number
-  /** How many of the customers that came and left it did not find. */
-  unseen: number
-  /** Whether it stopped at its limit of requests. */
-  isAtLimit: boolean
-}
+/** What one quick scan asked for, how many of the customers that came and left it did not find, and whether it stopped at its limit. */
+type QuickRound = ReturnType<typeof playQuickRounds>[number]
 
 /** Quick scans of a list in which some customers came and left, each of the list as it was at first and with a seed of its own. */
-function playQuickRounds({ order, customers, maxRequests }: QuickRounds): QuickRound[] {
+function playQuickRounds({ order, customers, maxRequests }: QuickRounds) {
   const list = Uint32Array.from({ length: customers }, (_, index) => index + 1)
   if (order === 'name') shuffle(list, seededRandom(`quick ${order}`))
   const places = new Int32Array(customers + COME + 1).fill(-1)

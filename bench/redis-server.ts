@@ -8,24 +8,6 @@ import { Redis } from 'ioredis'
 import { UsageError } from '../src/errors/errors.ts'
 import { freePort } from './postgres-server.ts'
 
-/** A Redis of its own, that may be killed and started again. */
-export type RedisServer = {
-  url: string
-  isUp(): boolean
-  /** As `kill -9`. */
-  kill(): Promise<void>
-  /** Starts it again on the same port, with what it had written, if it was to write. */
-  start(): Promise<void>
-  /** Deletes what it has written. Only while it is down. */
-  forget(): void
-  freeze(): void
-  thaw(): void
-  /** Runs one command. */
-  command(name: string, ...parameters: string[]): Promise<unknown>
-  /** Ends it, and removes its files. */
-  close(): Promise<void>
-}
-
 /** The server program on this machine; undefined where there is none. */
 export function redisProgram(): string | undefined {
   return ['redis-server', 'valkey-server']
@@ -43,13 +25,13 @@ type Wanted = {
   isCluster?: boolean
 }
 
-/** Starts Redis or Valkey on a free port of 127.0.0.1. Throws a UsageError where there is none. */
+/** Starts Redis or Valkey on a free port of 127.0.0.1, which may be killed and started again. Throws a UsageError where there is none. */
 export async function startRedis({
   folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-')),
   appendOnly = false,
   password = '',
   isCluster = false,
-}: Wanted = {}): Promise<RedisServer> {
+}: Wanted = {}) {
   const program = redisProgram()
   if (program === undefined) throw new UsageError('There is no redis-server or valkey-server on the PATH. Install one.')
   const port = await freePort()
@@ -61,12 +43,14 @@ export async function startRedis({
   let child: ChildProcess | undefined
   let isFrozen = false
 
+  /** On the same port, with what it had written, if it was to write. */
   async function start(): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     child = spawn(program ?? '', [...server, ...durability, ...sharing, ...access], { stdio: 'ignore' })
     await command('ping')
   }
 
+  /** As `kill -9`. */
   async function kill(): Promise<void> {
     const running = child
     child = undefined
@@ -90,6 +74,7 @@ export async function startRedis({
   return {
     ...{ url, kill, start, command },
     isUp: () => child !== undefined && !isFrozen,
+    /** Deletes what it has written. Only while it is down. */
     forget: () => rmSync(folder, { recursive: true, force: true }),
     freeze: () => {
       isFrozen = true
@@ -99,9 +84,12 @@ export async function startRedis({
       isFrozen = false
       child?.kill('SIGCONT')
     },
+    /** Ends it, and removes its files. */
     close: async () => {
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
+
+export type RedisServer = Awaited<ReturnType<typeof startRedis>>

@@ -5,31 +5,25 @@ import { fileURLToPath } from 'node:url'
 import * as z from 'zod'
 import { askedSchema, type Answering, type Dataset } from './messages.ts'
 
-/** The service, in a process of its own. */
-export type Service = {
-  readonly origin: string
-  /** How it answers from now on. It forgets what it was asked so far. */
-  answer(answering: Answering): Promise<void>
-  /** The paths it was asked for since, in order. */
-  asked(): Promise<string[]>
-  close(): Promise<void>
-}
-
-/** Starts a service over made-up customers, and waits until it listens. */
-export async function startService(dataset: Dataset): Promise<Service> {
+/** Starts a service over made-up customers in a process of its own, and waits until it listens. */
+export async function startService(dataset: Dataset) {
   // A million customers are made as objects before they are rendered.
   const { line, end } = await startHelper(SERVICE, dataset, ['--max-old-space-size=8192'])
   const { origin } = z.object({ origin: z.string() }).parse(line)
   return {
     origin,
-    async answer(answering) {
+    /** How it answers from now on. It forgets what it was asked so far. */
+    async answer(answering: Answering) {
       const { ok } = await fetch(`${origin}/answering`, { method: 'POST', body: JSON.stringify(answering) })
       if (!ok) throw new Error('The service of the benchmark refused its settings.')
     },
+    /** The paths it was asked for since, in order. */
     asked: async () => askedSchema.parse(await (await fetch(`${origin}/asked`)).json()),
     close: end,
   }
 }
+
+export type Service = Awaited<ReturnType<typeof startService>>
 
 const SERVICE = new URL('service-process.ts', import.meta.url)
 

@@ -11,21 +11,16 @@ import { type ProgramName, runProgram } from './run-program.ts'
 import { type Service, startService } from './service.ts'
 import { TEXT_FIELDS } from '../src/model/customer.ts'
 
-/** Where members run: services that are started when they are needed, and files as they were the night before. */
-export type Stage = {
-  /** Runs a member once, and sees to it that it did what its name says. */
-  run(member: Member): Promise<Measurement>
-  /** Ends the services and forgets the files, so that the next group finds an idle machine. */
-  clear(): Promise<void>
-}
-
 /** Nights before the one that is measured: an initial sync, and one more where nothing else is said. */
 export const NIGHTS_BEFORE = 2
 
 const MEASURED = 'measured'
 
-/** `folder` holds the files; it must be on the disk that is to be measured. */
-export function createStage(folder: string): Stage {
+/**
+ * Where members run: services that are started when they are needed, and files as they were the night before, which `folder` holds;
+ * it must be on the disk that is to be measured.
+ */
+export function createStage(folder: string) {
   const databases = createDatabases()
   const stores = { SQLite: files(folder), PostgreSQL: databases }
   const services = new Map<string, Promise<Service>>()
@@ -58,6 +53,7 @@ export function createStage(folder: string): Stage {
     })
   }
 
+  /** Runs a member once, and sees to it that it did what its name says. */
   async function run(member: Member): Promise<Measurement> {
     const { store = 'SQLite', start, program, repeats } = member
     const places = stores[store]
@@ -89,6 +85,7 @@ export function createStage(folder: string): Stage {
 
   return {
     run,
+    /** Ends the services and forgets the files, so that the next group finds an idle machine. */
     async clear() {
       // First: a server would outlive this process.
       await databases.close()
@@ -98,6 +95,8 @@ export function createStage(folder: string): Stage {
     },
   }
 }
+
+export type Stage = ReturnType<typeof createStage>
 
 function once<Made>(made: Map<string, Promise<Made>>, name: string, make: () => Promise<Made>): Promise<Made> {
   const kept = made.get(name) ?? make()

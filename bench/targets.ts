@@ -27,12 +27,8 @@ export type Target = {
   samples: (results: readonly GroupResult[]) => number[]
 }
 
-export type Verdict = Pick<Target, 'title' | 'kind' | 'limit' | 'unit'> & {
-  measured: number
-  met: boolean
-  /** Worse than the limit by more than its double: no noise explains that. */
-  farOutside: boolean
-}
+/** `farOutside` is worse than the limit by more than its double: no noise explains that. */
+export type Verdict = ReturnType<typeof verdicts>[number]
 
 function wall(of: string, ...over: string[]): Target['samples'] {
   return (results) => ratiosOf(results, { of, over })
@@ -142,7 +138,7 @@ export function holdingFor(customers: number): Target[] {
 }
 
 /** What became of each target that was measured, judged by the median. */
-export function verdicts(results: readonly GroupResult[], targets: readonly Target[]): Verdict[] {
+export function verdicts(results: readonly GroupResult[], targets: readonly Target[]) {
   return targets.flatMap(({ title, kind, limit, unit, samples }) => {
     const measured = spreadOf(samples(results))?.median
     if (measured === undefined) return []

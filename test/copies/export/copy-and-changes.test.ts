@@ -6,7 +6,7 @@ import { aCopy, activeIn, comparable, expectJoined, exported, listOf } from '../
 import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
 import { exportedFrom } from './exported.ts'
-import { aMirrorToExport, publishedFrom } from '../../support/full-mirror.ts'
+import { publishedFrom } from '../../support/full-mirror.ts'
 import { aMirrorOfTwo, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
@@ -132,16 +132,6 @@ test('a reader who has read all deleted changes goes on without a gap, and a rea
   await expect(exportedFrom(file, { changesSince: 1 })).rejects.toThrow(
     'The changes before 3 were deleted, or undone by a restore. Start again from a copy, and continue from its last seq.',
   )
-})
-
-test('a change comes with what it changed, and with the customer as it is now', async () => {
-  const { rows } = await exportedFrom(await aMirrorToExport(), { changesSince: 0 })
-  const [changed, removed] = rows.filter(({ seq }) => seq !== null)
-
-  expect(changed).toMatchObject({ seq: 1n, change: 'changed', id: customerId(1), is_active: 1n })
-  expect(changed).toMatchObject({ name: 'Ada, "Countess"' })
-  expect(JSON.parse(String(changed?.['fields']))).toMatchObject({ name: ['Customer 1', 'Ada, "Countess"'] })
-  expect(removed).toMatchObject({ seq: 2n, change: 'removed', id: customerId(2), fields: null, is_active: 0n })
 })
 
 test('a reader of a copy goes on although the newest changes were forgotten since', async () => {
