@@ -110,7 +110,7 @@ const GROUPS: Readonly<
     query: ['list customers of the mirror', () => import('./query.ts')],
     diff: ['print who came, left or returned, and which fields changed', () => import('./diff.ts')],
     sql: ['run one SQL statement that only reads, or list the tables', () => import('./query.ts')],
-    report: ['show growth, changes, languages and companies, in figures', () => import('./report.ts')],
+    report: ['show growth, changes, languages and companies, in figures', () => import('./status.ts')],
     export: ['write customers, or what changed, as a file for other programs', () => import('./export.ts')],
     publish: ['make a copy for readers: FILE, s3://bucket/prefix, or configured', () => import('./export.ts')],
     serve: ['answer signed requests for customers, as the service does', () => import('./service.ts')],

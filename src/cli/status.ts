@@ -1,6 +1,6 @@
 import { configOption, duration, moment, say, show, type Table } from './output/print.ts'
-import { command, durationArgument, type Io } from './command.ts'
-import { clocks, namedFile, withMirror } from './opening.ts'
+import { command, durationArgument, type Io, JSON_OPTION, mirrorOption } from './command.ts'
+import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
@@ -11,9 +11,10 @@ import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Freshness } from '../model/mirror.ts'
 import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
+import { type Figures, readFigures } from '../report/figures.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
-import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
+import { isoOf, isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { fixFor, groupTitle, leftBehindText } from './output/run-words.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
@@ -78,7 +79,7 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
 }
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
-export async function writeWhole(
+async function writeWhole(
   file: string,
   { mode, mirror, configuration }: { mode: number; mirror: string; configuration?: string | undefined },
   { stdout }: Pick<Io, 'stdout'>,
@@ -241,4 +242,58 @@ export function pausedLines(
 /** The key `paused` of a JSON document. */
 export function pauseAsJson(paused: Pause | undefined) {
   return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
+}
+
+/** `customer-mirror report`: what there is to say of all customers together, and of none of them alone. */
+export function reportCommand(io: Io) {
+  return command('report', {
+    about: 'No output holds personal data: of companies it has their numbers, and no names.',
+    report: 'a line for each organization; new, changed and removed are those of its latest month',
+    'report --html report.html': 'a page: growth, changes and removals a month, languages, companies',
+    'report --mirror copies/customers.db --html -': 'the page of a published copy; this needs no configuration',
+  })
+    .addOption(mirrorOption())
+    .option('--org <organization>', 'the figures of one organization')
+    .option('--html <file>', 'write a page to look at, as one file that replaces the one before; - prints it')
+    .addOption(new Option(...JSON_OPTION).conflicts('html'))
+    .action(async ({ org, html, json, ...named }) => {
+      const { file: mirror, configuration } = await fileToRead(named)
+      const all = await readFigures(mirror)
+      const figures = org === undefined ? all : all.filter(({ organization }) => organization === org)
+      if (org !== undefined && figures.length === 0)
+        throw new UsageError(
+          `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
+        )
+      if (html === undefined)
+        return show(io, json, { document: { organizations: figures.map(figuresAsJson) }, table: figuresTable(figures) })
+      await writeWhole(html, { mode: 0o600, mirror, configuration }, io, async () => {
+        const { reportPage } = await import('../report/page.ts')
+        return reportPage(figures, Date.now())
+      })
+    })
+}
+
+function figuresAsJson({ readAsOf, companies, ...figures }: Figures) {
+  return { ...figures, readAsOf: readAsOf === undefined ? null : isoOf(readAsOf), companies: companies ?? null }
+}
+
+const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']
+
+/** New, changed and removed are those of the latest month of each. */
+function figuresTable(figures: readonly Figures[]): Table {
+  const rows = figures.map(({ organization, active, days, months, languages, companies }) => {
+    const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
+    const before = days.at(-31)?.active
+    const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
+    const counts = [active, before ?? '–', added, changed, removed]
+    return [organization, ...counts, languageWords(languages, active), sizes ?? '–']
+  })
+  return { head: HEAD, rows }
+}
+
+function languageWords(languages: Figures['languages'], active: number): string {
+  const most = languages.slice(0, 3)
+  return most
+    .map(({ name, count }) => `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`)
+    .join(', ')
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { reportCommand } from '../../src/cli/report.ts'
+import { reportCommand } from '../../src/cli/status.ts'
 import { configuredPlans, publishApart } from '../../src/copies/publish-plan.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { night } from '../store/nights.ts'
