@@ -24,25 +24,20 @@ const CODES = `# Codes and metrics
 
 To look up a word that a command, the log or a metric shows. ${WRITTEN_BY}`
 
-type Setting = {
-  description?: string | undefined
-  default?: string | number | boolean | undefined
-  properties?: Record<string, Setting> | undefined
-  items?: Setting | undefined
-  anyOf?: Setting[] | undefined
-}
-const setting: z.ZodType<Setting> = z.object({
+const setting = z.object({
   description: z.string().optional(),
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
-  properties: z
-    .record(
-      z.string(),
-      z.lazy(() => setting),
-    )
-    .optional(),
-  items: z.lazy(() => setting).optional(),
-  anyOf: z.array(z.lazy(() => setting)).optional(),
+  get properties() {
+    return z.record(z.string(), setting).optional()
+  },
+  get items() {
+    return setting.optional()
+  },
+  get anyOf() {
+    return z.array(setting).optional()
+  },
 })
+type Setting = z.output<typeof setting>
 
 function settings(): string {
   const rows = settingsIn(setting.parse(configJsonSchema()), [])

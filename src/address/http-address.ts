@@ -1,11 +1,6 @@
-/** Whether an address stays on this machine. */
-export function isLoopback({ hostname }: URL): boolean {
-  return isThisMachine(withoutBrackets(hostname))
-}
-
-/** Whether a host is this machine: localhost, 127.0.0.0/8 or ::1. */
-export function isThisMachine(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+/** Whether a host, as a URL has it, is this machine: localhost, 127.0.0.0/8 or ::1. */
+export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
+  return /^(?:localhost|\[?::1\]?|127\.\d+\.\d+\.\d+)$/.test(hostname)
 }
 
 /** The host of a URL, in which an IPv6 address stands in brackets. */

@@ -1,4 +1,4 @@
-import { isThisMachine, withoutBrackets } from './http-address.ts'
+import { isLoopback, withoutBrackets } from './http-address.ts'
 import { isLikeAddress, isPostgres } from './mirror-address.ts'
 
 /** Where a mirror or a queue in PostgreSQL is, and how it is reached. */
@@ -53,7 +53,8 @@ export function parsePostgresAddress(
   const host = query.get('host') ?? parts.host
   const schema = query.get('schema') ?? 'customer_mirror'
   // Nothing leaves this machine, so TLS is not asked for there.
-  const sslmode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
+  const sslmode =
+    query.get('sslmode') ?? (host.startsWith('/') || isLoopback({ hostname: host }) ? 'disable' : 'require')
   const mode = TLS_MODES.find((known) => known === sslmode)
   const rootCertificate = query.get('sslrootcert') ?? undefined
   const problem = problemOf({ host, database, schema, mode, rootCertificate })

@@ -126,7 +126,8 @@ export function noMirror(place: string): MirrorUnusable {
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return undefined
   const { code } = error
-  return 'errno' in error && UNNAMED.test(code) ? (NAMES.get(-Number(error.errno)) ?? code) : code
+  const errno = 'errno' in error && UNNAMED.test(code) ? -Number(error.errno) : undefined
+  return Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? code
 }
 
 /** The code of a system call that failed; undefined for any other error. */
@@ -136,10 +137,6 @@ export function systemCode(error: unknown): string | undefined {
 
 /** Node has no name for some errors of the system, such as a quota that is used up, and gives their number alone. */
 const UNNAMED = /^(UNKNOWN|Unknown system error -\d+)$/
-
-const NAMES: ReadonlyMap<number, string> = new Map(
-  Object.entries(constants.errno).map(([name, number]) => [number, name]),
-)
 
 /**
  * What a failed TLS connection means, a clause, and what to do, a sentence, by the code that Node gives the error; undefined for the code of anything
