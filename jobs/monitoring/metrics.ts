@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/read-config.ts'
 import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
-import { commit, version } from '../../src/machine/version.ts'
+import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../timings.ts'
 import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
@@ -193,7 +193,7 @@ function gauge(
 
 /** The gauges that a worker and `status --format prometheus` have in common. */
 function measureStandings(registry: Registry, look: () => readonly Standing[]): void {
-  const build = { version: version(), commit: commit() ?? '', node: process.version }
+  const build = { version: PROGRAM_VERSION, commit: COMMIT ?? '', node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'
   gauge(registry, 'build_info', ofBuild, ['version', 'commit', 'node'], () => [[1, build]])
   for (const [name, help, key] of OF_ORGANIZATIONS)

@@ -8,7 +8,7 @@ import { codeOf } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
-import { version } from '../../src/machine/version.ts'
+import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { repeatedly, type Timings } from '../timings.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Queues } from '../queue/queues.ts'
@@ -160,7 +160,7 @@ export async function send(
 ): Promise<Sent> {
   const posted = body !== undefined && { method: 'POST', body }
   const type = body !== undefined && { 'content-type': 'application/json' }
-  const asked = { ...posted, headers: { 'user-agent': `customer-mirror/${version()}`, ...type, ...headers } }
+  const asked = { ...posted, headers: { 'user-agent': `customer-mirror/${PROGRAM_VERSION}`, ...type, ...headers } }
   try {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     const response = await fetch(url, { ...asked, redirect: 'manual', signal: limits })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
-import { version } from '../../src/machine/version.ts'
+import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
 import { KINDS, ofEachKind, type QueueName, type RunKind, nameInDatabase, type Backend } from './port.ts'
 
@@ -45,7 +45,7 @@ export function openQueues(backend: Backend) {
     const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
     const { id } = await queue.add(
       trigger,
-      { organization, dueMs, version: version() },
+      { organization, dueMs, version: PROGRAM_VERSION },
       {
         ...KINDS[kind].job,
         ...{ jobId, deduplication: { id: organization }, stackTraceLimit: 0 },

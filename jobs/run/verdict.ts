@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { isForGood, type Origin } from '../../src/errors/error-facts.ts'
 import { factsOf, refusalIn } from '../../src/errors/errors.ts'
-import { version } from '../../src/machine/version.ts'
+import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import type { Wait } from '../../src/status/standing.ts'
@@ -24,7 +24,7 @@ export type WhyNone =
 
 /** Whether a newer version of the program made the job. */
 export function isNewer({ version: other }: Pick<Payload, 'version'>): boolean {
-  return typeof other === 'string' && other.localeCompare(version(), 'en', { numeric: true }) > 0
+  return typeof other === 'string' && other.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
 }
 
 /**

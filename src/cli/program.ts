@@ -2,7 +2,7 @@ import { say, screenOf, wrapLines } from './output/print.ts'
 import type { Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { exactVersion } from '../machine/version.ts'
+import { EXACT_VERSION } from '../machine/version.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
@@ -33,7 +33,7 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
     : // A command that is only named is known to suggestions.
       [...COMMANDS.keys()].map((name) => new Command(name))
   const root = new Command('customer-mirror')
-    .version(['-V', '--version'].includes(args[0] ?? '') ? exactVersion() : '', '-V, --version', 'print the version')
+    .version(['-V', '--version'].includes(args[0] ?? '') ? EXACT_VERSION : '', '-V, --version', 'print the version')
     .enablePositionalOptions()
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)])

@@ -9,7 +9,7 @@ import { UsageError } from '../errors/errors.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { createLog } from '../machine/log.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { isCheckout } from '../machine/version.ts'
+import { IS_CHECKOUT } from '../machine/version.ts'
 import { createServe } from '../serve/serve.ts'
 import { ServedMirror } from '../serve/served-mirror.ts'
 import { errorEnvelope } from '../service/answer.ts'
@@ -119,7 +119,7 @@ const NIGHTS = [
 ] as const
 
 /** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
-const PROGRAM = isCheckout() ? 'npm start --' : 'customer-mirror'
+const PROGRAM = IS_CHECKOUT ? 'npm start --' : 'customer-mirror'
 
 /**
  * Starts a sandbox, writes a configuration with its three organizations into a new folder, mirrors each of them twice, and prints what to try

@@ -3,7 +3,7 @@ import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hy
 import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
 import type { SqlValue } from './read-rows.ts'
 import { UsageError } from '../errors/errors.ts'
-import { version } from '../machine/version.ts'
+import { PROGRAM_VERSION } from '../machine/version.ts'
 
 /** Row groups end at this many rows, or this many bytes of text, whichever comes first. */
 const GROUP_ROWS = 10_000
@@ -32,7 +32,7 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       ],
       codec: 'ZSTD',
       compressors: { ZSTD: (content) => zstdCompressSync(content) },
-      createdBy: `customer-mirror version ${version()}`,
+      createdBy: `customer-mirror version ${PROGRAM_VERSION}`,
       kvMetadata: metadataOf(facts),
     })
     const taken = () => {

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { exactVersion } from '../machine/version.ts'
+import { EXACT_VERSION } from '../machine/version.ts'
 import { count, grouped, moment } from '../text/wording.ts'
 import { facts, framed, type Html } from '../status/frame.ts'
 import type { Day, Figures, Month, Share } from './figures.ts'
@@ -29,7 +29,7 @@ export function reportPage(figures: readonly Figures[], nowMs: number): Promise<
         Days and months are those of UTC. Customers count as new on the day of the first complete run, and as removed
         when their absence is proven, or confirmed by searches.
       </p>
-      <p>This page holds no personal data. It was made at ${moment(nowMs)} by Customer Mirror ${exactVersion()}.</p>
+      <p>This page holds no personal data. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>
     </footer>`
   return framed({ title: 'Customers', policy: true }, content)
 }

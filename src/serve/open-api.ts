@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { version } from '../machine/version.ts'
+import { PROGRAM_VERSION } from '../machine/version.ts'
 import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
 
 /*
@@ -79,7 +79,7 @@ export function openApi() {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Customers, served from a mirror', version: version() },
+    info: { title: 'Customers, served from a mirror', version: PROGRAM_VERSION },
     servers: [{ url: '/api/v1' }],
     security: [{ key: [], timestamp: [], signature: [] }],
     paths: {

@@ -5,7 +5,7 @@ import { colourOf, facts, framed, time, unlessZero, type Html } from './frame.ts
 import { DRAWN_RUNS, type OrganizationView, type Overview, type Served } from './overview.ts'
 import { progressWords, sentencesOf, span } from './sentences.ts'
 import { STATES, type Progress } from './standing.ts'
-import { exactVersion } from '../machine/version.ts'
+import { EXACT_VERSION } from '../machine/version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
 export function overviewPage(overview: Overview, served?: Served): Promise<string> {
@@ -148,7 +148,7 @@ function foot({ leftBehind, nowMs }: Overview): Html {
       ({ organization, active }) =>
         html`<p>${organization} is not configured, and has ${count(active, 'active customer')}.</p>`,
     )}
-    <p>This page does not change by itself. It was made at ${moment(nowMs)} by Customer Mirror ${exactVersion()}.</p>
+    <p>This page does not change by itself. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>
   </footer>`
 }
 

@@ -7,7 +7,7 @@ import { openSource, type Source, type SourceEvent, type SourceOptions } from '.
 import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
 import type { Mirror } from '../store/mirror.ts'
-import { version } from '../machine/version.ts'
+import { PROGRAM_VERSION } from '../machine/version.ts'
 
 /** The settings of a run besides its organization's configuration. */
 export type RunSettings = Pick<
@@ -140,7 +140,7 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
     },
     credentials,
     rateLimit: rateLimitOf(organization, settings),
-    userAgent: `customer-mirror/${version()}`,
+    userAgent: `customer-mirror/${PROGRAM_VERSION}`,
     now,
     monotonicMs,
     random,

@@ -9,7 +9,7 @@ import { sandboxCommand } from '../../src/cli/service.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
-import { commit, version } from '../../src/machine/version.ts'
+import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { syncRuns } from '../support/json-page.ts'
@@ -104,11 +104,11 @@ test('no misspelt word is taken for a command that deletes or replaces', async (
 })
 
 test.each(['--version', '-V'])('%s prints the version, with its commit where that is known', async (option) => {
-  const known = commit()
+  const known = COMMIT
 
   expect(await elsewhere(option)).toMatchObject({
     ...{ code: 0, stderr: '' },
-    stdout: known === undefined ? `${version()}\n` : `${version()}+${known}\n`,
+    stdout: known === undefined ? `${PROGRAM_VERSION}\n` : `${PROGRAM_VERSION}+${known}\n`,
   })
 })
 

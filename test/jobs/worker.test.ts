@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { version } from '../../src/machine/version.ts'
+import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { eventually, stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
@@ -20,7 +20,7 @@ test('a worker mirrors every organization that was never mirrored, stops when it
   const { queues } = await someQueues(place.queue, place.mirror)
   const jobs = await queues.sync.getJobs()
   expect(jobs.map(({ data }) => data).find(({ organization }) => organization === 'acme')).toEqual({
-    ...{ organization: 'acme', dueMs: expect.any(Number), version: version() },
+    ...{ organization: 'acme', dueMs: expect.any(Number), version: PROGRAM_VERSION },
   })
   const kept = JSON.stringify([jobs, worker.lines])
   for (const { apiKey, secret, customers } of sandbox.organizations)

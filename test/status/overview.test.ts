@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { expect, test } from 'vitest'
-import { exactVersion } from '../../src/machine/version.ts'
+import { EXACT_VERSION } from '../../src/machine/version.ts'
 import { framed } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { partOf } from '../../src/status/overview.ts'
@@ -56,7 +56,7 @@ test('the page says in words what is true of each organization', async () => {
   )
   expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
   expect(page).toContain('aria-label="The last 30 runs: 3 failed, ')
-  expect(page).toContain(` by Customer Mirror ${exactVersion()}.`)
+  expect(page).toContain(` by Customer Mirror ${EXACT_VERSION}.`)
 })
 
 test('a page holds nothing of a customer, no message of a service, no script, and loads nothing', async () => {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { version } from '../../machine/version.ts'
+import { PROGRAM_VERSION } from '../../machine/version.ts'
 import { TEXT_FIELDS, WARNING_KINDS, type Row } from '../../model/customer.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
 import {
@@ -75,7 +75,7 @@ export async function storeLaterOrder(session: Session, organization: string, { 
 }
 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
-const READER = `${version()} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
+const READER = `${PROGRAM_VERSION} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
 /** Undefined if the bytes are damaged. */
 function columnsIn({ row_ids: rows, marks }: StoredList): ListColumns | undefined {

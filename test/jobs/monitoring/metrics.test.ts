@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { watched } from '../../../jobs/monitoring/endpoints.ts'
 import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
-import { commit, version } from '../../../src/machine/version.ts'
+import { COMMIT, PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -130,7 +130,7 @@ test('a worker is alive, ready after every organization is mirrored, and counts 
         'queue_up 1',
         'jobs_taken_over_total 0',
         'standing{organization="acme",state="fresh"} 1',
-        `build_info{version="${version()}",commit="${commit() ?? ''}",node="${process.version}"} 1`,
+        `build_info{version="${PROGRAM_VERSION}",commit="${COMMIT ?? ''}",node="${process.version}"} 1`,
       ].map((line) => `customer_mirror_${line}`),
       expect.stringMatching(/^customer_mirror_last_success_timestamp_seconds\{organization="acme"\} 1\d{9}\.?\d*$/),
       expect.stringMatching(/^customer_mirror_next_due_timestamp_seconds\{organization="acme"\} 1\d{9}$/),

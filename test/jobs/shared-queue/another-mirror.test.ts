@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimQueue } from '../../../jobs/queue/backend.ts'
-import { version } from '../../../src/machine/version.ts'
+import { PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { startWorker } from '../../support/worker-log.ts'
@@ -67,5 +67,5 @@ test('a job says which version asked for it, and one of a newer version is left 
     await expect.poll(() => queue.getJobState('acme.newer')).toMatch(/^(delayed|waiting)$/)
     expect(await queue.getJob('acme.newer')).toMatchObject({ attemptsMade: 0 })
   }
-  expect((await queues.sync.getCompleted()).map((job) => job.data.version)).toEqual([version()])
+  expect((await queues.sync.getCompleted()).map((job) => job.data.version)).toEqual([PROGRAM_VERSION])
 })
