@@ -16,14 +16,13 @@ const ORDERS = {
   'created desc, id desc': (a, b) => b.createdSecond - a.createdSecond || compareText(b.id, a.id),
   name: (a, b) => a.name - b.name || compareText(a.id, b.id),
   serial: (a, b) => a.serial - b.serial,
-  'serial desc': (a, b) => b.serial - a.serial,
   'last change asc': (a, b) => a.changed - b.changed,
   'last change desc': (a, b) => b.changed - a.changed,
 } satisfies Record<string, (a: Customer, b: Customer) => number>
 
 export type Order = keyof typeof ORDERS
 /** `ties`: by creation time, with equal times in another order at every answer. */
-export type ListOrder = Order | 'ties asc' | 'ties desc' | 'shuffled'
+export type ListOrder = Order | 'ties desc' | 'shuffled'
 
 /** Orders by fields that never change. */
 export const IMMUTABLE_ORDERS: readonly Order[] = [
@@ -105,7 +104,7 @@ export class SimulatedList {
 
   /** Deals all customers anew, and returns those from place `from` to before `to`: only these are put in order one by one. */
   #dealt(from: number, to: number): Customer[] {
-    const direction = this.#order === 'ties asc' ? 1 : this.#order === 'ties desc' ? -1 : 0
+    const direction = this.#order === 'ties desc' ? -1 : 0
     const places = new Float64Array(this.size)
     for (const [index, { createdSecond }] of this.#customers.entries())
       places[index] = direction * createdSecond + this.#dice.next()
