@@ -27,14 +27,14 @@ describe('the package, packed and installed', () => {
 
   let [place, checkout] = ['', '']
 
-  beforeAll(() => {
+  beforeAll(async () => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
     checkout = aCheckout(join(place, 'checkout'))
     // As much as git takes for a repository.
     for (const part of ['objects', 'refs']) mkdirSync(join(checkout, '.git', part), { recursive: true })
     writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
-    const packed = pack(checkout)
+    const packed = await pack(checkout)
     files = packed.files
     mkdirSync(prefix)
     // Whatever npm has downloaded before is not asked for again.

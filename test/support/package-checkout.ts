@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { runToEnd } from '../../bench/run-program.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -42,11 +44,13 @@ function filesIn(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
 }
 
-/** Packs the checkout; the paths in the tarball, sorted. */
-export function pack(checkout: string, ...options: string[]): { tarball: string; files: string[] } {
+/** Builds the checkout as `npm pack` does, but its two parts side by side, and packs it; the paths in the tarball, sorted. */
+export async function pack(checkout: string): Promise<{ tarball: string; files: string[] }> {
+  const types = ['node_modules/.bin/tsc', '--project', 'src/tsconfig.build.json']
+  await Promise.all([['src/build.mjs'], types].map((part) => runToEnd([execPath, ...part], { cwd: checkout })))
   const [packed] = z
     .array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }))
-    .parse(JSON.parse(npm(checkout, 'pack', '--json', ...options).replace(/^[^[]*(?=\[)/, '')))
+    .parse(JSON.parse(npm(checkout, 'pack', '--json', '--ignore-scripts').replace(/^[^[]*(?=\[)/, '')))
   if (packed === undefined) throw new Error('npm has packed nothing')
   return { tarball: join(checkout, packed.filename), files: packed.files.map(({ path }) => path).toSorted() }
 }
