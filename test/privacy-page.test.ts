@@ -1,32 +1,21 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { backupCommand, restoreCommand } from '../src/cli/backup.ts'
-import { exportCommand } from '../src/cli/export.ts'
-import { publishCommand } from '../src/cli/export.ts'
-import { syncCommand } from '../src/cli/sync.ts'
 import { PUBLIC_TABLES } from '../src/model/public-tables.ts'
 import { night } from './store/nights.ts'
 import { aCustomer, customerId, customers } from './support/builders.ts'
 import { aMirror, rowsOf } from './support/mirror-file.ts'
-import { runCommand } from './support/run-command.ts'
-import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const PAGE = readFileSync(new URL('../docs/explain/privacy.md', import.meta.url), 'utf8')
 
-test('docs/explain/privacy.md names every public table, with the columns that the dictionary calls personal', () => {
+test('docs/explain/privacy.md names every table, with the columns that the dictionary calls personal', async () => {
   const expected = PUBLIC_TABLES.map(({ name, columns }) => {
     const personal = columns.filter((column) => column.personal).map((column) => `\`${column.name}\``)
     return [`\`${name}\``, personal.length === 0 ? 'none' : personal.join(', ')]
   })
+  const internal = rowsBelow('internal table').flatMap(([names = '']) => names.match(/(?<=`)\w+(?=`)/g) ?? [])
 
   expect(rowsBelow('table or view').map(([table, personal]) => [table, personal])).toEqual(expected)
-})
-
-test('it names every internal table too', async () => {
-  const { file } = await aMirror()
-
-  expect(internalNamed()).toEqual(internalIn(file))
+  expect(internal.toSorted()).toEqual(internalIn((await aMirror()).file))
 })
 
 test('no internal table holds a value of a customer, as it says', async () => {
@@ -49,36 +38,12 @@ test('no internal table holds a value of a customer, as it says', async () => {
   expect(contents.filter((text) => text.includes(customerId(2)))).toEqual([])
 })
 
-test('files that hold customers have the modes that it says', async () => {
-  const organizations = organizationsOf(await aSandbox({ customers: [12] }))
-  const { folder, config, mirror } = aWorkplace(organizations)
-  const at = (...path: string[]) => join(folder, ...path)
-  await runCommand(syncCommand, ['--config', config])
-  await runCommand(backupCommand, [at('backups', 'customers.db'), '--config', config])
-  await runCommand(restoreCommand, [at('backups', 'customers.db'), '--config', config])
-  await runCommand(exportCommand, ['--format', 'csv', '-o', at('customers.csv'), '--config', config])
-  await runCommand(publishCommand, [at('copies', 'customers.db'), '--config', config])
-  const replaced = readdirSync(at('data')).find((name) => name.startsWith('customers-replaced-')) ?? ''
-  const modes = [
-    ...[mirror, at('data'), at('data', replaced), at('backups'), at('backups', 'customers.db')],
-    ...[at('customers.csv'), at('copies'), at('copies', 'customers.db')],
-  ].map((path) => (statSync(path).mode & 0o777).toString(8))
-
-  expect(modes).toEqual(['600', '700', '600', '700', '600', '600', '750', '440'])
-})
-
 /** The rows of the table of the page with this first heading. */
 function rowsBelow(heading: string): string[][] {
   const [, table = ''] = PAGE.split(`\n| ${heading} |`)
   return [...(table.split('\n\n')[0] ?? '').matchAll(/^\| (.*) \|$/gm)]
     .map(([, cells = '']) => cells.split(' | '))
     .filter(([first = '']) => !first.startsWith('---'))
-}
-
-function internalNamed(): string[] {
-  return rowsBelow('internal table')
-    .flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
-    .toSorted()
 }
 
 function internalIn(file: string): string[] {

@@ -61,6 +61,7 @@ test.each<[fault: string, harm: (file: string) => void, said: RegExp, commands?:
     const ended = await run(line)
     expect(ended, line).toEqual({ code: 7, said: expect.stringMatching(said) })
     expect(ended.said).toContain(mirror)
+    if (fault === 'not of SQLite') expect(readFileSync(mirror, 'utf8')).toBe('x'.repeat(8192))
     expect(ended.said).not.toMatch(fault === 'damaged' ? /unexpected|Ann/ : /damaged|unexpected|Ann/)
   }
 })

@@ -11,9 +11,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { conformanceCommand } from '../../src/cli/check.ts'
 import { pauseCommand } from '../../src/cli/queue.ts'
 import { KEY, PEOPLE, PHONE, checked, privacy, run, untilDelayed } from '../support/commands.ts'
-import { hang, list } from '../support/fault-server.ts'
+import { hang } from '../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { onlyRun } from '../support/json-page.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -83,26 +82,6 @@ function signalledAtLoad(): string {
       },
     })`)}`
 }
-
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)('%s keeps the pages that were read, says so, and ends with %d', async (signal, expected) => {
-  const server = await aFaultServer(list(1_000_000))
-  const { folder, mirror } = aWorkplace([organizationAt(server)], { defaults: { concurrency: 1 } })
-  const running = startCli(['sync', '--json'], { cwd: folder })
-  await expect.poll(() => server.requests.length).toBeGreaterThan(2)
-  running.send(signal)
-  const { code, stdout, stderr } = await running.ended
-  const { pages, ...others } = onlyRun(stdout)
-
-  expect(code).toBe(expected)
-  expect(others).toMatchObject({ status: 'interrupted', received: pages * 100, error: { code: 'interrupted' } })
-  expect(stderr).toMatch(/^■ acme: stopped\n {2}stopped as asked\. The rows read so far are saved/m)
-  expect(server.requests).toHaveLength(pages)
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
-  expect(rowsOf(mirror, 'SELECT * FROM leases')).toEqual([])
-})
 
 test('a second Ctrl-C ends the program at once, even during a page', async () => {
   const server = await aFaultServer(hang())

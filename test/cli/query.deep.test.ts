@@ -27,8 +27,6 @@ let file: string
 const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
 
-const shell = (command: string) => runInShell(command, { cwd: dirname(file) })
-
 beforeEach(async () => {
   file = await aMirrorOfFive()
 })
@@ -77,14 +75,4 @@ test('a statement ends when the command that would end it is killed', async () =
 
   // Standard output has an end once the process that runs the statement has ended too.
   expect(await ended).toEqual([null, 'SIGKILL'])
-})
-
-test('a reader that has enough is no error', () => {
-  const rows = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'
-
-  expect(shell(`set -o pipefail; customer-mirror sql --mirror customers.db --csv '${rows}' | head -2`)).toEqual({
-    code: 0,
-    stdout: 'x\r\n1\r\n',
-    stderr: '',
-  })
 })

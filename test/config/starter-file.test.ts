@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { initCommand } from '../../src/cli/init.ts'
+import { initCommand, schemaCommand } from '../../src/cli/init.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { runCommand } from '../support/run-command.ts'
 import { acme, aFolder, configOf } from './configuration-folder.ts'
@@ -43,9 +43,14 @@ test('every line that is commented out of the starter file is a setting that wor
   expect({ ...named, rateLimit: {}, schedule: undefined, privacy: undefined }).toEqual(plain)
 })
 
-test('the JSON Schema accepts the starter file and refuses a misspelt key', async () => {
+test('schema prints a JSON Schema that knows every setting, accepts the starter file and refuses a misspelt key', async () => {
   const content = await starterFile()
-  const schema = z.fromJSONSchema(configJsonSchema())
+  const { code, stdout } = await runCommand(schemaCommand, [])
+  const schema = z.fromJSONSchema(JSON.parse(stdout))
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/json-schema\.org[^]*requestsPerMinute/) })
+  expect(Object.keys(JSON.parse(stdout).properties)).toEqual([
+    ...['mirror', 'queue', 'schedule', 'jobs', 'publish', 'notify', 'serve', 'heartbeat', 'defaults', 'organizations'],
+  ])
   expect(schema.safeParse(parse(content)).error).toBeUndefined()
   expect(schema.safeParse(parse(acme('pageSise: 1'))).success).toBe(false)
   expect(schema.safeParse(parse(acme().replace('ACME_SECRET', 'A, file: b'))).success).toBe(false)
