@@ -66,7 +66,7 @@ export async function withMirrorToChange<Result>(
   return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
 }
 
-/** Closes the mirror, or its organizations, after `work`. */
+/** Closes the mirror after `work`. */
 export async function closing<Opened extends { close(): Promise<void> }, Result>(
   opened: Opened,
   work: (opened: Opened) => Promise<Result>,

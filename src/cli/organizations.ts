@@ -1,6 +1,6 @@
 import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
 import { bareCommand, type Io, jsonCommand, mirrorOption } from './command.ts'
-import { clocks, closing, fileToRead, namedConfig } from './opening.ts'
+import { clocks, fileToRead, withMirrorToChange } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
@@ -8,7 +8,7 @@ import { requireKnown } from '../config/suggestion.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { listMirroredOrganizations, type MirroredOrganization } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
-import { openOrganizations, type Organizations } from '../store/mirror.ts'
+import type { Organizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
 import { leftBehindText } from './output/run-words.ts'
@@ -170,9 +170,8 @@ async function changing<Result>(
   change: (organizations: Organizations, config: Config) => Promise<Result>,
   { mayBeConfigured = false } = {},
 ): Promise<Result> {
-  const config = await namedConfig(file)
-  const isConfigured = config.organizations.some((organization) => organization.id === id)
-  return closing(await openOrganizations(config.mirror), async (organizations) => {
+  return withMirrorToChange(file, async ({ organizations }, config) => {
+    const isConfigured = config.organizations.some((organization) => organization.id === id)
     const known = await organizations.list()
     const isThere = known.includes(id) || (await organizations.isUnfinished(id))
     if (!isThere && isConfigured)

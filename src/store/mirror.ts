@@ -3,7 +3,6 @@ import type { Opening } from '../model/mirror.ts'
 import type * as Sqlite from './open-sqlite.ts'
 import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/open-database.ts'
-import type { Organizations } from './organizations.ts'
 import { ifThere } from './refusals.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import type { Mirror } from './verbs.ts'
@@ -42,11 +41,6 @@ export async function findAdditions(file: string): Promise<string[]> {
 /** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a partial run. Nothing of it remains. */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)
-}
-
-/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
-export async function openOrganizations(address: string): Promise<Organizations> {
-  return (await storeOf(address)).openOrganizations(address)
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {

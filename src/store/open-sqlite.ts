@@ -1,5 +1,4 @@
 import type { Opening } from '../model/mirror.ts'
-import { type Organizations, organizationsIn } from './organizations.ts'
 import { lacksIdIndex, savingIn } from './pages/save-in-sqlite.ts'
 import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
 import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
@@ -19,12 +18,6 @@ export async function openMirror(file: string, { signal, waitsOnceStopped = fals
 
 export async function openMirrorToRead(file: string): Promise<Mirror> {
   return mirrorIn(openDatabase(file, 'read'), file)
-}
-
-export async function openOrganizations(file: string): Promise<Organizations> {
-  openDatabase(file, 'read').close()
-  const db = openDatabase(file, 'write')
-  return organizationsIn(sqliteStore(db, file, { place: openFile(file) }))
 }
 
 export function findAdditions(file: string): string[] {

@@ -25,7 +25,6 @@ export function organizationsIn(store: Store) {
     isUnfinished: (organization: string) =>
       store.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
     forget: (organization: string, clocks: Clocks) => forgetOrganization(store, organization, clocks),
-    close: () => store.close(),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Ending, Run, Start } from '../model/run.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
 import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/removals.ts'
 import { forgetting } from './forget.ts'
+import { organizationsIn } from './organizations.ts'
 import { addSaved } from './pages/decide-pages.ts'
 import type { Session, Store, Writing } from './port/store.ts'
 import { privacyVerbs } from './privacy.ts'
@@ -112,6 +113,7 @@ export function mirrorOn(store: Store, own: Own) {
     discardRemovals: writing(discardRemovals),
     ...forgetting(store),
     ...privacyVerbs(store),
+    organizations: organizationsIn(store),
     listChanges: reading(listChanges),
     listRejects: reading(listRejects),
     listFreshness: reading(listFreshness),

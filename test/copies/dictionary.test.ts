@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { MANIFEST } from '../../src/copies/copy-manifest.ts'
 import { PUBLIC_TABLES, type PublicTable } from '../../src/model/public-tables.ts'
-import { openMirror } from '../../src/store/mirror.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 
 test('a column of a table that is not NULL is declared so', async () => {
@@ -56,22 +55,6 @@ test('the mirror has the dictionary as a table, column by column in order', asyn
       }),
     ),
   )
-})
-
-test('a dictionary of another version is written anew when the mirror is opened, and one of this version is left', async () => {
-  const file = aMirrorFile()
-  await (await openMirror(file)).close()
-  tamper(file, `UPDATE dictionary SET meaning = 'something else' WHERE column_name = 'email'`)
-  tamper(file, `DELETE FROM dictionary WHERE column_name = 'seq'`)
-
-  await (await openMirror(file)).close()
-
-  expect(
-    valueOf(file, `SELECT meaning FROM dictionary WHERE table_name = 'customers' AND column_name = 'email'`),
-  ).toMatch('e-mail')
-  expect(valueOf(file, `SELECT rowid FROM dictionary WHERE column_name = 'seq'`)).toBeGreaterThan(0)
-  tamper(file, `CREATE TRIGGER no_write BEFORE INSERT ON dictionary BEGIN SELECT RAISE(ABORT, 'written'); END`)
-  await expect(openMirror(file).then((mirror) => mirror.close())).resolves.toBeUndefined()
 })
 
 /** The page about the public tables: docs/reference/data.md. */

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Report } from '../../src/model/report.ts'
 import type { Retention } from '../../src/model/run.ts'
-import { openOrganizations, type Organizations } from '../../src/store/mirror.ts'
+import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { textsIn } from './checks.ts'
 import * as m from './model.ts'
 import { entryOf, type World } from './model.ts'
@@ -202,12 +202,12 @@ function isCarried(it: World, name: string, least: number): boolean {
   return rowsOf(it.file, 'SELECT 1 FROM forgotten WHERE organization = ?', name).length >= least
 }
 
-async function withOrganizations<Result>(it: World, work: (o: Organizations) => Promise<Result>) {
-  const organizations = await openOrganizations(it.file)
+async function withOrganizations<Result>(it: World, work: (o: Mirror['organizations']) => Promise<Result>) {
+  const { organizations, close } = await openMirror(it.file)
   try {
     return await work(organizations).catch(refusal)
   } finally {
-    await organizations.close()
+    await close()
   }
 }
 

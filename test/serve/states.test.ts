@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openOrganizations, type Mirror } from '../../src/store/mirror.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
 import { DAY_MS, night } from '../store/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, customers, START_MS } from '../support/builders.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
@@ -56,12 +56,7 @@ test('an organization whose list was never read to its end, or that was retired,
   expect([unread.status, unread.message]).toEqual([503, expect.stringContaining('was not read to its end yet')])
   await night(mirror, 1, customers(1, 3))
   expect((await until(served, '/customers', ({ status }) => status === 200)).meta.total).toBe(3)
-  const organizations = await openOrganizations(mirror.file)
-  try {
-    await organizations.retire('acme', { nowMs: Date.now(), monotonicMs: monotonicMs() })
-  } finally {
-    await organizations.close()
-  }
+  await mirror.organizations.retire('acme', { nowMs: Date.now(), monotonicMs: monotonicMs() })
   const retired = await until(served, '/customers', ({ status }) => status !== 200)
   expect([retired.status, retired.message]).toEqual([503, 'The organization acme was retired. Ask again later.'])
 })

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Proof, Report } from '../../src/model/report.ts'
 import type { Ending, Reckoning, RemovalRule, Retention } from '../../src/model/run.ts'
-import { openOrganizations, type Mirror, type Organizations } from '../../src/store/mirror.ts'
+import { openMirror, type Mirror, type Organizations } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
@@ -141,8 +141,8 @@ export function horizon(mirror: Mirror): Record<string, unknown> | undefined {
 export const CLOCKS = { nowMs: START_MS + 9 * DAY_MS, monotonicMs: 1_000_000 }
 
 /** The organizations of a mirror, open until the test ends. */
-export async function organizationsOf(file: string): Promise<Organizations> {
-  const organizations = await openOrganizations(file)
-  onTestFinished(() => organizations.close())
-  return onPostgres ? withPlayedLeasesOf(organizations, file) : organizations
+export async function organizationsOf(file: string): Promise<Organizations & Pick<Mirror, 'close'>> {
+  const { organizations, close } = await openMirror(file)
+  onTestFinished(close)
+  return { ...(onPostgres ? withPlayedLeasesOf(organizations, file) : organizations), close }
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror, type Mirror } from '../../src/store/mirror.ts'
+import { openMirror, openMirrorToRead, rehearseMirror, type Mirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
@@ -50,7 +50,7 @@ test.each([
     `: another version .* \\(it is of version ${version}, .* version ${VERSION}\\).* sync anew\\.$`,
   )
   const rehearse = (place: string) => rehearseMirror(place, ['acme'])
-  for (const open of [openMirror, openMirrorToRead, openOrganizations, rehearse])
+  for (const open of [openMirror, openMirrorToRead, rehearse])
     await expect(open(file)).rejects.toMatchObject({ ...OTHER, message: expect.stringMatching(said) })
   expect(dump(file)).toEqual(before)
 })

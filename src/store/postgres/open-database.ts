@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
-import { type Organizations, organizationsIn } from '../organizations.ts'
 import { savingIn } from '../pages/save-in-postgres.ts'
 import {
   type Connections,
@@ -16,7 +15,6 @@ import { beginning, onceTransactions, statementAlone, transaction } from '../por
 import { quoted, sql, text } from '../port/sql.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
-import { describeOnServer } from '../schema/dictionary.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn, type Mirror } from '../verbs.ts'
 
@@ -26,12 +24,6 @@ export async function openMirror(address: string): Promise<Mirror> {
 
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return mirrorOf(await openDatabase(address, 'read'))
-}
-
-export async function openOrganizations(address: string): Promise<Organizations> {
-  // To read first, since no mirror is made here.
-  await (await openDatabase(address, 'read')).close()
-  return organizationsIn(await openDatabase(address, 'write'))
 }
 
 export function mirrorOf(database: Database): Mirror {
@@ -115,15 +107,13 @@ async function openSchema(database: Database, access: 'read' | 'write') {
     }
     requireServer(found, database.place, access)
     requireMirror(found, database)
-    if (found.version === undefined || (await session.first(sql`SELECT FROM fingerprint_key`)) === undefined)
-      return false
-    return !(await describeOnServer(session, { write: false }))
+    return found.version !== undefined && (await session.first(sql`SELECT FROM fingerprint_key`)) !== undefined
   })
   if (isReady) return
   await database.make((session) => complete(session, database))
 }
 
-/** Makes the mirror if there is none, and what it says of its columns. Another program that does the same at the same time is waited for. */
+/** Makes the mirror if there is none, or the key that it lacks. Another program that does the same at the same time is waited for. */
 async function complete(session: ServerSession, database: Database) {
   await session.run(sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${database.schema}))`)
   const found = await lookAtSchema(session, database.schema)
@@ -137,7 +127,6 @@ async function complete(session: ServerSession, database: Database) {
   await session.run(
     sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${randomBytes(KEY_BYTES)}) ON CONFLICT DO NOTHING`,
   )
-  await describeOnServer(session, { write: true })
 }
 
 /** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */

@@ -1,5 +1,6 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { PUBLIC_TABLES } from '../../model/public-tables.ts'
+import type { Kind } from '../port/sql.ts'
 import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS, tables } from './tables.ts'
 import { views } from './views.ts'
 import { POSTGRES, SQLITE } from './words.ts'
@@ -15,9 +16,44 @@ CREATE TABLE commits (
   is_void boolean NOT NULL                         -- taken so that the transaction of this token can no longer be committed
 );`
 
+/** What a column of this name holds on a server, where it is another thing than in a file. */
+const MEANINGS_THERE: Readonly<Record<string, string>> = {
+  'customers.row_id': 'number of the row within its organization; to join with other mirrors use organization and id',
+  'rejects.reject_id': 'number of the reject within this mirror',
+  'dictionary.type': 'type in PostgreSQL',
+  'dictionary.nullable': 'true where the column may be NULL',
+  'dictionary.personal': 'true where the column may hold personal data of a customer',
+  'customers.is_active': 'true while the customer is not removed, false after',
+  'customers_normalized.is_active': 'true while the customer is not removed, false after',
+  'active_customers.is_active': 'true while the customer is not removed, false after',
+}
+
 /** All that makes a new mirror. */
-export const SQLITE_SCHEMA = [tables(SQLITE), views(SQLITE), SQLITE_TRIGGERS].join('\n')
-export const POSTGRES_SCHEMA = [MARK, tables(POSTGRES), POSTGRES_TRIGGERS, views(POSTGRES)].join('\n')
+export const SQLITE_SCHEMA = [tables(SQLITE), views(SQLITE), SQLITE_TRIGGERS, dictionary('sqlite')].join('\n')
+export const POSTGRES_SCHEMA = [
+  MARK,
+  tables(POSTGRES),
+  POSTGRES_TRIGGERS,
+  views(POSTGRES),
+  dictionary('postgres'),
+].join('\n')
+
+/** Says in a new mirror what each public column holds: on a server with the types that it has. */
+function dictionary(kind: Kind): string {
+  const rows = PUBLIC_TABLES.flatMap(({ name: table, columns }) =>
+    columns.map(({ name, type, meaning, source, nullable, personal }) => {
+      const said = kind === 'postgres' ? (MEANINGS_THERE[`${table}.${name}`] ?? meaning) : meaning
+      const texts = [table, name, type, said, source].map((words) => `'${words.replaceAll("'", "''")}'`)
+      return `(${texts.join(', ')}, ${nullable}, ${personal})`
+    }),
+  )
+  const values = `VALUES\n${rows.join(',\n')}`
+  if (kind === 'sqlite') return `INSERT INTO dictionary ${values};`
+  return `
+INSERT INTO dictionary SELECT table_name, column_name, (SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+    WHERE attrelid = table_name::regclass AND attname = column_name), meaning, source, nullable, personal
+  FROM (${values}) AS described (table_name, column_name, type, meaning, source, nullable, personal);`
+}
 
 /** Indexes that only readers need, made once a list was read to its end, by their names and what they are on. */
 export const READING_INDEXES = {

@@ -122,7 +122,7 @@ CREATE TABLE horizons (
   customers_from ${w.time}                       -- customers removed before this are deleted; NULL: none
 );
 
--- Public: what each public table and column holds. The program writes it when it opens the mirror.
+-- Public: what each public table and column holds.
 CREATE TABLE dictionary (
   table_name  TEXT NOT NULL,
   column_name TEXT NOT NULL,

@@ -9,7 +9,6 @@ import { KEY_BYTES } from '../../model/fingerprint.ts'
 import type { Standing } from '../../model/mirror.ts'
 import { fileError, meddledWith, reshapedIn, sqliteError, virtualTablesIn } from '../port/sqlite-errors.ts'
 import { replaced } from '../refusals.ts'
-import { describeInFile } from '../schema/dictionary.ts'
 import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
 import { BUSY_TIMEOUT_MS, connect, type Connection, connectToRead } from './connect.ts'
 
@@ -82,7 +81,6 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
         // A backup that was put back by hand is a mirror from now on.
         db.exec('DROP TABLE IF EXISTS backup_mark')
         makeFingerprintKey(db)
-        describeInFile(db)
       }
       db.transaction(complete).immediate()
     }
