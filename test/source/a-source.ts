@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { afterEach, onTestFinished } from 'vitest'
 import type { Sleep } from '../../src/machine/timers.ts'
+import { createByteBudget } from '../../src/source/byte-budget.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { openSource, type Source, type SourceEvent, type SourceOptions } from '../../src/source/customers.ts'
 import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
@@ -38,6 +39,8 @@ export function aSource(
     sleep: time.sleep,
     random: () => 1,
     onEvent: (event) => events.push(event),
+    // Its pages are not released: in the budget of the process they would keep those of later tests waiting.
+    budget: createByteBudget(32 * 1024 * 1024),
     ...options,
   })
   opened.push(source)
