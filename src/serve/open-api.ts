@@ -1,26 +1,23 @@
 import { z } from 'zod'
 import { PROGRAM_VERSION } from '../machine/version.ts'
 import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
+import { publicColumns } from '../model/public-tables.ts'
 
 /*
  * What `serve` answers, as schemas: of the document at /openapi.json, and of the tests, which hold each answer against them.
  */
 
-const MEANINGS: Readonly<Record<TextField, string>> = {
-  name: 'Full name',
-  username: 'Username',
-  email: 'E-mail address',
-  phone: 'Phone number',
-  address: 'Postal address as one line of text',
-  company_name: 'Company name',
-  language: 'Preferred language, a short language code',
-  timezone: 'Timezone name in region/city form',
-  created_at: 'ISO 8601 timestamp, UTC, as the service sent it',
-}
-
-const fields = Object.fromEntries(TEXT_FIELDS.map((name) => [name, z.string().nullable().describe(MEANINGS[name])]))
+const meanings = new Map(publicColumns('customers').map(({ name, meaning }) => [name, meaning]))
+const fieldOf = (name: TextField) =>
+  [
+    name,
+    z
+      .string()
+      .nullable()
+      .describe(meanings.get(name) ?? name),
+  ] as const
 const customer = z
-  .looseObject({ id: z.uuid().describe('Unique customer identifier'), ...fields })
+  .looseObject({ id: z.uuid(), ...Object.fromEntries(TEXT_FIELDS.map(fieldOf)) })
   .describe('A customer; fields that the specification does not know are passed on.')
 
 export const listAnswer = z.strictObject({
@@ -97,16 +94,11 @@ export function openApi() {
     },
     components: {
       schemas: { List: z.toJSONSchema(listAnswer), Error: z.toJSONSchema(errorAnswer) },
-      securitySchemes: Object.fromEntries(
-        ['key', 'timestamp', 'signature'].map((name) => [
-          name,
-          {
-            type: 'apiKey',
-            in: 'header',
-            name: name === 'key' ? 'X-API-Key' : `X-${name[0]?.toUpperCase()}${name.slice(1)}`,
-          },
-        ]),
-      ),
+      securitySchemes: {
+        key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        timestamp: { type: 'apiKey', in: 'header', name: 'X-Timestamp' },
+        signature: { type: 'apiKey', in: 'header', name: 'X-Signature' },
+      },
     },
   }
 }

@@ -13,7 +13,7 @@ import { makeFolder } from '../machine/folders.ts'
 import { errorEnvelope } from './answer.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type ServiceOptions } from './app.ts'
 import { generateCustomers } from './customers.ts'
-import { type MovingList, type Staged, stageOrganization } from './scenarios/scenario.ts'
+import { stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
 import { type Credentials, DEFAULT_PRESET, HEADERS, type Recipe, recipeOf } from '../signing/signing.ts'
 
@@ -44,7 +44,8 @@ type RateLimitRule = ServiceLimit & { organization?: string | undefined }
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
-export type OrganizationInHand = ReturnType<typeof inHand>
+/** An organization that is changed and inspected while it is served. */
+export type OrganizationInHand = ReturnType<Sandbox['organization']>
 
 /** Starts the service over made-up customers in this process. Throws a UsageError for impossible options. */
 export async function startSandbox(options: SandboxOptions = {}) {
@@ -66,13 +67,20 @@ export async function startSandbox(options: SandboxOptions = {}) {
   for (const { organization } of rateLimits) if (organization !== undefined) find(organization, organizations)
 
   const limitOfAll = rateLimits.findLast(({ organization }) => organization === undefined)
-  const log = requestLog(organizations, HEADERS.key)
+  const requests = new Map(organizations.map(({ apiKey }) => [apiKey, Array<LoggedRequest>()]))
+  const log: MiddlewareHandler<ServiceEnv> = async (c, next) => {
+    await next()
+    const answered = requests.get(c.req.header(HEADERS.key) ?? '') ?? []
+    const { page = 1, per_page = 15, search = '' } = c.req.query()
+    answered.push({ page: Number(page), per_page: Number(per_page), search, status: c.res.status })
+    if (answered.length > MOST_LOGGED) answered.splice(0, MOST_LOGGED / 2)
+  }
   const service = createService({
     ...options,
     recipe,
     sharedRateLimit,
     now: () => now() + clockAheadMs,
-    around: [log.note, ...(options.intercept ? [options.intercept] : [])],
+    around: [log, ...(options.intercept ? [options.intercept] : [])],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
       ...{ id, apiKey, secret, customers: staged.customers, answer: staged.answer },
       plan: options.forbidden?.includes(id) ? 'forbidden' : 'permitted',
@@ -80,7 +88,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     })),
   })
   const { origin, close } = await listen(service, { host, port }, errorEnvelope(400, UNREADABLE))
-  const staged = (id: string): Staged => find(id, organizations).staged
   return {
     origin,
     /** Each with the customers listed at the start. */
@@ -90,25 +97,22 @@ export async function startSandbox(options: SandboxOptions = {}) {
     })),
     recipe,
     /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
-    truth: (id: string) => staged(id).truth,
+    truth: (id: string) => find(id, organizations).staged.truth,
     /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
-    organization: (id: string) => inHand(id, staged(id).list, log),
+    organization: (id: string) => {
+      const { apiKey, staged } = find(id, organizations)
+      const { rows, insert, delete: remove } = staged.list
+      return {
+        get customers() {
+          return rows()
+        },
+        /** The latest that were answered, 100,000 at most. */
+        requests: requests.get(apiKey) ?? [],
+        insert,
+        delete: remove,
+      }
+    },
     close,
-  }
-}
-
-function inHand(organization: string, list: MovingList, log: RequestLog) {
-  return {
-    get customers() {
-      return list.rows()
-    },
-    get requests(): readonly LoggedRequest[] {
-      return log.of(organization)
-    },
-    /** Inserts a customer in the order of the list. */
-    insert: list.insert,
-    /** Deletes a customer from the list. Throws a UsageError when it is not listed. */
-    delete: list.delete,
   }
 }
 
@@ -147,28 +151,8 @@ const MAX_CUSTOMERS = 1_000_000
 const DRIP_MS = 40_000
 
 /** One received request, with the status of its answer. */
-type LoggedRequest = { page: number; per_page: number; search: string; status: number | undefined }
-
-type RequestLog = ReturnType<typeof requestLog>
-
-/** Keeps the latest requests of each organization in order of arrival, 100,000 at most. */
-function requestLog(organizations: readonly { id: string; apiKey: string }[], keyHeader: string) {
-  const logs = organizations.map(({ id, apiKey }) => ({ id, apiKey, requests: Array<LoggedRequest>() }))
-  /** Records every request whose API key belongs to one of `organizations`. */
-  const note: MiddlewareHandler<ServiceEnv> = async (c, next) => {
-    const key = c.req.header(keyHeader)
-    const requests = logs.find(({ apiKey }) => apiKey === key)?.requests
-    if (requests === undefined) return next()
-    const { page = 1, per_page = 15, search = '' } = c.req.query()
-    const request: LoggedRequest = { page: Number(page), per_page: Number(per_page), search, status: undefined }
-    if (requests.push(request) > MOST) requests.splice(0, MOST / 2)
-    await next()
-    request.status = c.res.status
-  }
-  return { note, of: (organization: string) => logs.find(({ id }) => id === organization)?.requests ?? [] }
-}
-
-const MOST = 100_000
+type LoggedRequest = { page: number; per_page: number; search: string; status: number }
+const MOST_LOGGED = 100_000
 
 /** Top-level settings of the configuration; without a queue it is for `sync`, and for a worker that keeps its queue itself. */
 type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }

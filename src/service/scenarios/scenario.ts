@@ -148,7 +148,7 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
 }
 
 /** A list of customers that records its changes. */
-export type MovingList = ReturnType<typeof movingList>
+type MovingList = ReturnType<typeof movingList>
 
 /** The true state of the list, whatever the service answered: readers of the list are judged by it. */
 export type Truth = MovingList['truth']
