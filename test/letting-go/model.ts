@@ -5,13 +5,15 @@ import type { Dice } from '../support/dice.ts'
 
 export const DAY_MS = 86_400_000
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const
+/** Names of other fields, some of which spell another in another way, or belong to every object. */
+const OTHERS = ['vip', 'VIP', 'Phone', 'fax no', '__proto__', 'constructor', 'extra', '7'] as const
 const KEYS = ['a made-up key with more than 32 characters', 'another made-up key with more than 32 characters']
 
 /** Which fields an organization hides. */
 export type Hiding = { drop: readonly string[]; hash: readonly string[]; key: number }
 export const SHOWS_ALL: Hiding = { drop: [], hash: [], key: 0 }
 
-export type Values = Record<string, string | null>
+export type Values = Record<string, unknown>
 
 /** What a mirror must hold of an organization, known from the service and the commands alone. */
 export type Held = {
@@ -59,17 +61,23 @@ export function passTime(service: Service, dice: Dice): void {
   for (let n = service.first; n < service.first + MOST; n += 1) {
     const isFirst = n === service.first
     const isListed = service.listed.has(n)
-    if (!isListed && (isFirst || dice.chance(0.3))) service.listed.set(n, newValues(service, n))
+    if (!isListed && (isFirst || dice.chance(0.3))) service.listed.set(n, newValues(service, n, dice))
     else if (isListed && !isFirst && dice.chance(0.15)) service.listed.delete(n)
-    else if (isListed && dice.chance(0.2)) service.listed.set(n, newValues(service, n))
+    else if (isListed && dice.chance(0.2)) service.listed.set(n, newValues(service, n, dice))
   }
 }
 
-function newValues(service: Service, n: number): Values {
+/** Tokens that stand nowhere else: one in each documented field, and in some others, in a form that is drawn. */
+function newValues(service: Service, n: number, dice: Dice): Values {
   version += 1
-  const values = Object.fromEntries(DOCUMENTED.map((field) => [field, `tok${n}q${version}q${field}`]))
-  for (const [field, text] of Object.entries(values)) service.sent.push({ n, field, text })
-  return values
+  const fields = [...DOCUMENTED, ...OTHERS.filter(() => dice.chance(0.1))]
+  const values = fields.map((field, at): [string, unknown] => {
+    const text = `tok${n}q${version}q${at}end`
+    service.sent.push({ n, field, text })
+    const forms = [text, `\ud800 ${text}\0é`, [[text], null], { [text]: text }, text.repeat(9000)]
+    return [field, at < DOCUMENTED.length ? text : forms[dice.below(forms.length)]]
+  })
+  return Object.fromEntries(values)
 }
 
 /**
@@ -79,13 +87,13 @@ export function listOf(service: Service, dice: Dice): { list: SentRecord[]; odd:
   const list = [...service.listed].toSorted(([one], [other]) => one - other).map(([n, values]) => record(n, values))
   if (dice.chance(0.1)) {
     const n = service.first + 500
-    return { list: [...list, { ...record(n, newValues(service, n)), id: 'no UUID' }], odd: undefined }
+    return { list: [...list, { ...record(n, newValues(service, n, dice)), id: 'no UUID' }], odd: undefined }
   }
   const [place, odd] = [1 + dice.below(list.length), dice.chance(0.3)]
   const n = [...service.listed.keys()].toSorted((one, other) => one - other)[place]
   if (!odd || n === undefined) return { list, odd: undefined }
-  const { email: _email, ...values } = newValues(service, n)
-  list[place] = { ...record(n, values), email: [] }
+  const values = newValues(service, n, dice)
+  list[place] = { ...record(n, values), email: [values['email']] }
   return { list, odd: n }
 }
 
@@ -93,15 +101,26 @@ function record(n: number, values: Values): SentRecord {
   return aCustomer(n, { ...values, created_at: new Date(START_MS - n * DAY_MS).toISOString() })
 }
 
-/** What a mirror stores of these values. */
+/** What a mirror stores of these values in columns of their own. */
 export function stored(values: Values, hides: Hiding): Values {
   const policy = policyOf(hides)
   return Object.fromEntries(
-    Object.entries(values).map(([field, text]) => {
-      if (text === null || hides.drop.includes(field)) return [field, null]
-      return [field, hides.hash.includes(field) ? policy.hashOf(text) : text]
+    DOCUMENTED.map((field) => {
+      if (hides.drop.includes(field)) return [field, null]
+      return [field, hides.hash.includes(field) ? policy.hashOf(String(values[field])) : values[field]]
     }),
   )
+}
+
+/** Told apart from the program: the names that mean a field, and those that the policy lists. */
+export function isHidden({ drop, hash }: Hiding, name: string): boolean {
+  const listed = [...drop, ...hash]
+  if (DOCUMENTED.some((field) => field === name)) return listed.includes(name)
+  return drop.includes('extra') || listed.some((other) => other !== 'extra' && plain(other) === plain(name))
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_ ]/g, '')
 }
 
 export function policyOf({ drop, hash, key }: Hiding): PrivacyPolicy {
@@ -110,14 +129,14 @@ export function policyOf({ drop, hash, key }: Hiding): PrivacyPolicy {
 
 /** One of email, username and name stays shown. */
 export function someHiding(dice: Dice): Hiding {
-  const shown = dice.below(3)
+  const shown = DOCUMENTED[dice.below(3)]
   const drop: string[] = []
   const hash: string[] = []
-  for (const [at, field] of DOCUMENTED.entries()) {
-    if (at === shown) continue
+  for (const field of [...DOCUMENTED, 'vip', 'fax_no', '__proto__', 'constructor', 'extra']) {
     const way = dice.below(4)
+    if (field === shown) continue
     if (way === 0) drop.push(field)
-    if (way === 1) hash.push(field)
+    if (way === 1 && field !== 'extra') hash.push(field)
   }
   return { drop, hash, key: dice.below(2) }
 }

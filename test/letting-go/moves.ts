@@ -21,11 +21,11 @@ export async function aNight(it: World, name: string): Promise<string> {
   if (dice.chance(0.8)) m.passTime(service, dice)
   if (service.listed.size === 0) m.passTime(service, dice)
   const { list, odd } = m.listOf(service, dice)
-  const ending = dice.chance(0.2)
-    ? { stopAfter: 1 + dice.below(3) }
-    : dice.chance(0.1)
-      ? { failAfter: dice.below(3) }
-      : {}
+  const ending = {
+    ...(dice.chance(0.2) && { stopAfter: 1 + dice.below(3) }),
+    ...(dice.chance(0.1) && { failAfter: dice.below(3) }),
+    ...(dice.chance(0.2) && { stopHiding: 1 + dice.below(5) }),
+  }
   const hides = service.hides
   const retention = someRetention(dice)
   const told = {
@@ -40,6 +40,7 @@ export async function aNight(it: World, name: string): Promise<string> {
     ...(dice.chance(0.6) && { retention }),
   }
   const { report } = await it.withMirror((mirror) => makeNight(mirror, it.day, { list, told, ...ending }))
+  expect(JSON.stringify(report)).not.toMatch(/tok\d/)
   noteNight(it, name, report, odd)
   const kept = 'retention' in told ? ` keeps ${JSON.stringify(retention)}` : ''
   const ended = [report.status, report.proof, ...report.reasons, report.resumedFrom].join(' ')

@@ -21,6 +21,8 @@ export type Night = {
   /** Pages after which the run is stopped, or its source fails. */
   stopAfter?: number | undefined
   failAfter?: number | undefined
+  /** Steps of a changed policy after which the run is stopped. */
+  stopHiding?: number | undefined
   /** A change of the mirror after that many answered pages. */
   meanwhile?: { after: number; meddle: (mirror: Mirror) => Promise<void> }
 }
@@ -57,9 +59,9 @@ function forgetCustomersOfList(file: string): void {
 
 /** One run; `known` counts the pages that were not parsed, `recognized` the records. */
 export async function makeNight(mirror: Mirror, index: number, night: Night) {
-  const { list, told = {}, options, stopAfter, failAfter, meanwhile } = night
+  const { list, told = {}, options, stopAfter, failAfter, stopHiding, meanwhile } = night
   const stop = new AbortController()
-  let [answered, known, recognized] = [0, 0, 0]
+  let [answered, known, recognized, hidden] = [0, 0, 0, 0]
   const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
   if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
   const source = readBy(listed, async (window, reading) => {
@@ -78,6 +80,11 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
         recognized += page.known.length
       }
       return mirror.savePages(run, pages, nowMs)
+    },
+    applyPrivacy(run, nowMs) {
+      hidden += 1
+      if (hidden === stopHiding) stop.abort()
+      return mirror.applyPrivacy(run, nowMs)
     },
   }
   const now = () => START_MS + index * DAY_MS

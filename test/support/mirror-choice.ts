@@ -26,10 +26,7 @@ const OF_THE_STORE = [
   ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
 ]
 
-const OF_RUNS = [
-  ...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy', 'privacy.property'],
-  ...['scan-on-the-service*'],
-]
+const OF_RUNS = [...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy'], ...['scan-on-the-service*']]
 
 /**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
