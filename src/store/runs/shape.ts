@@ -2,7 +2,7 @@ import { UsageError } from '../../errors/errors.ts'
 import type { TextField } from '../../model/customer.ts'
 import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { requireTaken } from '../refusals.ts'
-import { either, given, isIn, joined, moment, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
+import { either, given, joined, moment, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { updateStamp } from './lease.ts'
 import { IS_FULL } from '../schema/views.ts'
@@ -94,7 +94,7 @@ const AT_ONCE = 1000
 
 type Stored = { row_id: number; id: string } & Partial<Record<TextField, string | null>>
 
-/** Customers who have lost fields: each is written once, and the change is recorded as every change is. */
+/** Customers who have lost fields: each is written once, and the change is recorded beside what else this run changed of them. */
 async function empty(session: Session, run: Run, rowIds: readonly number[], nowMs: number): Promise<void> {
   const { organization, emptied } = run
   const now = sqlTime(nowMs)
@@ -120,46 +120,15 @@ async function empty(session: Session, run: Run, rowIds: readonly number[], nowM
     UPDATE customers SET ${joined(set)}, changed_at = ${now}, last_run_id = ${run.id}, updated_at = ${await updateStamp(session, nowMs)}
     FROM ${given(flags, columns)} WHERE ${either('+', '')}customers.organization = ${organization} AND customers.row_id = given.row_id`)
   requireTaken(run, 'customers', { given: lost.length, taken })
-  if (!run.isBaseline) await feed(session, run, lost, now)
-}
-
-/** A customer has one entry a run: what this run has written before of one is taken out, and written again with the lost fields. */
-async function feed(
-  session: Session,
-  run: Run,
-  lost: readonly (Stored & { own: readonly TextField[] })[],
-  now: string,
-) {
-  const ids = lost.map(({ id }) => id)
-  const earlier = await takeBack(session, run, ids)
+  if (run.isBaseline) return
   const changed = lost.map(({ id, own, ...values }) => {
-    const { change = 'changed', fields = {} } = earlier.get(id) ?? {}
-    const emptied = own.map((field) => [field, [fields[field]?.[0] ?? values[field], null]])
-    return { id, change, fields: { ...fields, ...Object.fromEntries(emptied) } }
+    return { id, fields: Object.fromEntries(own.map((field) => [field, [values[field], null]])) }
   })
   const fed = await session.run(sql`
     INSERT INTO changes (run_id, organization, id, change, fields, changed_at)
-    SELECT ${run.id}, ${run.organization}, id, change, fields, ${moment(now)}
-    FROM ${given(changed, { id: 'text', change: 'text', fields: 'json' })} WHERE true`)
+    SELECT ${run.id}, ${organization}, id, 'changed', fields, ${moment(now)}
+    FROM ${given(changed, { id: 'text', fields: 'json' })} WHERE true`)
   requireTaken(run, 'changes', { given: lost.length, taken: fed })
-}
-
-type Fed = { change: string; fields: Readonly<Record<string, readonly [unknown, unknown]>> }
-
-/** Takes what this run has written of these customers out of the feed: readers who have read it find the other entry behind it. */
-async function takeBack(
-  session: Session,
-  { id: run, organization }: Run,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Fed>> {
-  const found = await session.all<{ seq: number; id: string; change: string; fields: string | null }>(sql`
-    SELECT seq, id, change, CAST(fields AS text) AS fields FROM changes
-    WHERE organization = ${organization} AND run_id = ${run} AND ${isIn('id', ids)} ORDER BY seq`)
-  if (found.length > 0) {
-    const numbers = found.map(({ seq }) => seq)
-    await session.run(sql`DELETE FROM changes WHERE ${isIn('seq', numbers)}`)
-  }
-  return new Map(found.map(({ id, change, fields }) => [id, { change, fields: JSON.parse(fields ?? '{}') }]))
 }
 
 type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
