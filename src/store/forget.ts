@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { UsageError } from '../errors/errors.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../privacy/forgotten.ts'
-import { notForgotten, requireTaken, unknownCustomer } from './refusals.ts'
+import { requireTaken } from './refusals.ts'
 import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
 import { countOf, type Session, type Store, together } from './port/store.ts'
 import { HOLDING_TABLES } from './privacy.ts'
@@ -33,7 +34,11 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
   const sinceMs = await forgottenSinceMs(session, asked)
   const deleted = await purgeCustomer(session, asked)
   const isKnown = Object.values(deleted).some((count) => count > 0)
-  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
+  if (sinceMs === undefined && !isKnown)
+    throw new UsageError(
+      `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
+        `'customer-mirror query --org ${organization} --include-removed --json' lists the customers with their ids.`,
+    )
   await rememberForgotten(session, asked, nowMs)
   return { deleted, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
@@ -61,7 +66,10 @@ async function isNamed(session: Session, id: string): Promise<boolean> {
 
 async function readmitCustomer(session: Session, asked: Forgetting) {
   await requireUnleased(session, asked.organization, 'changed', asked)
-  if (!(await deleteForgotten(session, asked))) throw notForgotten(asked.organization)
+  if (!(await deleteForgotten(session, asked)))
+    throw new UsageError(
+      `${asked.organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
+    )
   // A window of an interrupted run that holds its number is not read again.
   await forgetWindows(session, asked.organization)
 }

@@ -1,6 +1,6 @@
+import { UsageError } from '../errors/errors.ts'
 import { joined, moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
-import { nameTaken, retiredAlready } from './refusals.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
 import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { closeAbandoned } from './runs/start-run.ts'
@@ -53,7 +53,11 @@ async function renameOrganization(session: Session, { from, to }: Names, clocks:
   for (const name of [from, to].toSorted()) await requireUnleased(session, name, 'renamed', clocks)
   // A run that failed before it saved anything leaves only its report, and that keeps its place.
   const isRead = await session.first(sql`SELECT 1 FROM runs WHERE organization = ${to} AND status = 'complete' LIMIT 1`)
-  if (isRead !== undefined || (await hasRows(session, TAKING_TABLES, to))) throw nameTaken(to)
+  if (isRead !== undefined || (await hasRows(session, TAKING_TABLES, to)))
+    throw new UsageError(
+      `${to}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
+        `let the mirror forget ${to} first: customer-mirror organizations forget ${to}`,
+    )
   await forgetWindows(session, to)
   await deleteRows(session, ['leases'], from)
   const others = ORGANIZATION_TABLES.filter((table) => table !== 'runs')
@@ -75,7 +79,10 @@ async function retireOrganization(session: Session, organization: string, clocks
   const now = sqlTime(clocks.nowMs)
   const before = await session.first<{ retired_at: string }>(sql`
     SELECT retired_at FROM retired_organizations WHERE organization = ${organization}`)
-  if (before !== undefined) throw retiredAlready(organization, before.retired_at)
+  if (before !== undefined) {
+    const since = before.retired_at.slice(0, 16)
+    throw new UsageError(`${organization}: is retired already, since ${since} UTC. Nothing was changed.`)
+  }
   await session.run(sql`INSERT INTO retired_organizations (organization, retired_at) VALUES (${organization}, ${now})`)
   await closeAbandoned(session, { organization }, clocks.nowMs)
   await deleteRows(session, ['leases', 'held_rows', 'absences'], organization)

@@ -1,3 +1,4 @@
+import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
 import { removingProof, type RemovingProof } from '../../model/report.ts'
 import type { Absent, Ending, Run } from '../../model/run.ts'
@@ -10,7 +11,7 @@ import {
   markRowsListed,
 } from './find-absent.ts'
 import { type Absences, absencesOf, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
-import { holdsNothing, requireTaken, rowsGone } from '../refusals.ts'
+import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, records, type Session } from '../port/store.ts'
 import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
@@ -46,6 +47,16 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
   await removeRows(session, run, removed, nowMs)
   return absencesOf(decision)
+}
+
+/** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
+function rowsGone(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+      'the next run reads every record, and adds what is missing.',
+    { code: 'replaced' },
+  )
 }
 
 /** What becomes of customers that a partial run found absent. `held`: so many at once that none was marked; the next full run decides. */
@@ -136,7 +147,7 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
 export async function discardRemovals(session: Session, runId: number): Promise<number> {
   const discarded = await session.run(sql`UPDATE held_rows SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`)
   if (discarded > 0) return discarded
-  throw holdsNothing(runId)
+  throw new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals list' lists the runs that do.`)
 }
 
 /** A discard ends when the absent customers are so many times those that it named. */

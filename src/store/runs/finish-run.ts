@@ -1,10 +1,11 @@
 import type { LaterOrder } from '../../model/list-as-read.ts'
-import { emptyReport, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
+import { AccountingBroken } from '../../errors/errors.ts'
+import { addsUp, emptyReport, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
 import type { Ending, Run } from '../../model/run.ts'
 import { findListedBefore, markListed } from '../absent/find-absent.ts'
 import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.ts'
 import { markAbsent, markGone } from '../absent/removals.ts'
-import { isListInDoubt, requirePages, requireSum } from '../refusals.ts'
+import { wentBack } from '../refusals.ts'
 import { isIn, sql, sqlTime } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { noteFilled } from '../privacy.ts'
@@ -36,8 +37,8 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   )
   if (!hadLease) return report
   await together(
-    // The next run reads every record again.
-    isListInDoubt(ending.error)
+    // The list refers to rows that may not be there: the next run reads every record again.
+    ending.error?.code === 'replaced'
       ? session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
       : LEFT_OUT,
     writeEnd(session, run, ending, report, nowMs),
@@ -63,8 +64,12 @@ async function requireWhole(session: Session, run: Run, nowMs: number): Promise<
     renewLease(session, run, nowMs),
     session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`),
   )
-  requirePages(stored?.pages, run.pages, run.organization)
-  requireSum(run, stored)
+  if (stored?.pages !== run.pages) throw wentBack(run.organization)
+  if (addsUp(stored) && addsUp(run.records)) return
+  throw new AccountingBroken(
+    `${run.organization}: the numbers of run ${run.id} do not add up. What it saved is kept, but it does not count as ` +
+      'complete. This is a defect of Customer Mirror; please report it.',
+  )
 }
 
 const UNCHANGED: Shape = { changes: [], written: 0, newFields: [] }

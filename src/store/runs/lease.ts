@@ -1,7 +1,8 @@
 import { hostname } from 'node:os'
+import { OrganizationLeased } from '../../errors/errors.ts'
 import { BOOT_NAME, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../model/run.ts'
-import { LEASE_MS, leasedBy, leaseLost, notTaken, wentBack } from '../refusals.ts'
+import { LEASE_MS, leasedBy, notTaken, wentBack } from '../refusals.ts'
 import { either, FOR_UPDATE, greatest, SERVER_MS, sql, type Sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
@@ -63,7 +64,10 @@ export async function renewLease(
   await requireCurrent(session, run.organization)
   const isKnown = await session.first(sql`
     SELECT 1 FROM runs WHERE id = ${run.id} AND NOT EXISTS (SELECT 1 FROM leases WHERE run_id = ${run.id})`)
-  throw isKnown === undefined && session.kind === 'postgres' ? wentBack(run.organization) : leaseLost(run.organization)
+  if (isKnown === undefined && session.kind === 'postgres') throw wentBack(run.organization)
+  throw new OrganizationLeased(
+    `${run.organization}: another run took over while this one was paused. What this run had saved is kept.`,
+  )
 }
 
 /** Throws MirrorUnusable `version` where another version has changed the mirror; of a file, each transaction looks that up. */

@@ -9,7 +9,7 @@ import { fromSqlTime, greatest, isIn, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { withScan } from '../reading.ts'
 import { findPolicy, startPrivacy } from '../privacy.ts'
-import { ABANDONED, leasedBy } from '../refusals.ts'
+import { leasedBy } from '../refusals.ts'
 import { giveLease, lockLease, requireCurrent } from './lease.ts'
 import { findDoubts, forgetWindows, loadList, readWindows, seenIn } from './list-memory.ts'
 import { READ_TO_END } from '../schema/views.ts'
@@ -101,7 +101,8 @@ export async function closeAbandoned(
 ) {
   await session.run(sql`
     UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(nowMs)}`, sql`started_at`)},
-      reasons = '["interrupted"]', error_code = 'interrupted', error = ${ABANDONED}
+      reasons = '["interrupted"]', error_code = 'interrupted',
+      error = 'The process ended before the run did. What it had saved is kept.'
     WHERE organization = ${organization} AND status = 'running' AND id <> ${but}`)
 }
 
