@@ -182,7 +182,7 @@ type Examined = Awaited<ReturnType<typeof examineServer>>
 async function onServer(address: string): Promise<Found> {
   const shown = shownMirror(address)
   const examined = await examineServer(address)
-  const { schema, version, tables, server, isEncrypted, isPooled } = examined
+  const { schema, version, tables, server_name, isEncrypted, isPooled } = examined
   // To be asked before the mirror is read, which takes its columns for granted.
   if (tables?.unfilled != null)
     throw new MirrorUnusable(
@@ -193,15 +193,15 @@ async function onServer(address: string): Promise<Found> {
   const opened = await openMirrorIfThere(address)
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
   const rights = '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
-  const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.mayVacuum ? '' : rights}`
+  const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.may_vacuum ? '' : rights}`
   const state = opened === undefined ? `the schema ${schema} will be made by the first sync` : sound
   const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
-  return withAdditions(`${shown}, PostgreSQL ${server}, ${way}, ${state}`, tables?.added ?? [])
+  return withAdditions(`${shown}, PostgreSQL ${server_name}, ${way}, ${state}`, tables?.added ?? [])
 }
 
-function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
-  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
-  if (mayWrite) return
+function requireWritable(shown: string, { is_read_only, may_write, schema, version, tables }: Examined): void {
+  if (is_read_only) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
+  if (may_write && tables?.unwritable == null) return
   const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
   const fix =
     version === undefined

@@ -15,18 +15,12 @@ import { beginning } from '../port/postgres-transaction.ts'
 import { mayVacuum } from './vacuum.ts'
 import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 
-/** What a server says of itself and of a mirror in it, and how it was reached. */
-export type Examined = {
-  server: string
+/** What a server says of itself and of a mirror in it, and how it was reached. `tables` only of a mirror of this version. */
+export type Examined = Found & {
+  schema: string
   isEncrypted: boolean
   isPooled: boolean
-  schema: string
-  version: number | undefined
-  mayWrite: boolean
-  mayVacuum: boolean
-  isReadOnly: boolean
-  /** What is found in the tables of a mirror of this version; undefined for any other. */
-  tables: ExaminedTables | undefined
+  tables?: ExaminedTables | undefined
 }
 
 /** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
@@ -42,18 +36,16 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const session = sessionOn(client)
       const found = await lookAtSchema(session, schema)
-      const { version } = found
       const examine = () => session.query<ExaminedTables>(EXAMINE_TABLES, schema, KNOWN, OURS)
-      const [tables] = version === VERSION ? (await examine()).rows : []
+      const [tables] = found.version === VERSION ? (await examine()).rows : []
       await client.query('COMMIT')
+      // A pooler gives its clients numbers of its own.
       return {
-        ...{ server: found.server_name, schema, version, tables },
+        ...found,
+        schema,
+        tables,
         isEncrypted: settings.ssl !== false,
-        // A pooler gives its clients numbers of its own.
         isPooled: processOf(client) !== found.process,
-        mayWrite: found.may_write && tables?.unwritable == null,
-        mayVacuum: found.may_vacuum,
-        isReadOnly: found.is_read_only,
       }
     } finally {
       await client.end().catch(() => {})
