@@ -32,6 +32,31 @@ test('records written to be cut or recognized wrongly give the mirror of the sam
   expect(complete).toBeGreaterThan(HISTORIES * 2)
 })
 
+const [ONE, TWO, OLD, NEW] = [uuid(1), uuid(2), '"name":"Old"', '"name":"New"']
+const ESCAPED = ONE.replace('0', String.raw`\u0030`)
+
+test.each<[what: string, first: readonly string[], second: readonly string[]]>([
+  ['changed before it is as it was', [`{"id":"${ONE}",${OLD}}`], [`{"id":"${ONE}",${NEW}}`, `{"id":"${ONE}",${OLD}}`]],
+  ['as it was before it is changed', [`{"id":"${ONE}",${OLD}}`], [`{"id":"${ONE}",${OLD}}`, `{"id":"${ONE}",${NEW}}`]],
+  ['changed, its id escaped', [`{"id":"${ONE}",${OLD}}`], [`{"id":"${ESCAPED}",${NEW}}`, `{"id":"${ONE}",${OLD}}`]],
+  ['escaped both nights', [`{"id":"${ESCAPED}",${OLD}}`], [`{"id":"${ONE}",${NEW}}`, `{"id":"${ESCAPED}",${OLD}}`]],
+  [
+    'no customer before it is one',
+    [`{"id":"${ONE}","name":[]}`],
+    [`{"id":"${ONE}","name":[]}`, `{"id":"${ONE}",${OLD}}`],
+  ],
+])('a customer who is twice on a page is read as by one who parses all: %s', async (_, first, second) => {
+  const other = `{"id":"${TWO}",${OLD}}`
+  const [asSent, plainly] = [await aMirror(), await aMirror()]
+  const style = { between: ',', around: '', isMetaFirst: false }
+  for (const [night, list] of [first, second, second, first].map((some) => [other, ...some]).entries()) {
+    const sent = await mirrorOnce(asSent, night, 1, (asked) => bodyOf(list, asked, style))
+    tamper(plainly.file, 'DELETE FROM lists')
+    const told = await mirrorOnce(plainly, night, 1, (asked) => plainBodyOf(list, asked, style))
+    expect({ night, ...sent, ...contents(asSent) }).toEqual({ night, ...told, ...contents(plainly) })
+  }
+})
+
 /** Text of one byte a character, as it goes over the wire. */
 type Wire = string
 
