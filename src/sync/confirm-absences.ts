@@ -34,7 +34,7 @@ export type Search = (text: string) => Promise<CustomersPage>
 
 export type Searching = {
   search: Search
-  /** Requests made so far; the searches may add a hundred, or `most` if that is less. */
+  /** Requests made so far; the searches may add `most`, by default a hundred. */
   requestsMade: () => number
   most?: number | undefined
   /** Between 0 and 1. */
@@ -43,17 +43,14 @@ export type Searching = {
   askForPage: () => Promise<unknown>
   /** Aborting it ends the searches; customers found until then count. */
   signal: AbortSignal
-  /** By which fields an absence is confirmed; by default by every one. */
-  confirmedBy?: ConfirmedBy | undefined
+  /**
+   * By which fields an absence is confirmed: by all that were searched, or by two where another one leaves it open (default); or by two in
+   * any case. A customer that moved has changed in the field by which the list is sorted, so a search by that one misses the customer too.
+   */
+  confirmedBy?: 'every field' | 'two fields' | undefined
   /** Whether a customer may be removed whose absence no search confirms, so that kinds of search which find no control are tried too. */
   everyKind?: boolean | undefined
 }
-
-/**
- * By which fields an absence is confirmed: by all that were searched, or by two where another one leaves it open; or by two in any case. A
- * customer that moved has changed in the field by which the list is sorted, so a search by that one misses the customer too.
- */
-type ConfirmedBy = 'every field' | 'two fields'
 
 /** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
 export const MOST_CONTROLS = 2
@@ -75,103 +72,20 @@ export async function confirmAbsences(
   controls: readonly Listed[],
   searching: Searching,
 ): Promise<Searched> {
-  const found = new Set<string>()
-  const looking: Looking = {
-    search: noting(found, candidates, searching),
-    refused: 0,
-    room: roomOf(searching),
-    random: searching.random,
-    found,
-    isSample: false,
-  }
-  const [absent, unknown] = [new Set<string>(), new Set<string>()]
-  const fates = { found, absent, unknown }
+  const searches = new Searches(candidates, searching)
+  const { found, absent } = searches
   let isPostponed = false
   try {
-    const kinds = await tryKinds(candidates, controls, looking)
-    await lookForEach(candidates, textsBy(kinds, ['works', 'unsure']), looking, async (candidate, texts) => {
-      const fate = await lookFor(candidate, texts, { ...searching, kinds, looking })
-      fates[fate].add(candidate.id)
-    })
-    const unconfirmed = candidates.filter(({ id }) => unknown.has(id))
-    if (searching.everyKind === true && found.size === 0) await lookWithoutControl(unconfirmed, kinds, looking)
+    await searches.tryKinds(candidates, controls)
+    await searches.lookForEach(candidates, ['works', 'unsure'])
+    const unconfirmed = candidates.filter(({ id }) => !absent.has(id))
+    if (searching.everyKind === true && found.size === 0) await searches.lookForEach(unconfirmed, ['fails'])
   } catch (error) {
     if (factsOf(error).from !== 'outage' && !searching.signal.aborted) throw error
     isPostponed = true
   }
-  const { isSample, refused } = looking
-  return { confirmed: absent.difference(found), found, refused, isSample, isPostponed }
-}
-
-/**
- * What the searches for candidates share. `isSample` becomes true when the requests do not suffice for all of them; `refused` counts the
- * searches without an answer.
- */
-type Looking = {
-  readonly search: (text: string) => Promise<CustomersPage | undefined>
-  refused: number
-  /** How many requests the searches may still make. */
-  readonly room: () => number
-  readonly random: () => number
-  readonly found: ReadonlySet<string>
-  isSample: boolean
-}
-
-/** Looks for each candidate that is not found yet, or for a random sample until one is found. */
-async function lookForEach(
-  candidates: readonly Candidate[],
-  textsOf: (candidate: Candidate) => Text[],
-  looking: Looking,
-  look: (candidate: Candidate, texts: readonly Text[]) => Promise<void>,
-): Promise<void> {
-  const { room, random, found } = looking
-  if (candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > room()) looking.isSample = true
-  for (const candidate of looking.isSample ? shuffled(candidates, random) : candidates) {
-    const texts = textsOf(candidate)
-    if (texts.length > room()) looking.isSample = true
-    if (looking.isSample && (texts.length > room() || found.size > 0)) break
-    if (!found.has(candidate.id)) await look(candidate, texts)
-  }
-}
-
-/** Searches by the kinds that find no control. One that the service refuses as often as there are controls is not used any more. */
-async function lookWithoutControl(candidates: readonly Candidate[], kinds: Kinds, looking: Looking): Promise<void> {
-  const refused: Field[] = []
-  const isRefused = (field: Field) => refused.filter((each) => each === field).length >= MOST_CONTROLS
-  await lookForEach(candidates, textsBy(kinds, ['fails']), looking, async ({ id }, texts) => {
-    for (const { field, text } of texts) {
-      if (isRefused(field)) continue
-      const answer = await answerTo(text, looking)
-      if (answer === undefined) refused.push(field)
-      else if (holds(answer, id)) return
-    }
-  })
-}
-
-/**
- * A search that adds every candidate in any of its answers to `found`, whatever the searched text. It has no answer where the service refuses
- * this text, or answers only others.
- */
-function noting(
-  found: Set<string>,
-  candidates: readonly Candidate[],
-  { search, askForPage }: Pick<Searching, 'search' | 'askForPage'>,
-): Looking['search'] {
-  const ids = new Set(candidates.map(({ id }) => id))
-  return async (text) => {
-    try {
-      const page = await search(text)
-      const records = page.records()
-      for (const id of idsIn({ records })) if (ids.has(id)) found.add(id)
-      return { ...page, records: () => records }
-    } catch (error) {
-      const { from, askAgain } = factsOf(error)
-      const isAboutText = from === 'answer' || windowFailureOf(error) !== undefined
-      if (!isAboutText && (from !== 'outage' || askAgain === 'wait')) throw error
-      if (!isAboutText) await askForPage()
-      return undefined
-    }
-  }
+  const { isSample, refused } = searches
+  return { confirmed: absent.difference(found), found, refused: refused.length, isSample, isPostponed }
 }
 
 /**
@@ -179,85 +93,99 @@ function noting(
  * search is answered.
  */
 type Kind = 'works' | 'unsure' | 'fails' | 'refused'
-type Kinds = Record<Field, Kind>
 
-type Answer = Pick<CustomersPage, 'total' | 'size'> & { records: readonly unknown[] }
+class Searches {
+  /** The candidates in any answer, whatever the searched text. */
+  readonly found = new Set<string>()
+  readonly absent = new Set<string>()
+  /** The kinds of the searches without an answer. */
+  readonly refused: Field[] = []
+  /** Whether the requests do not suffice for all candidates. */
+  isSample = false
+  readonly #searching: Searching
+  readonly #ids: ReadonlySet<string>
+  readonly #madeBefore: number
+  readonly #kinds: Record<Field, Kind> = { email: 'fails', username: 'fails', name: 'fails' }
 
-/** The texts that are searched for by one of these kinds of search. */
-function textsBy(kinds: Kinds, used: readonly Kind[]): (candidate: Candidate) => Text[] {
-  return (candidate) => textsOfCandidate(candidate).filter(({ field }) => used.includes(kinds[field]))
-}
-
-async function tryKinds(
-  candidates: readonly Candidate[],
-  controls: readonly Listed[],
-  looking: Looking,
-): Promise<Kinds> {
-  const kinds: Kinds = { email: 'fails', username: 'fails', name: 'fails' }
-  const wanted = new Set(candidates.flatMap(textsOfCandidate).map(({ field }) => field))
-  for (const field of FIELDS) if (wanted.has(field)) kinds[field] = await tryKind(field, controls, looking)
-  return kinds
-}
-
-async function tryKind(field: Field, controls: readonly Listed[], looking: Looking): Promise<Kind> {
-  const kinds = new Set<Kind>()
-  for (const control of controls.slice(0, MOST_CONTROLS)) {
-    const text = control[field]
-    if (!isTelling(text)) continue
-    const answer = await answerTo(text, looking)
-    if (answer !== undefined && holds(answer, control.id)) return 'works'
-    if (answer === undefined) kinds.add('refused')
-    else kinds.add(isWhole(answer) ? 'fails' : 'unsure')
+  constructor(candidates: readonly Candidate[], searching: Searching) {
+    this.#searching = searching
+    this.#ids = new Set(candidates.map(({ id }) => id))
+    this.#madeBefore = searching.requestsMade()
   }
-  return (['unsure', 'fails', 'refused'] as const).find((kind) => kinds.has(kind)) ?? 'fails'
-}
 
-async function lookFor(
-  { id }: Candidate,
-  texts: readonly Text[],
-  { kinds, looking, confirmedBy = 'every field' }: Pick<Searching, 'confirmedBy'> & { kinds: Kinds; looking: Looking },
-): Promise<'found' | 'absent' | 'unknown'> {
-  const confirming = new Set<Field>()
-  const open = new Set<Field>()
-  for (const { field, text } of texts) {
-    const answer = await answerTo(text, looking)
-    if (answer !== undefined && holds(answer, id)) return 'found'
-    const confirms = kinds[field] === 'works' && answer !== undefined && isWhole(answer)
-    ;(confirms ? confirming : open).add(field)
+  get #room(): number {
+    const { requestsMade, most = MOST_REQUESTS } = this.#searching
+    return most - (requestsMade() - this.#madeBefore)
   }
-  return isConfirmed(confirmedBy, confirming, open) ? 'absent' : 'unknown'
-}
 
-/** `open`: the fields of which a search leaves the absence open. A field may have several texts, so it may be in both. */
-function isConfirmed(by: ConfirmedBy, confirming: ReadonlySet<Field>, open: ReadonlySet<Field>): boolean {
-  const sure = confirming.difference(open).size
-  return sure > 1 || (by === 'every field' && open.size === 0 && sure > 0)
-}
+  /** Tries each field by which a candidate can be searched for. */
+  async tryKinds(candidates: readonly Candidate[], controls: readonly Listed[]): Promise<void> {
+    const wanted = new Set(candidates.flatMap(textsOfCandidate).map(({ field }) => field))
+    for (const field of wanted) this.#kinds[field] = await this.#tryKind(field, controls)
+  }
 
-/** The answer to a search; undefined, and counted, where there is none. */
-async function answerTo(text: string, looking: Looking): Promise<Answer | undefined> {
-  const page = await looking.search(text)
-  if (page !== undefined) return { records: page.records(), total: page.total, size: page.size }
-  looking.refused += 1
-  return undefined
-}
+  async #tryKind(field: Field, controls: readonly Listed[]): Promise<Kind> {
+    const kinds = new Set<Kind>()
+    for (const control of controls.slice(0, MOST_CONTROLS)) {
+      const text = control[field]
+      if (!isTelling(text)) continue
+      const answer = await this.#ask(field, text)
+      if (answer?.ids.includes(control.id) === true) return 'works'
+      if (answer === undefined) kinds.add('refused')
+      else kinds.add(answer.isWhole ? 'fails' : 'unsure')
+    }
+    return (['unsure', 'fails', 'refused'] as const).find((kind) => kinds.has(kind)) ?? 'fails'
+  }
 
-function isWhole({ records, total, size }: Answer): boolean {
-  return records.length < size && total === records.length
-}
+  /** Looks by these kinds of search for each candidate that is not found yet, or for a random sample until one is found. */
+  async lookForEach(candidates: readonly Candidate[], used: readonly Kind[]): Promise<void> {
+    // A kind that finds no control is not used any more once it was refused as often as there are controls.
+    const isRefused = (field: Field) => this.refused.filter((each) => each === field).length >= MOST_CONTROLS
+    const isUsed = (field: Field) =>
+      used.includes(this.#kinds[field]) && !(this.#kinds[field] === 'fails' && isRefused(field))
+    const textsOf = (candidate: Candidate) => textsOfCandidate(candidate).filter(({ field }) => isUsed(field))
+    this.isSample ||= candidates.reduce((sum, candidate) => sum + textsOf(candidate).length, 0) > this.#room
+    for (const candidate of this.isSample ? shuffled(candidates, this.#searching.random) : candidates) {
+      const texts = textsOf(candidate)
+      this.isSample ||= texts.length > this.#room
+      if (this.isSample && (texts.length > this.#room || this.found.size > 0)) break
+      if (!this.found.has(candidate.id)) await this.#lookFor(candidate, texts)
+    }
+  }
 
-function holds(answer: Pick<Answer, 'records'>, id: string): boolean {
-  return idsIn(answer).includes(id)
-}
+  async #lookFor({ id }: Candidate, texts: readonly Text[]): Promise<void> {
+    const confirming = new Set<Field>()
+    // A field may have several texts, so it may be in both.
+    const open = new Set<Field>()
+    for (const { field, text } of texts) {
+      const answer = await this.#ask(field, text)
+      if (this.found.has(id)) return
+      const confirms = this.#kinds[field] === 'works' && answer?.isWhole === true
+      ;(confirms ? confirming : open).add(field)
+    }
+    const { confirmedBy = 'every field' } = this.#searching
+    const sure = confirming.difference(open).size
+    if (sure > 1 || (confirmedBy === 'every field' && open.size === 0 && sure > 0)) this.absent.add(id)
+  }
 
-function idsIn({ records }: Pick<Answer, 'records'>): string[] {
-  return records.flatMap((record) => namedId(record) ?? [])
-}
-
-/** How many requests the searches may still make. */
-function roomOf({ requestsMade, most = MOST_REQUESTS }: Searching): () => number {
-  const before = requestsMade()
-  return () => Math.min(most, MOST_REQUESTS) - (requestsMade() - before)
+  /** One page of matches; undefined, and counted, where the service refuses this text, or answers only others. */
+  async #ask(field: Field, text: string): Promise<{ ids: string[]; isWhole: boolean } | undefined> {
+    const { search, askForPage } = this.#searching
+    try {
+      const page = await search(text)
+      const records = page.records()
+      const ids = records.flatMap((record) => namedId(record) ?? [])
+      for (const id of ids) if (this.#ids.has(id)) this.found.add(id)
+      return { ids, isWhole: records.length < page.size && page.total === records.length }
+    } catch (error) {
+      const { from, askAgain } = factsOf(error)
+      const isAboutText = from === 'answer' || windowFailureOf(error) !== undefined
+      if (!isAboutText && (from !== 'outage' || askAgain === 'wait')) throw error
+      if (!isAboutText) await askForPage()
+      this.refused.push(field)
+      return undefined
+    }
+  }
 }
 
 /** The items in random order. */
