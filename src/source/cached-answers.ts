@@ -60,7 +60,7 @@ export class CachedAnswers {
   /** A search for a text that was never searched before: no cache has an answer to it. One that asks to slow down has the time too. */
   async #askAnew(signal: AbortSignal): Promise<Answer> {
     const { requests, rateLimit, now, monotonicMs } = this.#options
-    const answer = await requests.send({ page: 1, size: 1, search: randomUUID() }, { signal })
+    const { answer } = await requests.send({ page: 1, size: 1, search: randomUUID() }, { signal })
     if (answer.status === 429) {
       const serviceNowMs = httpDateMs(headerOf(answer.headers, 'date') ?? '') ?? now()
       rateLimit.pauseUntil(monotonicMs() + (retryAfterMs(answer.headers, serviceNowMs) ?? SHORTEST_PAUSE_MS))

@@ -28,8 +28,6 @@ export class Clock {
   /** The least lead of the service. Until more is known, it is assumed to agree with our clock at the first answer. */
   #leastLeadMs: number | undefined
   #isTrusted = false
-  /** The last date: all answers of one second carry the same. */
-  #lastDate: { text: string; ms: number | undefined } = { text: '', ms: undefined }
 
   constructor({ now, monotonicMs }: { now: () => number; monotonicMs: () => number }) {
     this.#now = now
@@ -112,9 +110,7 @@ export class Clock {
   }
 
   #leadIn({ headers, sentMs, answeredMs }: Timed): Lead | undefined {
-    const text = headerOf(headers, 'date') ?? ''
-    if (text !== this.#lastDate.text) this.#lastDate = { text, ms: httpDateMs(text) }
-    const { ms } = this.#lastDate
+    const ms = httpDateMs(headerOf(headers, 'date') ?? '')
     if (ms === undefined) return undefined
     // The header was cut to its second, and written at some time between the first byte sent and the last one received.
     const [earliestMs, latestMs] = [ms - answeredMs, ms + 1000 - sentMs]

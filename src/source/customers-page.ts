@@ -10,8 +10,6 @@ export type CustomersPage = {
   page: number
   /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
   size: number
-  /** The page size the caller asked for. */
-  askedSize: number
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
@@ -56,7 +54,6 @@ function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage
   return {
     page: asked.page,
     size,
-    askedSize: asked.size,
     records: eager === undefined ? parse : () => eager,
     cut: lazy && (() => cutRecords(lazy.records, size)),
     total,
@@ -86,7 +83,7 @@ function broken(place: string, what: string, advice = ''): ContractBroken {
 }
 
 /** A scan that proves something asks for several sizes: a service that has only one cannot be read by it. */
-const ONE_SIZE =
+export const ONE_SIZE =
   ' If the service serves only one page size, `scan: plain` with that as pageSize reads it, without a proof.'
 
 /** The page for a 404: some services answer so past the end of the list. */
@@ -97,7 +94,6 @@ function missingPage(asked: Window, place: string): CustomersPage {
   return {
     page: asked.page,
     size: asked.size,
-    askedSize: asked.size,
     records: () => [],
     total: undefined,
     lastPage: undefined,

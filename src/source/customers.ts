@@ -59,7 +59,7 @@ export function openSource(options: SourceOptions) {
       const place = placeOf(customersUrl(settings.baseUrl, question), question)
       await cachedAnswers.refuse(answer, place, asking)
       onAnswered?.()
-      await afterOthers({ room, signal, monotonicMs })
+      await afterOthers(room, signal, monotonicMs)
       return { ...pageIn(answer, question, place), release }
     } catch (error) {
       release()
@@ -70,7 +70,7 @@ export function openSource(options: SourceOptions) {
   return {
     /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
     async readPage({ page, size }: Window, reading: ReadOptions): Promise<CustomersPage> {
-      return { ...(await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)), askedSize: size }
+      return read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)
     },
     /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */
     async search(search: string, { size, mayAskMore, ...stopping }: Asking & { size: number }): Promise<CustomersPage> {
@@ -106,7 +106,7 @@ export function openSource(options: SourceOptions) {
  * together, each is followed by its next request before any of them is parsed: a connection that had an answer is free at the end of
  * the turn. Pages that wait for room get it together; each needs time, too.
  */
-async function afterOthers({ room, signal, monotonicMs }: Waiting): Promise<void> {
+async function afterOthers(room: Room, signal: AbortSignal, monotonicMs: () => number): Promise<void> {
   await nextTurn()
   do {
     await whenRoomy(room, signal)
@@ -114,5 +114,3 @@ async function afterOthers({ room, signal, monotonicMs }: Waiting): Promise<void
     signal.throwIfAborted()
   } while (!room.mayGoOn)
 }
-
-type Waiting = { room: Room; signal: AbortSignal; monotonicMs: () => number }

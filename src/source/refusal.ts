@@ -26,9 +26,9 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   if (status >= 500 || status === 408 || status === 425) return unavailable(answer, context)
   if (status >= 300 && status < 400 && status !== 304) return redirected(answer, context)
   const advice = ADVICE[status]
-  if (advice === undefined) {
-    const hint = OF_PROXIES[status] ?? 'Check baseUrl.'
-    const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
+  if (advice?.code === undefined) {
+    const { text = 'Check baseUrl.' } = advice ?? {}
+    const message = `${context.place} answered ${status}, which this service is not known to use. ${text}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
   const [form, doubt] = answer.text.trimStart().startsWith('<')
@@ -39,7 +39,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   return new SourceRefused(message, { code, status })
 }
 
-const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text?: string }>> = {
+const ADVICE: Readonly<Record<number, { code?: SourceRefused['code']; text?: string }>> = {
   400: {
     code: 'unprocessable',
     text: 'The service rejects the request as malformed. Check baseUrl, pageSize and the signing headers.',
@@ -51,12 +51,11 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text?: stri
   },
   404: { code: 'not-found', text: 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.' },
   422: { code: 'unprocessable', text: 'The service does not accept this page size. Lower pageSize.' },
-}
-
-/** None of our requests is conditional, and none is for a proxy. */
-const OF_PROXIES: Readonly<Record<number, string>> = {
-  304: 'A cache or proxy in between is at fault: have it pass these requests through.',
-  407: 'A proxy in between asks for credentials: have it let these requests pass without, since Customer Mirror has none for a proxy.',
+  // None of our requests is conditional, and none is for a proxy.
+  304: { text: 'A cache or proxy in between is at fault: have it pass these requests through.' },
+  407: {
+    text: 'A proxy in between asks for credentials: have it let these requests pass without, since Customer Mirror has none for a proxy.',
+  },
 }
 
 /** A service may refuse in HTML, and every proxy and firewall does. */

@@ -4,7 +4,7 @@ import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../sign
 import type { ByteBudget, Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
-import { type Address, customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
+import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit, RateLimitOptions } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
@@ -73,16 +73,18 @@ export class SignedRequests {
   async ask(question: Question, options: SendOptions): Promise<Answer> {
     options.room?.release()
     const { correctionMs } = this.clock
-    const { answer, url, headers } = await this.#send(question, options)
+    const { answer, url, headers } = await this.send(question, options)
     this.clock.observe(answer)
-    if (!holdsPage(answer, question)) throw this.#refusal(answer, { question, url, headers, correctionMs })
-    this.#rateLimit.succeeded(remainingIn(answer.headers))
-    return answer
-  }
-
-  /** Resolves with any answer, without interpreting it. */
-  async send(question: Question, options: SendOptions): Promise<Answer> {
-    return (await this.#send(question, options)).answer
+    if (holdsPage(answer, question)) {
+      this.#rateLimit.succeeded(remainingIn(answer.headers))
+      return answer
+    }
+    const { credentials, settings } = this.#options
+    const secrets = [credentials.secret, ...Object.values(headers)]
+    const context = { url, place: placeOf(url, question), clock: this.clock, correctionMs, secrets, settings }
+    const refusal = refusalOf(answer, context)
+    if (refusal instanceof RateLimited) this.#throttled += 1
+    throw refusal
   }
 
   /**
@@ -108,7 +110,8 @@ export class SignedRequests {
     }
   }
 
-  async #send(question: Question, { signal, room }: SendOptions) {
+  /** Resolves with any answer, without interpreting it, and with what was sent. */
+  async send(question: Question, { signal, room }: SendOptions) {
     const { settings, credentials, userAgent, monotonicMs, onAnswer } = this.#options
     const { signing, requestTimeoutMs } = settings
     const url = customersUrl(settings.baseUrl, question)
@@ -122,15 +125,4 @@ export class SignedRequests {
     onAnswer?.(answer)
     return { answer, url, headers }
   }
-
-  #refusal(answer: Answer, { question, url, headers, correctionMs }: Refused) {
-    const { credentials, settings } = this.#options
-    const secrets = [credentials.secret, ...Object.values(headers)]
-    const context = { url, place: placeOf(url, question), clock: this.clock, correctionMs, secrets, settings }
-    const refusal = refusalOf(answer, context)
-    if (refusal instanceof RateLimited) this.#throttled += 1
-    return refusal
-  }
 }
-
-type Refused = { question: Question; url: Address; headers: Readonly<Record<string, string>>; correctionMs: number }

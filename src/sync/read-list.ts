@@ -4,15 +4,16 @@ import type { Ending, RecordedWindow, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
 import type { Row } from '../model/customer.ts'
 import type { StoppedAt, Window, WindowAnswer } from '../scan/window.ts'
+import { ONE_SIZE } from '../source/customers-page.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
-import { readWindows, type Arrival, type Reading } from './read-windows.ts'
+import { readWindows, type Reading } from './read-windows.ts'
 import { ListScan } from '../scan/list-scan.ts'
 import type { Reason } from '../model/reasons.ts'
 import { ContractBroken, windowFailureOf } from '../errors/errors.ts'
-import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
+import { foreignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = {
   /** Its id. */
@@ -83,8 +84,10 @@ export async function readList(
 function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowAnswer> {
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)
-    const rowIds = rows.map(({ rowId = 0 }) => Math.max(0, rowId))
-    recorder.add({ start, size: read.perPage }, rowIds)
+    recorder.add(
+      { start, size: read.perPage },
+      rows.map(({ rowId = 0 }) => rowId),
+    )
     yield { ...read, window: { page, size }, rows }
   }
 }
@@ -95,16 +98,16 @@ function isWhole({ proof, reasons }: Certificate): boolean {
 }
 
 /**
- * Reads the windows that a scan asks for, and saves their pages. Returns its certificate. Throws the error that kept it from its end.
+ * Reads the windows that a scan asks for, and saves their pages; without a recorder, it leaves no list behind. Returns the certificate of the scan.
+ * Throws the error that kept it from its end.
  */
 export async function readPages(
   settings: Omit<ListSettings, 'source'> & { source: Pick<Source, 'readPage'> },
   run: Run,
   limits: ReadingLimits,
-  { known, ...followers }: Followers & { known: KnownList },
+  { scan, recorder, known }: { scan: Scan; recorder?: ListRecorder | undefined; known: KnownList },
 ): Promise<Certificate> {
-  const { organization, mirror, source, concurrency, monotonicMs } = settings
-  const { scan } = followers
+  const { organization, mirror, source, concurrency, now, monotonicMs, onProgress } = settings
   const recognition = { known, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   // A scan that never comes to the end of the list ends its run with the latest error of the kind that stopped it.
   const errors = new Map<StoppedAt['failure'], unknown>()
@@ -127,9 +130,34 @@ export async function readPages(
     savedTogether: mirror.pagesAtOnce(run),
   }
   // A plain scan asks for no window again.
-  const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
+  const foreignAmong = settings.scan === 'chain' ? foreignAnswers(mirror, organization) : () => new Set<ReadPage>()
   await readWindows(reading, async (arrivals, onWaiting) => {
-    await saveArrivals(settings, run, { ...followers, foreign, onWaiting }, arrivals)
+    const arrived = arrivals.map(({ page }) => page)
+    if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
+    const foreign = await foreignAmong(arrived)
+    const saving = arrived.filter((page) => !foreign.has(page))
+    const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
+    const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
+    for (const { window, page } of arrivals) {
+      page.release?.()
+      const saved = savedOf.get(page)
+      if (saved === undefined) {
+        scan.failed(window, 'page-mismatch')
+        continue
+      }
+      const { size, total, beyondEnd, order } = page
+      scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
+      recorder?.add({ start: size * (page.page - 1), size }, saved.rowIds, page)
+    }
+    const { received, duplicates } = run.records
+    const total = arrivals.at(-1)?.page.total
+    onProgress?.({
+      organization,
+      customers: received - duplicates,
+      readBefore: run.readBefore,
+      total,
+      pages: run.pages,
+    })
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
@@ -140,24 +168,19 @@ export async function readPages(
 
 /** The error of a window whose answer was found wrong only by comparison with others. */
 function errorOf({ window: { page, size }, failure }: StoppedAt, organization: string): Error {
-  const { what, code, hint = '' } = WRONG[failure] ?? MISMATCH
+  const what = WRONG[failure]
   return new ContractBroken(
-    `${organization}: the answer for page ${page}, per_page ${size}, ${what} The list was not read to its end; what was read is kept. Look for a ` +
-      `cache or a proxy in between, then sync again.${hint}`,
-    { code },
+    `${organization}: the answer for page ${page}, per_page ${size}, ${what ?? 'had another page, or another size, than the one asked for.'} The ` +
+      'list was not read to its end; what was read is kept. Look for a cache or a proxy in between, then sync again.' +
+      (what === undefined ? ONE_SIZE : ''),
+    { code: failure === 'repeated-page' || failure === 'page-cap' ? failure : 'page-mismatch' },
   )
 }
 
-type Wrong = { code: 'page-mismatch' | 'repeated-page' | 'page-cap'; what: string; hint?: string }
-const MISMATCH: Wrong = {
-  code: 'page-mismatch',
-  what: 'had another page, or another size, than the one asked for.',
-  hint: ' If the service serves only one page size, `scan: plain` with that pageSize reads it, without a proof.',
-}
-const WRONG: Partial<Record<StoppedAt['failure'], Wrong>> = {
-  'repeated-page': { code: 'repeated-page', what: 'held the customers of another page.' },
-  'not-found': { code: 'page-mismatch', what: 'held no customers, although the total promises more.' },
-  'page-cap': { code: 'page-cap', what: 'is one more than the list can need: it has no end.' },
+const WRONG: Partial<Record<StoppedAt['failure'], string>> = {
+  'repeated-page': 'held the customers of another page.',
+  'not-found': 'held no customers, although the total promises more.',
+  'page-cap': 'is one more than the list can need: it has no end.',
 }
 
 async function readAndSort(
@@ -172,45 +195,6 @@ async function readAndSort(
     page.release?.()
     throw error
   }
-}
-
-/** The receivers of each saved window; without a recorder, the run leaves no list behind. */
-type Followers = { scan: Scan; recorder?: ListRecorder | undefined }
-
-type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void }
-
-async function saveArrivals(
-  { organization, mirror, now, onProgress }: Pick<ListSettings, 'organization' | 'mirror' | 'now' | 'onProgress'>,
-  run: Run,
-  { foreign, onWaiting, ...followers }: Saving,
-  arrivals: readonly Arrival<ReadPage>[],
-): Promise<void> {
-  const arrived = arrivals.map(({ page }) => page)
-  if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
-  const refused = (await foreign?.among(arrived)) ?? new Set()
-  const saving = arrived.filter((page) => !refused.has(page))
-  const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
-  const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
-  for (const arrival of arrivals) {
-    arrival.page.release?.()
-    const saved = savedOf.get(arrival.page)
-    if (saved === undefined) followers.scan.failed(arrival.window, 'page-mismatch')
-    else follow(followers, arrival, saved)
-  }
-  const { received, duplicates } = run.records
-  const total = arrivals.at(-1)?.page.total
-  onProgress?.({ organization, customers: received - duplicates, readBefore: run.readBefore, total, pages: run.pages })
-}
-
-function follow({ scan, recorder }: Followers, { window, page }: Arrival<ReadPage>, saved: SavedPage): void {
-  const { size, total, beyondEnd, order } = page
-  scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
-  recorder?.add({ start: size * (page.page - 1), size }, listedRows(page, saved), page)
-}
-
-/** The rows that the next run may know again: a forgotten customer has none. */
-function listedRows({ suppressed }: ReadPage, { rowIds }: SavedPage): SavedPage['rowIds'] {
-  return suppressed.length === 0 ? rowIds : Array.from(rowIds, (rowId) => Math.max(0, rowId))
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }

@@ -56,7 +56,7 @@ export function aSourcePage(number: number, records: unknown[], overrides: Parti
   const unknown = { total: undefined, lastPage: undefined, digest: undefined }
   const size = overrides.size ?? 100
   const cut: CustomersPage['cut'] = () => cutRecords(Buffer.from(texts), size)
-  const page = { page: number, size, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown }
+  const page = { page: number, size, records: () => records, bytes, beyondEnd: false, ...unknown }
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }
 

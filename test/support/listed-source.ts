@@ -20,13 +20,13 @@ export type ListedOptions = {
 /** A page of a list, as the service cuts it. */
 export function pageOfList(
   list: readonly unknown[],
-  { page, size: askedSize }: Window,
+  { page, size: asked }: Window,
   { cap = 100, reportsTotal = true }: ListedOptions = {},
 ): CustomersPage {
-  const size = Math.min(askedSize, cap)
+  const size = Math.min(asked, cap)
   const records = list.slice(size * (page - 1), size * page)
   const told = reportsTotal ? { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) } : {}
-  return aSourcePage(page, records, { size, askedSize, beyondEnd: page > 1 && records.length === 0, ...told })
+  return aSourcePage(page, records, { size, beyondEnd: page > 1 && records.length === 0, ...told })
 }
 
 /** A source that answers each page by `readPage`, and counts requests. */
