@@ -13,16 +13,12 @@ export type Html = ReturnType<typeof html>
 const STYLE = `
 :root {
   color-scheme: light dark;
-  --paper: #f7f6f3; --card: #ffffff; --ink: #1d1f22; --soft: #5a5f66; --rule: #e3e1db;
-  --good: #1d7a4c; --weak: #8a6100; --bad: #b3261e; --busy: #1b5fa7; --quiet: #8a9099;
-  --good-tint: #e6f3eb; --weak-tint: #f9f0d9; --bad-tint: #fbe9e7; --busy-tint: #e5effa; --quiet-tint: #eeeeec;
-}
-@media screen and (prefers-color-scheme: dark) {
-  :root {
-    --paper: #131518; --card: #1b1e22; --ink: #e9e8e4; --soft: #a7abb2; --rule: #2d3137;
-    --good: #6fcb9a; --weak: #e3b75a; --bad: #ff9088; --busy: #8fbcf4; --quiet: #858b94;
-    --good-tint: #17301f; --weak-tint: #352a10; --bad-tint: #3a1a18; --busy-tint: #162a40; --quiet-tint: #26292e;
-  }
+  --paper: light-dark(#f7f6f3, #131518); --card: light-dark(#ffffff, #1b1e22); --rule: light-dark(#e3e1db, #2d3137);
+  --ink: light-dark(#1d1f22, #e9e8e4); --soft: light-dark(#5a5f66, #a7abb2);
+  --good: light-dark(#1d7a4c, #6fcb9a); --weak: light-dark(#8a6100, #e3b75a); --bad: light-dark(#b3261e, #ff9088);
+  --good-tint: light-dark(#e6f3eb, #17301f); --weak-tint: light-dark(#f9f0d9, #352a10); --bad-tint: light-dark(#fbe9e7, #3a1a18);
+  --busy: light-dark(#1b5fa7, #8fbcf4); --busy-tint: light-dark(#e5effa, #162a40);
+  --quiet: light-dark(#8a9099, #858b94); --quiet-tint: light-dark(#eeeeec, #26292e);
 }
 * { box-sizing: border-box; margin: 0; }
 body {
@@ -63,10 +59,12 @@ progress { flex: 1; height: 0.5rem; max-width: 20rem; min-width: 5rem; appearanc
 progress::-webkit-progress-bar { background: var(--busy-tint); }
 progress::-webkit-progress-value { background: var(--busy); }
 progress::-moz-progress-bar { background: var(--busy); }
-.facts { display: flex; flex-wrap: wrap; gap: 0.15rem 1.5rem; margin-top: 0.75rem; }
+.facts { display: flex; flex-wrap: wrap; gap: 0.15rem 1.5rem; margin-top: 0.75rem; font-size: 0.875rem; }
+.facts, .lines { font-variant-numeric: tabular-nums; }
 .facts div { display: flex; gap: 0.4rem; }
-.facts dt { color: var(--soft); }
-.facts dd, .facts dt { font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+.facts dt, .lines dt { color: var(--soft); }
+.lines div { display: grid; grid-template-columns: 55% 1fr; gap: 0.5rem; padding: 0.35rem 0; }
+.lines div + div { border-top: 1px solid var(--rule); }
 figure { min-width: 0; }
 .chart { display: block; width: 100%; height: 4.5rem; }
 .chart .good { fill: var(--good); } .chart .weak { fill: var(--weak); } .chart .bad { fill: var(--bad); } .chart .busy, .chart .quiet { fill: var(--quiet); }
@@ -76,17 +74,16 @@ figure { min-width: 0; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 1.5rem 2rem; margin-top: 1.25rem; }
 .figures > div > * + *, .lead + .card { margin-top: 1.5rem; }
 .card > h2 { margin: 0 0 0.15rem; font-size: 1.0625rem; letter-spacing: 0; text-transform: none; color: inherit; }
-.counts { font-size: 0.875rem; } .counts th { width: auto; } .counts td, .counts th + th { text-align: end; width: 25%; }
+.counts { border-collapse: collapse; width: 100%; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+.counts td, .counts th { text-align: end; width: 25%; padding: 0.35rem 0.5rem 0.35rem 0; border-top: 1px solid var(--rule); font-weight: 400; }
+.counts tr:first-child > * { border-top: 0; }
+.counts th { color: var(--soft); } .counts th:first-child { text-align: start; width: auto; }
 .share { display: block; width: 100%; height: 0.25rem; fill: var(--busy); }
 figcaption { margin-top: 0.35rem; }
 details { margin-top: 0.5rem; font-size: 0.875rem; }
 summary { color: var(--busy); cursor: pointer; width: fit-content; }
 .runs { list-style: none; padding: 0; margin-top: 0.5rem; }
 .runs li { padding: 0.25rem 0; border-top: 1px solid var(--rule); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: start; padding: 0.35rem 0.5rem 0.35rem 0; border-top: 1px solid var(--rule); font-weight: 400; vertical-align: top; }
-tr:first-child > * { border-top: 0; }
-th { color: var(--soft); width: 55%; }
 .reasons dt { font-weight: 600; margin-top: 0.6rem; }
 .reasons dd { margin: 0; }
 @media (min-width: 48rem) {
@@ -95,7 +92,7 @@ th { color: var(--soft); width: 55%; }
   .halves { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.75rem; align-items: start; }
   .halves .card + .card { margin-top: 0; }
 }
-@media print { body { background: #ffffff; padding: 0; } .find, .pages { display: none; } .card { break-inside: avoid; } }
+@media print { :root { color-scheme: light; } body { background: #ffffff; padding: 0; } .find, .pages { display: none; } .card { break-inside: avoid; } }
 `
 
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
@@ -149,26 +146,10 @@ export function unlessZero(number = 0): string | undefined {
 /** A name and its value; undefined leaves the line out. */
 export type Line = readonly [name: string, value: Html | string | undefined]
 
-/** Lines as a table. */
-export function table(lines: readonly Line[]): Html {
-  const rows = lines.filter(([, value]) => value !== undefined)
-  return html`<table>
-    <tbody>
-      ${rows.map(
-        ([name, value]) =>
-          html`<tr>
-            <th scope="row">${name}</th>
-            <td>${value}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`
-}
-
-/** Lines that stand beside each other. */
-export function facts(lines: readonly Line[]): Html {
+/** Names and values, beside each other or one below the other. */
+export function facts(lines: readonly Line[], arranged: 'facts' | 'lines' = 'facts'): Html {
   const shown = lines.filter(([, value]) => value !== undefined)
-  return html`<dl class="facts">
+  return html`<dl class="${arranged}">
     ${shown.map(
       ([name, value]) =>
         html`<div>

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../model/mirror.ts'
 import { count, duration, grouped } from '../text/wording.ts'
-import { colourOf, framed, table, time, unlessZero, type Html, type Line } from './frame.ts'
+import { colourOf, facts, framed, time, unlessZero, type Html, type Line } from './frame.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
@@ -26,7 +26,7 @@ export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; n
       <div class="halves">
         <div>
           <h2>What it did</h2>
-          <div class="card">${table(countsOf(run))}</div>
+          <div class="card">${facts(countsOf(run), 'lines')}</div>
         </div>
         <div>
           <h2>How the list was read</h2>
@@ -104,7 +104,7 @@ function scanTable(run: StoredRun): Html {
     ['Pages trusted unread', run.trustedPages === undefined ? undefined : grouped(run.trustedPages)],
   ]
   if (scan === undefined)
-    return html`${table(lines)}
+    return html`${facts(lines, 'lines')}
       <p class="soft">This run has no certificate.</p>`
   const { pageSize, total, distinct, basis, witness, found = [] } = scan
   lines.push(
@@ -115,5 +115,5 @@ function scanTable(run: StoredRun): Html {
     ['Order of the list', witness],
     ['Found by searches, not in the list', unlessZero(found.length)],
   )
-  return html`${table(lines)} ${noteLines(run).map((line) => html`<p>${line.trim()}</p>`)}`
+  return html`${facts(lines, 'lines')} ${noteLines(run).map((line) => html`<p>${line.trim()}</p>`)}`
 }
