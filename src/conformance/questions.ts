@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Organization } from '../config/organization.ts'
 import { describeError, factsOf, windowFailureOf } from '../errors/errors.ts'
-import { namedId, plainCustomer, type Row } from '../model/customer.ts'
+import { namedId, plainCustomer, rowOf, type Row } from '../model/customer.ts'
 import type { Listed } from '../model/run.ts'
 import { Findings } from '../scan/findings.ts'
 import { repeats } from '../scan/seam.ts'
@@ -160,7 +160,7 @@ class Inquiry {
       const page = await this.source.readPage(window, this.#asking)
       const records = page.records()
       page.release?.()
-      const rows = records.map(rowOf)
+      const rows = records.map((record) => ({ ...rowOf(record), id: namedId(record) }))
       const { reads } = this.findings
       const answer = { window, rows, perPage: page.size, total: page.total, beyondEnd: page.beyondEnd }
       const read = readOf(answer, reads)
@@ -177,9 +177,4 @@ class Inquiry {
     this.readings.push(reading)
     return reading
   }
-}
-
-function rowOf(record: unknown): Row {
-  const { created_at }: Partial<Record<string, unknown>> = Object(record)
-  return { id: namedId(record), createdAt: typeof created_at === 'string' ? created_at : undefined }
 }

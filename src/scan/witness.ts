@@ -15,10 +15,9 @@ const ENOUGH_STEPS = 8
 /** Neighbours of equal creation time in the order of their ids before ids are believed to order them. */
 const ENOUGH_TIES = 24
 
-/** The witnesses that no window has contradicted, and those of them that span every seam of the chain. */
+/** The witnesses that no window has contradicted, and that span every seam of the chain. */
 export class Witnesses {
-  readonly #alive = new Set(WITNESSES)
-  readonly #spanning = new Set(WITNESSES)
+  readonly #left = new Set(WITNESSES)
   #steps = 0
   #ties = 0
 
@@ -26,9 +25,9 @@ export class Witnesses {
   observe({ rowOrder }: ReadWindow): void {
     this.#ties += rowOrder.ties
     this.#steps += rowOrder.steps
-    for (const witness of this.#alive) {
+    for (const witness of this.#left) {
       const isContradicted = rowOrder.ways.some((way) => isAgainst(witness, way))
-      if (isContradicted || (rowOrder.undated && witness.time !== 0)) this.#alive.delete(witness)
+      if (isContradicted || (rowOrder.undated && witness.time !== 0)) this.#left.delete(witness)
     }
   }
 
@@ -39,11 +38,11 @@ export class Witnesses {
 
   /** Two windows were linked: the witnesses that do not span their seam vouch for the list no more. */
   link(seam: Seam, left: ReadWindow, right: ReadWindow): void {
-    for (const witness of this.#spanning) if (!isSpannedBy(witness, seam, left, right)) this.#spanning.delete(witness)
+    for (const witness of this.#left) if (!isSpannedBy(witness, seam, left, right)) this.#left.delete(witness)
   }
 
   get hopes(): readonly Witness[] {
-    return [...this.#spanning].filter((witness) => this.#alive.has(witness) && this.#isProbable(witness))
+    return [...this.#left].filter((witness) => this.#isProbable(witness))
   }
 
   /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
