@@ -27,10 +27,6 @@ export class KnownList {
     this.#oddities = new Map(this.#warnings.map((kind, number) => [JSON.stringify(kind), number]))
   }
 
-  get columns(): ListColumns {
-    return this.list.columns
-  }
-
   /**
    * The place of the customer with this record, or -1: the fingerprints of the record and of its id must both agree. Records are mostly
    * in the same order as before, so `likely` is checked first.
@@ -112,7 +108,7 @@ export class ListRecorder {
   }
 
   /**
-   * A window whose records were read: their row numbers, 0 for one without a customer, and what it takes to know them again, where that is
+   * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one, and what it takes to know them again, where that is
    * known; where all of them stand together in the list as last read, the place of the first one there. A window that is read again replaces
    * what was recorded of it.
    */
@@ -122,8 +118,11 @@ export class ListRecorder {
     { marks, listedAt }: { marks?: Marks | undefined; listedAt?: number | undefined } = {},
   ): void {
     const count = rowIds.length
-    const own = () => ({ ...(marks ?? emptyColumns(count)), rowIds: Uint32Array.from(rowIds) })
-    const columns = listedAt === undefined ? own() : this.#known.columns
+    const own = () => ({
+      ...(marks ?? emptyColumns(count)),
+      rowIds: Uint32Array.from(rowIds, (rowId) => Math.max(0, rowId)),
+    })
+    const columns = listedAt === undefined ? own() : this.#known.list.columns
     this.#windows.set(`${start}/${size}`, { start, columns, from: listedAt ?? 0, count })
   }
 
@@ -136,7 +135,7 @@ export class ListRecorder {
   next(customers: number): Pick<ListAsRead, 'columns' | 'warnings'> {
     const { windows } = this
     const known = this.#known
-    if (isUnchanged(windows, known.columns)) return { columns: known.columns, warnings: known.list.warnings }
+    if (isUnchanged(windows, known.list.columns)) return { columns: known.list.columns, warnings: known.list.warnings }
     const gathered = gather(windows, customers)
     return { columns: inOrder(gathered), warnings: known.warnings }
   }

@@ -117,7 +117,8 @@ async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promi
   const ending = { ...unread, status, reasons: [status], error: describeError(error) }
   // If the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
   const report = await finish(mirroring, run, ending).catch(() => {
-    return { ...unrecorded(mirroring, error), ...countsOf(run) }
+    const { id: runId, records, pages, resumedFrom, readBefore } = run
+    return { ...unrecorded(mirroring, error), ...records, runId, pages, resumedFrom, readBefore }
   })
   return { report, error }
 }
@@ -138,10 +139,6 @@ function unrecorded({ organization, trigger, source, now }: Mirroring, error: un
   const reason = factsOf(error).from === 'other-run' ? 'held' : 'failed'
   const empty = emptyReport({ organization, trigger, startedAtMs: now() })
   return { ...empty, ...source.counters, reasons: [reason], error: describeError(error) }
-}
-
-function countsOf({ id, records, pages, resumedFrom, readBefore }: Run): Partial<Report> {
-  return { ...records, runId: id, pages, resumedFrom, readBefore }
 }
 
 /** The error of a run that was stopped: the reason of the stop, if it is one of ours. */

@@ -52,6 +52,13 @@ export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>
   await new WindowReading(reading, save).run()
 }
 
+/**
+ * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
+ * down to one poison row in a corner of it takes five.
+ */
+const MOST_FAILURES_IN_A_ROW = 12
+const MOST_FAILURES_AT_FIRST = 6
+
 class WindowReading<Page> {
   /** Pages that wait to be saved, and since when; none in `waiting` and `spoiled`. */
   readonly #held: Arrival<Page>[] = []
@@ -63,7 +70,10 @@ class WindowReading<Page> {
   /** How many of the windows under way are not answered yet. */
   #asking = 0
   readonly #events = new EventWait()
-  readonly #outages = new Outages()
+  #hasAnswered = false
+  #failuresInARow = 0
+  /** The error that began them. */
+  #firstFailure: unknown
   readonly #ending: EndingSignals
   readonly #reading: Reading<Page>
   readonly #save: Save<Page>
@@ -143,7 +153,7 @@ class WindowReading<Page> {
   }
 
   #hold(arrival: Arrival<Page>): void {
-    this.#outages.answered()
+    this.#answered()
     if (this.#isSpoiled) return
     if (this.#held.length === 0) this.#heldSinceMs = this.#reading.monotonicMs()
     this.#held.push(arrival)
@@ -154,12 +164,22 @@ class WindowReading<Page> {
     const { scan } = this.#reading
     const failure = windowFailureOf(error)
     // Whatever caches answers in between is up, and a service that refuses a page is.
-    if (failure === 'cached-answer' || failure === 'size-refused') this.#outages.answered()
-    else this.#outages.failed(error)
+    if (failure === 'cached-answer' || failure === 'size-refused') this.#answered()
+    else {
+      this.#failuresInARow += 1
+      this.#firstFailure ??= error
+    }
     if (failure === undefined) return this.#fail(error)
-    if (this.#outages.isDown) return this.#fail(this.#outages.first)
+    const isDown = this.#failuresInARow > (this.#hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+    if (isDown) return this.#fail(this.#firstFailure)
     scan.failed(window, failure)
-    if (scan.done && !this.#outages.hasAnswered) this.#fail(this.#outages.first)
+    if (scan.done && !this.#hasAnswered) this.#fail(this.#firstFailure)
+  }
+
+  #answered(): void {
+    this.#hasAnswered = true
+    this.#failuresInARow = 0
+    this.#firstFailure = undefined
   }
 
   /** The first error is the one to end with. */
@@ -263,35 +283,5 @@ function endingSignals(stop: AbortSignal, abort: AbortSignal) {
       stop.removeEventListener('abort', endSoon)
       abort.removeEventListener('abort', endNow)
     },
-  }
-}
-
-/**
- * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
- * down to one poison row in a corner of it takes five.
- */
-const MOST_FAILURES_IN_A_ROW = 12
-const MOST_FAILURES_AT_FIRST = 6
-
-/** Distinguishes windows that fail from a service that is down: then the error that began it is the one to report. */
-class Outages {
-  hasAnswered = false
-  /** The first error since an answer. */
-  first: unknown
-  #failuresInARow = 0
-
-  answered(): void {
-    this.hasAnswered = true
-    this.#failuresInARow = 0
-    this.first = undefined
-  }
-
-  failed(error: unknown): void {
-    this.#failuresInARow += 1
-    this.first ??= error
-  }
-
-  get isDown(): boolean {
-    return this.#failuresInARow > (this.hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
   }
 }

@@ -76,19 +76,24 @@ async function runOnce(
   const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
   const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
   try {
-    const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
-    return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
+    return await mirrorOrganization({
+      ...{ ...organization, ...settings, organization: organization.id, source, mirror: awaited(settings) },
+      privacy: 'error' in privacy ? 'unreadable' : privacy,
+      requestLimit: settings.isPartial === true ? 'usual' : undefined,
+    })
   } finally {
     source.close()
   }
 }
 
+/** Where it cannot be opened, a source whose reads fail, so that a failed start is recorded like any other failure. */
 function openedWith(found: FoundCredentials, organization: Organization, settings: RunSettings): ConfiguredSource {
-  if ('error' in found) return neverOpened(found.error)
   try {
+    if ('error' in found) throw found.error
     return openSourceWith(found, organization, settings)
   } catch (error) {
-    return neverOpened(error)
+    const fail = () => Promise.reject(error)
+    return { readPage: fail, search: fail, counters: { requests: 0, throttled: 0, waitedMs: 0 }, close() {} }
   }
 }
 
@@ -101,21 +106,6 @@ function awaited({ mirror, longestWaitMs, now, monotonicMs, random, signal, onEv
 
 type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close'>
 
-/** The settings of the run, by name, without the references to secrets. */
-function mirroringOf(
-  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
-  source: ConfiguredSource,
-  { mirror, trigger, isPartial, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
-): Mirroring {
-  return {
-    ...{ organization: id, source, mirror, trigger },
-    requestLimit: isPartial === true ? 'usual' : undefined,
-    concurrency,
-    ...{ scan, pageSize, maxRunMs, resumeWithinMs, removals, retention },
-    ...{ now, monotonicMs, random, signal, onProgress, comesBack },
-  }
-}
-
 /** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
 export async function openConfiguredSource(organization: Organization, settings: OpenSettings): Promise<Source> {
   return openSourceWith(await readCredentials(organization), organization, settings)
@@ -125,28 +115,13 @@ type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
 
 function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
   const { longestWaitMs, now, monotonicMs, random, wire, onEvent, onAnswer } = settings
-  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
   return openSource({
-    settings: {
-      baseUrl,
-      signing,
-      requestTimeoutMs,
-      concurrency,
-      maxWaitMs,
-      longestWaitMs,
-      quotesAnswers,
-      organization: id,
-    },
+    settings: { ...organization, longestWaitMs, quotesAnswers, organization: organization.id },
     credentials,
     rateLimit: rateLimitOf(organization, settings),
     userAgent: `customer-mirror/${PROGRAM_VERSION}`,
-    now,
-    monotonicMs,
-    random,
-    ...wire,
-    onEvent,
-    onAnswer,
+    ...{ now, monotonicMs, random, onEvent, onAnswer, ...wire },
   })
 }
 
@@ -156,12 +131,7 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
  */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
-  {
-    rateLimits,
-    sharedTurns,
-    monotonicMs,
-    wire,
-  }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'wire'>,
+  { rateLimits, sharedTurns, monotonicMs, wire }: OpenSettings,
 ): RateLimit {
   const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
   const key = `${owner} ${requestsPerMinute ?? ''}`
@@ -171,14 +141,4 @@ function rateLimitOf(
   const rateLimit = new RateLimit({ concurrency, requestsPerMinute, shared, monotonicMs, sleep: wire?.sleep })
   rateLimits.set(key, rateLimit)
   return rateLimit
-}
-
-/** A source whose reads fail with `error`, so that a failed start is recorded like any other failure. */
-function neverOpened(error: unknown): ConfiguredSource {
-  return {
-    readPage: () => Promise.reject(error),
-    search: () => Promise.reject(error),
-    counters: { requests: 0, throttled: 0, waitedMs: 0 },
-    close() {},
-  }
 }

@@ -2,20 +2,18 @@ import type { Mirror } from '../store/mirror.ts'
 import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../model/page.ts'
 
-/** How many ids of the first page decide: each costs one look-up for each other organization. */
-const IDS_ASKED = 20
-
 /**
  * Throws ContractBroken `tenant-mixup` when more than half of the customers on the first page are new to the organization and
  * belong to another one: the key or address is wrong, and nothing may be written.
  */
 export async function refuseTenantMixup(
-  mirror: Pick<Mirror, 'findKnownElsewhere'>,
+  mirror: Known,
   organization: string,
   pages: readonly SortedPage[],
 ): Promise<void> {
-  const inOrder = pages.toSorted((one, other) => one.page - other.page).map(customersOf)
-  const asked = sampleOf(inOrder.find((customers) => customers.length > 0) ?? [])
+  const inOrder = pages.toSorted((one, other) => one.page - other.page)
+  const first = inOrder.find(({ rowIds }) => rowIds.length > 0)
+  const asked = first === undefined ? [] : sampleOf(first)
   const mixup = await lookFor(mirror, organization, asked)
   if (mixup === undefined) return
   const { count, mostlyOf } = mixup
@@ -34,71 +32,61 @@ const FEWEST = 5
 /** An organization may share customers with another one: after so many refused pages it is no mistake of single answers. */
 const MOST_REFUSED = 3
 
-/** Refuses single pages that hold another organization's customers, such as those of a proxy that mixes up two answers. */
-export class ForeignAnswers {
-  readonly #mirror: Pick<Mirror, 'findKnownElsewhere'>
-  readonly #organization: string
-  #refused = 0
-
-  constructor(mirror: Pick<Mirror, 'findKnownElsewhere'>, organization: string) {
-    this.#mirror = mirror
-    this.#organization = organization
-  }
-
-  /** The pages to ask for again; a few in a run at most. A page of an initial sync costs one look-up. */
-  async among<Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> {
+/**
+ * Returns what finds single pages that hold another organization's customers, such as those of a proxy that mixes up two answers. They are to be
+ * asked for again; a few in a run at most. A page of an initial sync costs one look-up.
+ */
+export function foreignAnswers(mirror: Known, organization: string) {
+  let left = MOST_REFUSED
+  return async <Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> => {
     const refused = new Set<Page>()
-    if (this.#refused >= MOST_REFUSED) return refused
-    const suspects = pages.filter(isMostlyNew)
-    const sample = suspects.flatMap((page) => firstNew(page) ?? [])
-    if (sample.length === 0) return refused
-    if ((await this.#mirror.findKnownElsewhere(this.#organization, sample)).count === 0) return refused
-    for (const page of suspects) {
-      if (this.#refused >= MOST_REFUSED) break
-      if ((await lookFor(this.#mirror, this.#organization, sampleOf(customersOf(page)))) === undefined) continue
-      this.#refused += 1
+    if (left === 0) return refused
+    const sampled = pages
+      .filter(({ rowIds }) => rowIds.length >= FEWEST)
+      .map((page) => ({ page, sample: sampleOf(page) }))
+    const suspects = sampled.filter(({ sample }) => isMostlyNew(sample))
+    const ids = suspects.flatMap(({ sample }) => sample.find((id) => id !== undefined) ?? [])
+    if (ids.length === 0 || (await mirror.findKnownElsewhere(organization, ids)).count === 0) return refused
+    for (const { page, sample } of suspects) {
+      if (left === 0) break
+      if ((await lookFor(mirror, organization, sample)) === undefined) continue
+      left -= 1
       refused.add(page)
     }
     return refused
   }
 }
 
-/** The id of the first customer of a page who is new to the organization. */
-function firstNew({ rows, rowIds, suppressed }: SortedPage): string | undefined {
-  const isNew = (place: number) => rowIds[place] === 0 && suppressed.every(({ position }) => position !== place)
-  return rows.find((row, place) => row?.id !== undefined && isNew(place))?.id
+type Known = Pick<Mirror, 'findKnownElsewhere'>
+
+/** The ids of customers of a page who may be new to the organization; undefined for one who belongs to it, and for a record without an id. */
+type Sample = readonly (string | undefined)[]
+
+/** How many customers of a page decide: each costs one look-up for each other organization. */
+const MOST_ASKED = 20
+
+/** The first one, and others at even distances. */
+function sampleOf({ rows, rowIds, suppressed }: SortedPage): Sample {
+  const distance = Math.max(1, rowIds.length / MOST_ASKED)
+  return Array.from({ length: Math.min(MOST_ASKED, rowIds.length) }, (_, index) => {
+    const place = Math.ceil(index * distance)
+    const isOwn = rowIds[place] !== 0 || suppressed.some(({ position }) => position === place)
+    return isOwn ? undefined : rows[place]?.id
+  })
 }
 
-type Customer = string | number
-
-function isMostlyNew({ rowIds, suppressed }: SortedPage): boolean {
-  let known = suppressed.length
-  for (let at = 0; at < rowIds.length; at += 1) if (rowIds[at] !== 0) known += 1
-  return rowIds.length >= FEWEST && known * 2 < rowIds.length
+function isMostlyNew(sample: Sample): boolean {
+  return sample.filter((id) => id !== undefined).length * 2 > sample.length
 }
 
 /** What is known of these customers, if more than half of them are new to the organization and belong to another one. */
 async function lookFor(
-  mirror: Pick<Mirror, 'findKnownElsewhere'>,
+  mirror: Known,
   organization: string,
-  asked: readonly Customer[],
+  sample: Sample,
 ): Promise<{ count: number; mostlyOf: string } | undefined> {
-  // A recalled or forgotten customer, which is here by its number, belongs to this organization.
-  const ids = asked.filter((customer) => typeof customer === 'string')
-  if (ids.length * 2 <= asked.length) return undefined
+  if (!isMostlyNew(sample)) return undefined
+  const ids = sample.filter((id) => id !== undefined)
   const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)
-  return count * 2 <= asked.length || mostlyOf === undefined ? undefined : { count, mostlyOf }
-}
-
-/** The customers of a page, each once: by row number if known, otherwise by id. */
-function customersOf({ rows, rowIds, suppressed }: SortedPage): Customer[] {
-  const numbers = Array.from(rowIds)
-  for (const { position, number } of suppressed) numbers[position] = -number
-  return [...new Set(numbers.flatMap((rowId, place) => (rowId === 0 ? (rows[place]?.id ?? []) : rowId)))]
-}
-
-/** The first one, and others at even distances. */
-function sampleOf(customers: readonly Customer[]): Customer[] {
-  const distance = Math.max(1, customers.length / IDS_ASKED)
-  return customers.filter((_, place) => Math.floor(place / distance) > Math.floor((place - 1) / distance))
+  return count * 2 <= sample.length || mostlyOf === undefined ? undefined : { count, mostlyOf }
 }

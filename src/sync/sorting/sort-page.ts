@@ -63,18 +63,13 @@ function endsOf(size: number, rowAt: (at: number) => Row): Look['ends'] {
   return size === 0 ? undefined : [rowAt(0), rowAt(size - 1)]
 }
 
-/** Undefined where the page cannot be cut into records. */
-function recognize(page: CustomersPage, recognition: Recognition): Records | undefined {
-  const cut = page.cut?.()
-  return cut && recognizeRecords(cut, page, recognition)
-}
-
-/** Undefined if the cut was wrong. */
-function recognizeRecords(
-  cut: CutRecords,
-  { page, size, bytes: pageBytes }: Pick<CustomersPage, 'page' | 'size' | 'bytes'>,
+/** Undefined where the page cannot be cut into records, or the cut was wrong. */
+function recognize(
+  { page, size, bytes: pageBytes, cut: cutApart }: CustomersPage,
   { known, fingerprint, privacy, forgotten }: Recognition,
 ): Records | undefined {
+  const cut = cutApart?.()
+  if (cut === undefined) return undefined
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, known, size * (page - 1))
   const [first = NOWHERE] = places
@@ -92,9 +87,9 @@ function recognizeRecords(
 /** A page as it stands in the list as last read, from a place on: the most usual one at rest. */
 function asListed(cut: CutRecords, from: number, known: KnownList): Records {
   const to = from + cut.starts.length
-  const rowIds = known.columns.rowIds.subarray(from, to)
+  const rowIds = known.list.columns.rowIds.subarray(from, to)
   const rowAt = (at: number) => rowOf(cut.record(at))
-  const comparisons = known.columns.comparisons.slice(from, to)
+  const comparisons = known.list.columns.comparisons.slice(from, to)
   compareEach(comparisons, rowAt)
   return {
     ...{ ...NOTHING_NEW, known: rowIds, rowIds, warnings: known.warningsOf(from, to) },
@@ -139,7 +134,7 @@ type Sorted = ReturnType<typeof sortRecords>
 type Places = { known: KnownList; places: Int32Array }
 
 function sortCut(cut: CutRecords, { known, places }: Places, options: SortOptions): Sorted | undefined {
-  const rowIds = pick(new Uint32Array(places.length), known.columns.rowIds, places)
+  const rowIds = pick(new Uint32Array(places.length), known.list.columns.rowIds, places)
   const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
   const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
   const warningsAt = (at: number) => known.warningsAt(places[at] ?? NOWHERE)
@@ -184,7 +179,7 @@ function withMarks(cut: CutRecords, sorted: Sorted, { known, places, prints }: P
     const at = sorted.places[index] ?? 0
     if (!cut.hasId(at, id)) prints.fingerprints[at] = UNKNOWN
   })
-  const oddities = pick(new Uint8Array(places.length), known.columns.oddities, places)
+  const oddities = pick(new Uint8Array(places.length), known.list.columns.oddities, places)
   for (const [at, warnings] of sorted.oddities) {
     const oddity = known.oddityOf(warnings)
     oddities[at] = oddity ?? 0
@@ -206,7 +201,7 @@ function compareAll(comparisons: Uint8Array, rowAt: (at: number) => Row, { known
   for (let at = 0; at <= last; at += 1) {
     const place = places[at] ?? NOWHERE
     const isAsBefore = place >= 0 && (at === last || places[at + 1] === place + 1)
-    if (isAsBefore) comparisons[at] = known.columns.comparisons[place] ?? 0
+    if (isAsBefore) comparisons[at] = known.list.columns.comparisons[place] ?? 0
   }
   compareEach(comparisons, rowAt)
 }

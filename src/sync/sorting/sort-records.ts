@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import {
   addWarnings,
   namedId,
@@ -70,53 +69,39 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
       rows.push({ ...rowOf(record), id })
     } else {
       const odd: Warnings = {}
-      const { customer, reject } = sortRecord(record, { position, mayBeTooLong, hidden, warnings: odd })
+      const sorted = sortRecord(record, { position, mayBeTooLong, hidden, warnings: odd })
       addWarnings(warnings, odd)
-      if (reject !== undefined) {
-        rejects.push(reject)
-        rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+      if ('payload' in sorted) {
+        rejects.push(sorted)
+        rows.push({ id: sorted.recordId ?? undefined, createdAt: undefined })
       } else {
         if (Object.keys(odd).length > 0) oddities.set(position, odd)
-        customers.push(hidden === undefined ? customer : hidden.customer(customer))
+        customers.push(hidden === undefined ? sorted : hidden.customer(sorted))
         places.push(position)
-        rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
+        rows.push({ id: sorted.id, createdAt: sorted.created_at ?? undefined })
       }
     }
   }
   return { known: stored, customers, places, rejects, suppressed, warnings, oddities, rowIds, rows }
 }
 
-type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
-type Found = { customer: Customer; reject?: undefined } | { customer?: undefined; reject: Reject }
+type Sorting = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
 
-function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Looking): Found {
+function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Sorting): Customer | Reject {
   const plain = mayBeTooLong ? undefined : plainCustomer(record)
-  if (plain !== undefined) return { customer: plain }
-  if (isNestedDeeper(record, MAX_NESTING)) return { reject: nestedTooDeeply(record, position) }
+  if (plain !== undefined) return plain
+  if (isNestedDeeper(record, MAX_NESTING)) return nestedTooDeeply(record, position)
   const { data, error } = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-  if (data !== undefined && !tooLong) return { customer: toCustomer(data, record, warnings) }
-  const stored = hidden === undefined ? record : hidden.record(record)
-  return { reject: toReject(stored, readableId(record), { position, error, tooLong, warnings }) }
-}
-
-type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean; warnings: Warnings }
-
-/** `record` is what is stored of it. */
-function toReject(record: unknown, recordId: string | null, { position, error, tooLong, warnings }: Rejected): Reject {
-  const payload = JSON.stringify(record)
+  if (data !== undefined && !tooLong) return toCustomer(data, record, warnings)
+  const recordId = readableId(record)
+  const payload = JSON.stringify(hidden === undefined ? record : hidden.record(record))
   const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
   if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
   const cut = cutPayload(payload)
   const readable = storableJson(cut)
   if (readable !== cut) warn(warnings, 'malformed_text')
-  return {
-    recordId,
-    key: rejectKey(recordId, payload),
-    position,
-    payload: readable,
-    reasons,
-  }
+  return { recordId, key: rejectKey(recordId, payload), position, payload: readable, reasons }
 }
 
 function isNestedDeeper(value: unknown, levels: number): boolean {
