@@ -36,7 +36,7 @@ export type Reading<Page = CustomersPage> = {
 }
 
 /** A window that was asked for, and the page that answered. */
-export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
+type Arrival<Page = CustomersPage> = { window: Window; page: Page }
 
 /** Calls `onWaiting` once it only waits. */
 type Save<Page> = (arrivals: Arrival<Page>[], onWaiting: () => void) => Promise<void>
