@@ -120,17 +120,6 @@ describe('a run that is stopped and continued', () => {
     },
   )
 
-  test('keeps no id of a forgotten customer in between', async () => {
-    const list = customers(1, 60)
-    const mirror = await aMirrorWithout(5, list)
-    await play(mirror, 1, { list: list.map((record) => ({ ...record, email: {} })), stopAfter: 2 })
-
-    const windows = rowsOf(mirror.file, 'SELECT rejected FROM windows')
-    expect(windows).toHaveLength(2)
-    expect(JSON.stringify(windows)).toContain(customerId(6))
-    expect(JSON.stringify(windows)).not.toContain(customerId(5))
-  })
-
   test('starts anew if a customer was forgotten, or let in again, in between', async () => {
     const list = customers(1, 60)
     const mirror = await aMirrorWithout(5, list)

@@ -306,11 +306,6 @@ test('a dry run with a new policy changes nothing in the mirror', async () => {
 
   expect(report).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
   expect(dump(mirror.file, ['customers', 'changes', 'runs', 'privacy_policies', 'lists'])).toEqual(before)
-  await mirrorList(mirror, customers(1, 5), POLICY)
-  const again = await rehearseMirror(mirror.file, ['acme'])
-  const { report: atRest } = await mirrorList(again, customers(1, 5), POLICY)
-  await again.close()
-  expect(atRest).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
 })
 
 /** The key of the policies. */

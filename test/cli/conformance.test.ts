@@ -177,20 +177,17 @@ test.each<[what: string, options: SandboxOptions, assumption: string, found: Reg
   expect(acme.requests.length).toBeLessThanOrEqual(requests)
 })
 
-test.each([0, 1])(
-  'a list of %i customers is on one page, which proves a run; the rate limit is kept',
-  async (customers) => {
-    const startMs = performance.now()
-    const rateLimit = { requestsPerMinute: 1200 }
-    const { code, all, found, requests } = await asked({ customers: [customers] }, { rateLimit })
+test('an empty list is on one page, which proves a run; the rate limit is kept', async () => {
+  const startMs = performance.now()
+  const rateLimit = { requestsPerMinute: 1200 }
+  const { code, all, found, requests } = await asked({ customers: [0] }, { rateLimit })
 
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual((requests - 1) * 50)
-    expect(code).toBe(0)
-    const order = all.find(({ assumption }) => assumption === 'order')
-    expect(order).toMatchObject({ state: 'holds', found: 'there is one page' })
-    expect(Object.values(found).every((text) => text.startsWith('unknown: '))).toBe(true)
-  },
-)
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual((requests - 1) * 50)
+  expect(code).toBe(0)
+  const order = all.find(({ assumption }) => assumption === 'order')
+  expect(order).toMatchObject({ state: 'holds', found: 'there is one page' })
+  expect(Object.values(found).every((text) => text.startsWith('unknown: '))).toBe(true)
+})
 
 test.each<[what: string, code: number, ...replies: [Reply, ...Reply[]]]>([
   ['refuses the key', 4, refusal(401, 'unauthorized', 'No.')],

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { statusCommand } from '../../src/cli/status.ts'
-import { openMirror, type Mirror } from '../../src/store/mirror.ts'
+import { type Mirror } from '../../src/store/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { mirrorPages, rowsOf, valueOf, aPlayedFile } from '../support/mirror-file.ts'
@@ -121,17 +121,6 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(said)
   expect(rows()).toEqual(before)
-})
-
-test('each change ends with 6 while a run has the organization', async () => {
-  const mirror = await openMirror(workplace.mirror)
-  await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: Date.now() })
-
-  for (const line of ['rename globex other', 'retire globex', 'forget globex --yes'])
-    expect(await run(...line.split(' '))).toMatchObject({
-      ...{ code: 6, stderr: expect.stringContaining('is mirroring it now') },
-    })
-  await mirror.close()
 })
 
 test('status says which organizations left the configuration and are active; a retired one raises no alert', async () => {

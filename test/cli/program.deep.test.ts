@@ -35,6 +35,14 @@ test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'],
   },
 )
 
+test('a shell gets the exit code and the results, even if standard error is closed', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
+  const ended = await startCli(['sync', '--json'], { cwd: folder, unread: 'stderr' }).ended
+
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expect(JSON.parse(ended.stdout)).toMatchObject({ runs: [{ inserted: 120 }, { status: 'failed' }] })
+})
+
 test.runIf(existsSync('/dev/full'))('a full disk behind the results ends every command with 5', () => {
   const { code, stderr } = runInShell('customer-mirror schema > /dev/full', { cwd: temporaryFolder() })
 
@@ -135,20 +143,6 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect(README).toContain(`\n${shown.stdout.replaceAll(/ +$/gm, '')}\`\`\`\n`)
   const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
-})
-
-test('a demo that is stopped says so, and its files are sound', async () => {
-  const cwd = temporaryFolder()
-  const stop = new AbortController()
-  const onStderr = (said: string) => {
-    if (said.includes('Second run')) stop.abort()
-  }
-  const { stdout } = await runCli(['demo'], { cwd, onStderr, signal: stop.signal })
-  const mirror = join(cwd, 'data', 'demo', 'customers.db')
-
-  expect(stdout).toMatch(/^globex +interrupted/m)
-  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
-  expect(statSync(mirror).mode & 0o777).toBe(0o600)
 })
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

@@ -125,14 +125,6 @@ test('into a pipe it writes no escape codes, whatever the terminal promises', as
   expect(written.filter((text) => text.includes('\u001B'))).toEqual([])
 })
 
-test('a shell gets the exit code and the results, even if standard error is closed', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
-  const ended = await startCli(['sync', '--json'], { cwd: folder, unread: 'stderr' }).ended
-
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(JSON.parse(ended.stdout)).toMatchObject({ runs: [{ inserted: 120 }, { status: 'failed' }] })
-})
-
 test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
   const file = join(temporaryFolder(), 'my trial.yaml')
   const stopping = new AbortController()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { list, refusal, type Reply } from '../support/fault-server.ts'
+import { aRecord, list, refusal, type Reply } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -67,19 +67,27 @@ test('--json prints one line; its runs are those of the mirror: those that are n
   )
 })
 
-test('--dry-run reports what would change under no number, makes no file, and changes no byte of one', async () => {
-  const place = aWorkplace([organizationAt(await aFaultServer(list(3), list(3), list(5)))])
+test('--dry-run prints what it would write, the first of many, and all of it as JSON, under no number; it makes no file and changes no byte', async () => {
+  const others = Array.from({ length: 79 }, (_, index) => aRecord(index + 2))
+  const later = list(80, { envelope: { data: [{ ...aRecord(1), name: 'Renamed' }, ...others] } })
+  const place = aWorkplace([organizationAt(await aFaultServer(list(1), list(1), later))])
   rmSync(join(place.folder, 'data'), { recursive: true })
   const { code, stdout } = await inPlace(place)('--dry-run')
 
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^acme +complete +3 +3 /m) })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^acme +complete +1 +1 /m) })
   expect(stdout).toContain('Dry run: nothing was written.')
   expect(existsSync(join(place.folder, 'data'))).toBe(false)
 
   await inPlace(place)()
   const before = hashOf(place.mirror)
-  const dry = onlyRun((await inPlace(place)('--dry-run', '--json')).stdout)
-  expect(dry).toMatchObject({ runId: null, received: 5, inserted: 2, unchanged: 3 })
+  const shown = await inPlace(place)('--dry-run')
+  const { changes, runs } = JSON.parse((await inPlace(place)('--dry-run', '--json')).stdout)
+  expect(shown.stdout).toMatch(/^organization +change .*\nacme +changed .* name .* Renamed\nacme +added /)
+  expect(shown.stdout.match(/^acme +(added|changed) /gm)).toHaveLength(50)
+  expect(shown.stdout).toContain('\nThese are the first 50; --json has all of them.\n\norganization')
+  expect(changes).toHaveLength(80)
+  expect(changes[0]).toMatchObject({ organization: 'acme', change: 'changed', after: 'Renamed' })
+  expect(runs).toMatchObject([{ runId: null, received: 80, inserted: 79 }])
   expect(hashOf(place.mirror)).toBe(before)
   expect(readdirSync(join(place.mirror, '..'))).toEqual(['customers.db'])
 })

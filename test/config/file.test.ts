@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { shownMirror } from '../../src/address/mirror-address.ts'
+import { parsePostgresAddress } from '../../src/address/postgres-address.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
@@ -28,7 +30,7 @@ test.each([
   expect(await mistakesIn(text)).toEqual([expected])
 })
 
-test('a missing file says how to get one', async () => {
+test('a missing file says how to get one; an empty --config and a named pipe are refused', async () => {
   const cwd = await aFolder()
   expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
     "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config",
@@ -36,19 +38,11 @@ test('a missing file says how to get one', async () => {
   expect(await linesOf(readConfig({ cwd, environment: { CUSTOMER_MIRROR_CONFIG: 'other.yaml' } }))).toEqual([
     "other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): run 'customer-mirror init' to write one, or name another with --config",
   ])
-})
-
-test('an empty --config is refused instead of reading another file', async () => {
-  const cwd = await aFolder({ 'customer-mirror.yaml': acme() })
+  heldPipe(join(cwd, 'customer-mirror.yaml'))
+  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual(['customer-mirror.yaml is a pipe, not a file'])
   expect(await linesOf(readConfig({ cwd, file: '', environment: {} }))).toEqual([
     '--config is empty: name a configuration file',
   ])
-})
-
-test('a named pipe is refused', async () => {
-  const cwd = await aFolder()
-  heldPipe(join(cwd, 'customer-mirror.yaml'))
-  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual(['customer-mirror.yaml is a pipe, not a file'])
 })
 
 test('--config wins over the environment, and the environment over the usual names', async () => {
@@ -61,20 +55,64 @@ test('--config wins over the environment, and the environment over the usual nam
   expect(await idOf(undefined, { CUSTOMER_MIRROR_CONFIG: '' })).toBe('c')
 })
 
-test('paths are relative to the folder of the file, not to where the command runs', async () => {
+test('paths are relative to the folder of the file, not to where the command runs, also behind a byte order mark and Windows line ends', async () => {
   const cwd = await aFolder()
   await mkdir(join(cwd, 'etc'))
   const folder = await aFolder({
-    'c.yaml': `mirror: m.db\n${acme().replace('{ env: ACME_SECRET }', '{ file: s.txt }')}`,
+    'c.yaml': `\uFEFFmirror: m.db\n${acme().replace('{ env: ACME_SECRET }', '{ file: s.txt }')}`.replaceAll(
+      '\n',
+      '\r\n',
+    ),
   })
   const config = await readConfig({ cwd, file: join(folder, 'c.yaml'), environment: {} })
   expect(config.mirror).toBe(join(folder, 'm.db'))
   expect(config.organizations[0]?.secret).toEqual({ file: join(folder, 's.txt') })
 })
 
-test('a byte order mark and Windows line ends are fine', async () => {
-  const config = await configOf(`\uFEFF${acme().replaceAll('\n', '\r\n')}`)
-  expect(config.organizations[0]?.apiKey).toEqual({ env: 'ACME_API_KEY' })
+test.each([
+  ['the usual', 'postgres://mirror@db.example.com:5432/customers'],
+  ['a checked certificate', 'postgres://db.example.com/customers?sslmode=verify-full'],
+  ['a socket', 'postgres:///customers?host=/var/run/postgresql'],
+])('a mirror may be a PostgreSQL address, which is kept as written: %s', async (_name, address) => {
+  expect((await configOf(`mirror: ${address}\n${acme()}`)).mirror).toBe(address)
+})
+
+test('the certificate that an address names starts from the folder of the configuration, as every path', async () => {
+  const folder = await aFolder({ 'c.yaml': `mirror: postgres://db/customers?sslrootcert=ca.pem\n${acme()}` })
+  const { mirror } = await readConfig({ cwd: '/', file: join(folder, 'c.yaml'), environment: {} })
+
+  expect(new URL(mirror).searchParams.get('sslrootcert')).toBe(join(folder, 'ca.pem'))
+})
+
+test('CUSTOMER_MIRROR_MIRROR overrides the mirror of the file, and may hold a password', async () => {
+  const folder = await aFolder({ 'customer-mirror.yaml': acme() })
+  const read = (address: string) => readConfig({ cwd: folder, environment: { CUSTOMER_MIRROR_MIRROR: address } })
+  const address = 'postgres://mirror:hunter2@db/customers'
+
+  expect((await read(address)).mirror).toBe(address)
+  expect((await read('other.db')).mirror).toBe(join(folder, 'other.db'))
+  expect((await read('')).mirror).toBe(join(folder, 'data/customers.db'))
+  expect(await linesOf(read('postgres://mirror:hunter2@db/a/b'))).toEqual([
+    'environment CUSTOMER_MIRROR_MIRROR must name one database: write postgres://user@host:5432/database',
+  ])
+})
+
+test('an address is shown without its user and password', () => {
+  expect(shownMirror('postgres://mirror:hunter2@db:5433/customers?schema=a&sslmode=require')).toBe(
+    'postgres://db:5433/customers?schema=a',
+  )
+  expect(shownMirror('postgresql://mirror:hun?ter2@db/customers')).not.toContain('ter2')
+  expect(shownMirror('/data/customers.db')).toBe('/data/customers.db')
+})
+
+test.each([
+  ['this machine', 'postgres://127.0.0.1/c', { mode: 'disable', rootCertificate: undefined }],
+  ['another machine', 'postgres://db/c', { mode: 'require', rootCertificate: undefined }],
+  ['an authority', 'postgres://db/c?sslmode=verify-ca&sslrootcert=/ca', { mode: 'verify-ca', rootCertificate: '/ca' }],
+])('TLS is asked for wherever the address leaves this machine, unless it says otherwise: %s', (_name, text, tls) => {
+  const parsed = parsePostgresAddress(text)
+
+  expect(parsed).toMatchObject({ address: { database: 'c', schema: 'customer_mirror', tls } })
 })
 
 const KEYS = 'mirror queue schedule defaults organizations id baseUrl apiKey secret env file'.split(' ')
@@ -112,25 +150,23 @@ async function outcome(cwd: string, text: string | Uint8Array): Promise<void> {
   }
 }
 
-test('whatever data the file holds, reading it ends in a configuration or a ConfigError', async () => {
-  const cwd = await aFolder()
-  await fc.assert(
-    fc.asyncProperty(anything, (data) => outcome(cwd, stringify(data))),
-    { numRuns: seeds(300) },
-  )
+/** A good file with up to three slips. */
+const damaged = fc.array(slip, { minLength: 1, maxLength: 3 }).map((slips) => {
+  const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  maxShare: 0.2')}`
+  return slips.reduce((before, [at, lost, put]) => {
+    const start = at % before.length
+    return before.slice(0, start) + put + before.slice(start + lost)
+  }, good)
 })
 
-test('a good file with any damage ends in a configuration or a ConfigError', async () => {
+test('whatever data the file holds, and whatever damage, reading it ends in a configuration or a ConfigError', async () => {
   const cwd = await aFolder()
-  const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  maxShare: 0.2')}`
+  const text = fc.oneof(
+    anything.map((data) => stringify(data)),
+    damaged,
+  )
   await fc.assert(
-    fc.asyncProperty(fc.array(slip, { minLength: 1, maxLength: 3 }), (slips) => {
-      const text = slips.reduce((before, [at, lost, put]) => {
-        const start = at % before.length
-        return before.slice(0, start) + put + before.slice(start + lost)
-      }, good)
-      return outcome(cwd, text)
-    }),
-    { numRuns: seeds(500) },
+    fc.asyncProperty(text, (content) => outcome(cwd, content)),
+    { numRuns: seeds(800) },
   )
 })
