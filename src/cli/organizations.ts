@@ -173,7 +173,7 @@ async function changing<Result>(
   return withMirrorToChange(file, async ({ organizations }, config) => {
     const isConfigured = config.organizations.some((organization) => organization.id === id)
     const known = await organizations.list()
-    const isThere = known.includes(id) || (await organizations.isUnfinished(id))
+    const isThere = known.includes(id)
     if (!isThere && isConfigured)
       throw new UsageError(
         `${id}: is in the configuration (${config.file}), and the mirror holds nothing of it. It is enough to change that file.`,

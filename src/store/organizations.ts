@@ -14,16 +14,13 @@ export type Organizations = ReturnType<typeof organizationsIn>
 
 export function organizationsIn(store: Store) {
   return {
-    /** The names of those of which the mirror holds anything, in order. */
+    /** The names of those of which the mirror holds anything, or bytes of deleted rows may be left in the file, in order. */
     list: () => store.read(listNames),
     rename: (names: Names, clocks: Clocks) =>
       store.write((session) => renameOrganization(session, names, clocks), {}, names),
     retire: (organization: string, clocks: Clocks) =>
       store.write((session) => retireOrganization(session, organization, clocks), {}, clocks),
     contents: (organization: string) => store.read((session) => contentsOf(session, organization)),
-    /** Whether the rows of an organization are deleted, and bytes of them may be left in the file. */
-    isUnfinished: (organization: string) =>
-      store.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
     forget: (organization: string, clocks: Clocks) => forgetOrganization(store, organization, clocks),
   }
 }
@@ -33,7 +30,8 @@ type Names = { from: string; to: string }
 
 async function listNames(session: Session): Promise<string[]> {
   const rows = await session.all<{ organization: string }>(sql`
-    SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys ORDER BY 1`)
+    SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys
+    UNION SELECT organization FROM unfinished_forgets ORDER BY 1`)
   return rows.map(({ organization }) => organization)
 }
 

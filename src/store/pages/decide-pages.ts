@@ -1,11 +1,12 @@
 import type { Emptied, Run } from '../../model/run.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import { addWarnings, type Customer, TEXT_FIELDS, type TextField, warn, type Warnings } from '../../model/customer.ts'
-import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../model/page.ts'
+import type { Reject, SavedPage, SortedPage } from '../../model/page.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../../model/report.ts'
 import { isFilled } from '../../privacy/hidden-values.ts'
+import { windowColumns } from '../runs/list-memory.ts'
 
 export type Known = {
   readonly rowId: number
@@ -78,7 +79,7 @@ class Decision {
   /** By key; an open one from before is replaced. */
   readonly rejects = new Map<string, PlacedReject>()
   /** By start and size; one from before is replaced. */
-  readonly windows = new Map<string, { window: AnsweredWindow; rows: WindowRows }>()
+  readonly windows = new Map<string, ReturnType<typeof windowColumns>>()
   /** Rows whose absences are counted from 0 again. */
   readonly present = new Set<number>()
   /** Rows whose removal is no longer held back. */
@@ -111,7 +112,8 @@ class Decision {
     this.saved.pages.push(result)
     const { window } = page
     if (window === undefined || run.isPartial) return
-    this.windows.set(`${window.page} ${window.size}`, { window, rows: windowRows(page, result) })
+    const columns = windowColumns(window, result.rowIds, rejectedIn(page, result))
+    this.windows.set(`${window.page} ${window.size}`, columns)
   }
 
   finished(): PagesDecided {
@@ -364,10 +366,7 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
 }
 
-/** The row of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of rejects. */
-export type WindowRows = { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
-
-function windowRows({ rows, rejects }: SortedPage, { rowIds }: SavedPage): WindowRows {
-  if (rejects.length === 0) return { rowIds, rejected: [] }
-  return { rowIds, rejected: rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : [])) }
+/** The ids of the rejects of a page in order, null where unreadable. */
+function rejectedIn({ rows, rejects }: SortedPage, { rowIds }: SavedPage): (string | null)[] {
+  return rejects.length === 0 ? [] : rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : []))
 }

@@ -22,7 +22,6 @@ import { joined, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, together } from '../port/store.ts'
 import { dropTextIndexes } from '../reading-indexes.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
-import { windowColumns } from '../runs/list-memory.ts'
 
 /** Saves at once, at most: while one waits for its stamp, the next is prepared. A third would only wait, with its pages in memory. */
 const SAVES_AT_ONCE = 2
@@ -223,7 +222,7 @@ function rejectColumns(rejects: readonly PlacedReject[]): Column[] {
 
 /** Bytes are sent as hexadecimal text. */
 function windowsOf(windows: PagesDecided['windows']): Column[] {
-  const rows = Array.from(windows.values(), (one) => windowColumns(one.window, one.rows))
+  const rows = [...windows.values()]
   const ofNumbers = ['start', 'size', 'per_page', 'total', 'last_page'] as const
   return [
     ...ofNumbers.map((name) => numbers(name, rows, (row) => row[name])),

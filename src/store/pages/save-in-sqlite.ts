@@ -12,7 +12,6 @@ import { replacing, sqlTime } from '../port/sql.ts'
 import { type SqliteSession, sqliteSession } from '../port/sqlite-store.ts'
 import type { Store } from '../port/store.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
-import { windowColumns } from '../runs/list-memory.ts'
 import { type Connection, statement } from '../sqlite/connect.ts'
 import { CACHE_KB } from '../sqlite/open-database.ts'
 import type { Own } from '../verbs.ts'
@@ -107,10 +106,8 @@ function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, a
     take('changes', FEED, run.id, organization, id, change, fields, now)
   for (const reject of decided.rejects.values())
     take('rejects', REJECT, { ...reject, ...shared, reasons: JSON.stringify(reject.reasons) })
-  for (const { window, rows } of decided.windows.values()) {
-    const columns = windowColumns(window, rows)
+  for (const columns of decided.windows.values())
     on(RECORD).run({ ...columns, run_id: run.id, beyond_end: Number(columns.beyond_end) })
-  }
   for (const rowId of decided.present)
     on('DELETE FROM absences WHERE organization = ? AND row_id = ?').run(organization, rowId)
   for (const rowId of decided.released)

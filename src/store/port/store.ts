@@ -46,7 +46,7 @@ function jsonIn(column: string, stored: unknown): unknown {
   return value
 }
 
-const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate|policy|unfilled)$/
+const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate|policy|unfilled|rejected)$/
 
 /**
  * The results of work of one transaction of which no part needs the answer to another one: a server is sent it together, in this order. All

@@ -13,14 +13,10 @@ const ASK_AGAIN_MS = 50
  * not do it. In both cases nothing is lost, and it can be tried again. What the server wrote elsewhere stays: its WAL, replicas,
  * backups, and bytes in free space of its files until it uses them again.
  */
-export async function vacuum(
-  database: Database,
-  tables: readonly string[],
-  { patienceMs = PATIENCE_MS } = {},
-): Promise<boolean> {
+export async function vacuum(database: Database, tables: readonly string[]): Promise<boolean> {
   try {
     await requireOwned(database, tables)
-    if (!(await haveOlderEnded(database, patienceMs))) return false
+    if (!(await haveOlderEnded(database))) return false
     const names = tables.map((table) => `${quoted(database.schema)}.${table}`)
     await database.maintain(`VACUUM (ANALYZE) ${names.join(', ')}`)
     await database.write(emptySamples)
@@ -52,12 +48,12 @@ const UNOWNED = `
   WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
     AND NOT ${mayVacuum('pg_class')} LIMIT 1`
 
-async function haveOlderEnded(database: Database, patienceMs: number): Promise<boolean> {
+async function haveOlderEnded(database: Database): Promise<boolean> {
   const now = await database.read((session) => session.first<{ xid: string }>(text(NEXT)))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     const older = await database.read((session) => findOlder(session, now?.xid ?? '0'))
     if (older === undefined) return true
-    if (waitedMs >= patienceMs) return false
+    if (waitedMs >= PATIENCE_MS) return false
     await wait(ASK_AGAIN_MS)
   }
 }

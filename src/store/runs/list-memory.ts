@@ -12,9 +12,8 @@ import {
 import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
 import type { RecordedWindow, Run } from '../../model/run.ts'
-import type { WindowRows } from '../pages/decide-pages.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
-import { type Session, together } from '../port/store.ts'
+import { records, type Session, together } from '../port/store.ts'
 import { IS_PARTIAL } from '../schema/views.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
@@ -153,11 +152,13 @@ async function forgetEdits(session: Session, { organization, doubted }: Pick<Run
 
 /** The recorded windows of a run, in the order of their positions. */
 export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promise<StoredWindow[]> {
-  const windows = await session.all<WindowColumns>(sql`
-    SELECT start, size, per_page, total, last_page, beyond_end, row_ids, rejected FROM windows
-    WHERE run_id = ${run.id} ORDER BY start, size`)
-  return windows.map((columns) => {
-    return { columns, rowIds: rowIdsIn(columns.row_ids), rejected: JSON.parse(columns.rejected) }
+  const windows = await records<Omit<StoredWindow, 'rowIds' | 'beyondEnd'> & { rowIds: Buffer; beyondEnd: unknown }>(
+    session,
+    sql`SELECT start / size + 1 AS page, size, per_page, total, last_page, beyond_end, row_ids, rejected FROM windows
+      WHERE run_id = ${run.id} ORDER BY start, size`,
+  )
+  return windows.map((window) => {
+    return { ...window, beyondEnd: Boolean(window.beyondEnd), rowIds: rowIdsIn(window.rowIds) }
   })
 }
 
@@ -169,16 +170,8 @@ export async function recallWindows(session: Session, run: Run): Promise<Iterabl
 }
 
 function* recorded(windows: readonly StoredWindow[], find: FindCustomer): Generator<RecordedWindow> {
-  for (const { columns, rowIds, rejected } of windows)
-    yield {
-      page: columns.start / columns.size + 1,
-      size: columns.size,
-      perPage: columns.per_page,
-      total: columns.total ?? undefined,
-      lastPage: columns.last_page ?? undefined,
-      beyondEnd: Boolean(columns.beyond_end),
-      rows: recordedRows(rowIds, [...rejected], find),
-    }
+  for (const { rowIds, rejected, ...window } of windows)
+    yield { ...window, rows: recordedRows(rowIds, [...rejected], find) }
 }
 
 const AT_ONCE = 20_000
@@ -210,20 +203,8 @@ export async function forgetReading(session: Session, organization: string) {
   await forgetWindows(session, organization)
 }
 
-/** A recorded window as it is stored. */
-export type WindowColumns = {
-  start: number
-  size: number
-  per_page: number
-  total: number | null
-  last_page: number | null
-  beyond_end: number | boolean
-  row_ids: Buffer
-  rejected: string
-}
-
 /** A window as it is to be stored. */
-export function windowColumns(window: AnsweredWindow, { rowIds, rejected }: WindowRows): WindowColumns {
+export function windowColumns(window: AnsweredWindow, rowIds: ArrayLike<number>, rejected: readonly (string | null)[]) {
   return {
     start: window.size * (window.page - 1),
     size: window.size,
@@ -237,7 +218,7 @@ export function windowColumns(window: AnsweredWindow, { rowIds, rejected }: Wind
 }
 
 /** A window with the row number of each record: 0 for a reject, below 0 for a forgotten customer; and the ids of its rejects. */
-export type StoredWindow = { columns: WindowColumns; rowIds: readonly number[]; rejected: readonly (string | null)[] }
+type StoredWindow = AnsweredWindow & { rowIds: readonly number[]; rejected: readonly (string | null)[] }
 
 /** The rows, ids and forgotten customers in windows. */
 export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'> {
