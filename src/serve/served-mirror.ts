@@ -4,7 +4,7 @@ import { folded } from '../copies/read-rows.ts'
 import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
 import { sqliteStore } from '../store/port/sqlite-store.ts'
-import { countOf, records, type Session, type Store } from '../store/port/store.ts'
+import { records, type Session, type Store } from '../store/port/store.ts'
 import { openToRead } from '../store/sqlite/open-to-read.ts'
 
 /** A customer as it is served: the documented fields as the service sent them, and those that the specification does not know. */
@@ -70,10 +70,11 @@ export class ServedMirror {
   }
 
   /** Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
-  async page({ organization, page, perPage, search, language }: Asked): Promise<ServedPage> {
+  async page(asked: Asked): Promise<ServedPage> {
+    const { organization, page, perPage } = asked
     return this.#inSnapshot(async (snapshot) => {
       const { made, ...state } = await this.#stateOf(organization, snapshot)
-      const order = await orderOf(snapshot.session, { organization, search, language }, made)
+      const order = await orderOf(snapshot.session, asked, made)
       const from = (page - 1) * perPage
       const rows = await rowsIn(snapshot.session, organization, order.slice(from, from + perPage))
       return { rows, total: order.length, ...state }
@@ -111,7 +112,10 @@ export class ServedMirror {
       return await work(snapshot)
     } catch (error) {
       // A server that was lost is asked anew.
-      if (!(error instanceof NotMirrored)) this.#snapshot = undefined
+      if (!(error instanceof NotMirrored)) {
+        this.#snapshot = undefined
+        this.#made.clear()
+      }
       throw error
     } finally {
       snapshot.reading -= 1
@@ -196,24 +200,16 @@ const BY_TIME = sql`ORDER BY created_at_utc NULLS FIRST,
   CASE WHEN created_at_utc IS NOT NULL THEN ${either('substr(created_at, 20)', 'substr(created_at, 20) COLLATE "C"')} END,
   ${either('id', 'id COLLATE "C"')}`
 
-type Filter = Pick<Asked, 'organization' | 'search' | 'language'>
-
-/** The order is made once for all requests of a state, as the texts are, and anew where that failed. */
-async function orderOf(session: Session, { organization, search, language }: Filter, made: Made): Promise<Order> {
-  made.order ??= session.numbers(
+/** The order is made once for all requests of a state, as the texts are. */
+async function orderOf(session: Session, { organization, search, language }: Asked, made: Made): Promise<Order> {
+  const order = await (made.order ??= session.numbers(
     sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL ${BY_TIME}`,
-  )
-  const order = await made.order.catch((error: unknown) => {
-    delete made.order
-    throw error
-  })
+  ))
   if (search === '' && language === '') return order
   // Pages of one search are mostly asked for one after the other.
   const filter = `${language}\0${search}`
   if (made.last?.filter === filter) return made.last.found
-  made.texts = made.texts
-    .catch(() => NO_TEXTS)
-    .then((before) => textsIn(session, organization, { ...made, order }, before))
+  made.texts = made.texts.then((before) => textsIn(session, organization, { ...made, order }, before))
   const { list, all, ends } = await made.texts
   const wanted = folded(search)
   // A NUL ends each text, and stands in none.
@@ -228,32 +224,32 @@ async function orderOf(session: Session, { organization, search, language }: Fil
   return found
 }
 
+const NOTHING: Searched = { text: '', language: null }
 const NO_TEXTS: Promise<Texts> = Promise.resolve({ stamp: '', ofRow: new Map(), list: [], all: '', ends: [] })
 
-/** The texts of before with those that were changed since; all anew where there were none, or where a customer was forgotten. */
+/** The texts of before with those that were changed since, of the customers that are there now. */
 async function textsIn(
   session: Session,
   organization: string,
-  made: { stamp: string; order: Order },
+  { stamp, order }: { stamp: string; order: Order },
   before: Texts,
 ): Promise<Texts> {
-  const { stamp, order } = made
   if (before.stamp === stamp) return before
-  const isFirst = before.stamp === ''
   const since = before.stamp.replace(/ \d+$/, '')
-  const isChanged = isFirst ? sql`true` : sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}`
-  const changed = await session.all<
+  const isChanged = since === '' ? sql`true` : sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}`
+  const rows = await session.all<
     { row_id: number } & Pick<ServedCustomer, 'name' | 'username' | 'email' | 'language'>
   >(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email, language FROM customers WHERE organization = ${organization} AND ${isChanged}`)
-  const ofRow = new Map(before.ofRow)
-  for (const { row_id: rowId, name, username, email, language } of changed)
-    ofRow.set(rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language })
-  const count = await countOf(session, sql`SELECT count(*) FROM customers WHERE organization = ${organization}`)
-  if (!isFirst && ofRow.size !== count) return textsIn(session, organization, made, await NO_TEXTS)
-  const list = order.map((rowId) => ofRow.get(rowId) ?? { text: '', language: null })
+  const changed = new Map(
+    rows.map(({ row_id: rowId, name, username, email, language }) => {
+      return [rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language }]
+    }),
+  )
+  const list = order.map((rowId) => changed.get(rowId) ?? before.ofRow.get(rowId) ?? NOTHING)
   let end = 0
   const ends = list.map(({ text: { length } }) => (end += length))
+  const ofRow = new Map(order.map((rowId, place) => [rowId, list[place] ?? NOTHING]))
   return { stamp, ofRow, list, all: list.map((one) => one.text).join(''), ends }
 }
 
