@@ -7,11 +7,9 @@ import { UsageError } from '../src/errors/errors.ts'
 import { addHeaders, addHealth, type Answerer, listen, type Readiness, UNREADABLE } from '../src/http/server.ts'
 import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
-import { DEFAULT_PRESET, recipeOf } from '../src/signing/signing.ts'
 
 const HERE = { host: '127.0.0.1', port: 0 }
-const aService = (latencyMs?: number) =>
-  createService({ organizations: [], recipe: recipeOf(DEFAULT_PRESET), now: Date.now, latencyMs })
+const aService = (latencyMs?: number) => createService({ organizations: [], now: Date.now, latencyMs })
 
 /** Listens until the test ends; `send` opens a connection, sends a text on it, and ends its half. */
 async function listening(

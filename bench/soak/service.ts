@@ -83,7 +83,6 @@ export async function startService(
   seed: string,
   now: () => number,
 ): Promise<SoakService> {
-  const recipe = recipeOf(DEFAULT_PRESET)
   const nowMs = now()
   const lists = new Map(
     organizations.map(({ id, customers: count, isByName = false }) => [
@@ -93,7 +92,6 @@ export async function startService(
   )
   const service = { lists, requests: [] as SeenRequest[], reports: [] as Report[], fails: false, isFlaky: true }
   const app = createService({
-    recipe,
     now,
     latencyMs: LATENCY_MS,
     sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
@@ -107,6 +105,7 @@ export async function startService(
 function served({ id, perSecond, shares }: Played, lists: SoakService['lists']): ServiceOrganization {
   return {
     id,
+    recipe: recipeOf(DEFAULT_PRESET),
     apiKey: keyFor(id, ''),
     secret: secretOf(id),
     customers: { list: () => lists.get(id)?.rows() ?? [] },

@@ -8,7 +8,6 @@ import type { Logger } from '../machine/log.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
 import type { AnswerList } from '../service/answer.ts'
 import { envelopeOf } from '../service/listing.ts'
-import { DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
 import { isoTime } from '../time/moments.ts'
 import { openApi } from './open-api.ts'
 import { NotMirrored, type ServedMirror } from './served-mirror.ts'
@@ -48,7 +47,6 @@ export function createServe({ readers, organizations, mirror, log, nowMs, monoto
   }
   const app = createService({
     organizations: readers.map((reader) => readerOf(reader, { organizations, mirror, log })),
-    recipe: recipeOf(DEFAULT_PRESET),
     now: nowMs,
     around: [observe],
     examine: async () => {

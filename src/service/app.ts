@@ -21,8 +21,8 @@ export type ServiceOrganization = Credentials & {
   id: string
   /** The current customers, read once for each page, so that a list may change while it is read. None where `answer` needs none. */
   customers?: { list(query: ListQuery): readonly ServiceCustomer[] } | undefined
-  /** How its requests are signed, where that differs from the others. */
-  recipe?: Recipe | undefined
+  /** How its requests are signed. */
+  recipe: Recipe
   /** `forbidden` answers 403: the plan does not permit reading customers. */
   plan?: 'permitted' | 'forbidden' | undefined
   rateLimit?: ServiceLimit | undefined
@@ -32,7 +32,6 @@ export type ServiceOrganization = Credentials & {
 
 export type ServiceOptions = {
   organizations: readonly ServiceOrganization[]
-  recipe: Recipe
   now: () => number
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
@@ -122,11 +121,11 @@ function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): Mid
   }
 }
 
-function authenticate({ recipe: usual, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+function authenticate({ now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const isNew = nonceMemory()
   return async (c, next) => {
-    const { id, recipe = usual } = c.get('organization')
-    if (!isSigned(c, recipe, now())) return fail(c, 401, UNAUTHENTICATED)
+    const { id, recipe } = c.get('organization')
+    if (!isSigned(c, now())) return fail(c, 401, UNAUTHENTICATED)
     const nonce = usesNonce(recipe) ? `${id} ${c.req.header(recipe.nonceHeader)}` : undefined
     return nonce === undefined || isNew(nonce, now()) ? next() : fail(c, 401, UNAUTHENTICATED)
   }
@@ -196,13 +195,13 @@ export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
 const TOLERANCE_MS = 300_000
 
 /** Whether a request was signed by its organization just now. */
-function isSigned(c: Context<ServiceEnv>, recipe: Recipe, nowMs: number): boolean {
+function isSigned(c: Context<ServiceEnv>, nowMs: number): boolean {
+  const { apiKey, secret, recipe } = c.get('organization')
   const names = [recipe.nonceHeader, HEADERS.signature, HEADERS.timestamp]
   const [nonce, given, text = ''] = names.map((name) => c.req.header(name))
   const at = readTimestamp(text)
   if (at?.form !== recipe.timestamp || Math.abs(at.unixMs - nowMs) > TOLERANCE_MS) return false
   if (given === undefined || (usesNonce(recipe) && !nonce)) return false
-  const { apiKey, secret } = c.get('organization')
   const request = { method: c.req.method, url: urlAsSent(c) }
   const moment = { unixMs: at.unixMs, ...(nonce !== undefined && { nonce }) }
   return sameText(given, signature(stringToSign(request, apiKey, moment, recipe), secret, recipe))

@@ -77,12 +77,11 @@ export async function startSandbox(options: SandboxOptions = {}) {
   }
   const service = createService({
     ...options,
-    recipe,
     sharedRateLimit,
     now: () => now() + clockAheadMs,
     around: [log, ...(options.intercept ? [options.intercept] : [])],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
-      ...{ id, apiKey, secret, customers: staged.customers, answer: staged.answer },
+      ...{ id, apiKey, secret, recipe, customers: staged.customers, answer: staged.answer },
       plan: options.forbidden?.includes(id) ? 'forbidden' : 'permitted',
       rateLimit: rateLimits.findLast(({ organization }) => organization === id) ?? limitOfAll,
     })),

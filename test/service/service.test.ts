@@ -20,13 +20,13 @@ import { ask } from './a-sandbox.ts'
 const NOW_MS = 1_700_000_000_000
 const customers = generateCustomers({ seed: 'service', count: 230 })
 const secret = Buffer.from('a secret that opens nothing').toString('hex')
-const acme = { id: 'acme', apiKey: 'key-acme', secret, customers: { list: () => customers } }
-const globex = { ...acme, id: 'globex', apiKey: 'key-globex' }
 const recipe = recipeOf(DEFAULT_PRESET)
+const acme = { id: 'acme', apiKey: 'key-acme', secret, recipe, customers: { list: () => customers } }
+const globex = { ...acme, id: 'globex', apiKey: 'key-globex' }
 
 /** Serves an organization, and another one, on a free port until the test ends, and asks it; by default at `NOW_MS`. */
 async function serve(organization: ServiceOrganization = acme, options: Partial<ServiceOptions> = {}) {
-  const service = createService({ organizations: [organization, globex], recipe, now: () => NOW_MS, ...options })
+  const service = createService({ organizations: [organization, globex], now: () => NOW_MS, ...options })
   const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
   onTestFinished(close)
   const baseUrl = origin + BASE_PATH
@@ -119,7 +119,7 @@ const anyRecipe: fc.Arbitrary<Recipe> = fc.record({
 test('a request signed by a recipe is accepted by it, and one with another secret is not', async () => {
   await fc.assert(
     fc.asyncProperty(anyRecipe, async (chosen) => {
-      const { get, asked } = await serve(acme, { recipe: chosen })
+      const { get, asked } = await serve({ ...acme, recipe: chosen })
       expect((await get('/customers', { recipe: chosen })).status).toBe(200)
       const wrong = Buffer.from('another secret of nobody at all').toString('hex')
       const { status } = await ask({ ...asked, secret: wrong }, '/customers', { recipe: chosen, atMs: NOW_MS })
