@@ -307,10 +307,8 @@ function unreachable(error: unknown, { place, timeoutMs }: { place: string; time
   if (failure !== undefined) return fail('tls', `${failure.what} (${said}). ${failure.fix}`)
   const [, what = 'the connection broke before the answer was complete (SAID). Ask again later.'] =
     NO_ANSWER.find(([pattern]) => pattern.test(said)) ?? []
-  return fail(
-    'network',
-    what.replace('SAID', () => said),
-  )
+  const words = what.replace('SAID', () => said)
+  return fail('network', words)
 }
 
 /** What is said of an error without an answer, by its code, or by its message where it has none. */

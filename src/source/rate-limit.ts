@@ -82,7 +82,11 @@ export class RateLimit {
       if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
       else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
       if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
-      return { paused: false, value: await this.#run(task, signal) }
+      this.#inFlight += 1
+      const value = await task().finally(() => (this.#inFlight -= 1))
+      // A value that comes after the abort is dropped, so that no work continues with it.
+      signal.throwIfAborted()
+      return { paused: false, value }
     } finally {
       leave()
     }
@@ -133,18 +137,6 @@ export class RateLimit {
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await this.#sleep(waitMs, signal)
     const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : this.#monotonicMs()
     this.#nextStartMs = startMs + this.#spacingMs
-  }
-
-  async #run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    this.#inFlight += 1
-    try {
-      const value = await task()
-      // A value that comes after the abort is dropped, so that no work continues with it.
-      signal.throwIfAborted()
-      return value
-    } finally {
-      this.#inFlight -= 1
-    }
   }
 
   /** Setting the number makes p-limit look for work, which costs something even when the number stays the same. */

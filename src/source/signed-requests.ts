@@ -55,18 +55,13 @@ export class SignedRequests {
   readonly clock: Clock
   readonly #options: SourceOptions
   readonly #rateLimit: RateLimit
-  #requests = 0
-  #throttled = 0
+  /** Requests sent so far, and how many requests for pages were answered with 429. */
+  readonly counters = { requests: 0, throttled: 0 }
 
   constructor(options: SourceOptions, rateLimit: RateLimit) {
     this.#options = options
     this.#rateLimit = rateLimit
     this.clock = new Clock(options)
-  }
-
-  /** Requests sent so far, and how many requests for pages were answered with 429. */
-  get counters(): { requests: number; throttled: number } {
-    return { requests: this.#requests, throttled: this.#throttled }
   }
 
   /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
@@ -83,7 +78,7 @@ export class SignedRequests {
     const secrets = [credentials.secret, ...Object.values(headers)]
     const context = { url, place: placeOf(url, question), clock: this.clock, correctionMs, secrets, settings }
     const refusal = refusalOf(answer, context)
-    if (refusal instanceof RateLimited) this.#throttled += 1
+    if (refusal instanceof RateLimited) this.counters.throttled += 1
     throw refusal
   }
 
@@ -119,7 +114,7 @@ export class SignedRequests {
     const signed = signedHeaders({ method: 'GET', url }, credentials, moment, signing)
     const headers = { 'User-Agent': userAgent, ...signed }
     const { connections = connectionsWithin(requestTimeoutMs) } = this.#options
-    this.#requests += 1
+    this.counters.requests += 1
     const request = { address: url, headers, place: placeOf(url, question) }
     const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
     onAnswer?.(answer)

@@ -36,17 +36,14 @@ export class KnownList {
     const { fingerprints, idFingerprints, rowIds } = this.list.columns
     const place = fingerprints[likely] === fingerprint ? likely : this.#find(fingerprint)
     if (place < 0 || idFingerprints[place] !== idFingerprint) return -1
-    return this.isCertain(rowIds[place] ?? 0) ? place : -1
+    // A customer that may have been written since may be stored otherwise.
+    const rowId = rowIds[place] ?? 0
+    return this.#doubted.has(rowId) || this.#written.has(rowId) ? -1 : place
   }
 
   #find(fingerprint: number): number {
     this.#index ??= PlaceIndex.over(this.list.columns.fingerprints)
     return this.#index.find(fingerprint)
-  }
-
-  /** Whether a customer is still stored as the list says. */
-  isCertain(rowId: number): boolean {
-    return !this.#doubted.has(rowId) && !this.#written.has(rowId)
   }
 
   /** The different warnings of records, those of this run among them. */
@@ -103,10 +100,6 @@ export class ListRecorder {
     this.#known = known
   }
 
-  get windows(): WindowRead[] {
-    return [...this.#windows.values()].toSorted((one, other) => one.start - other.start)
-  }
-
   /**
    * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one, and what it takes to know them again, where that is
    * known; where all of them stand together in the list as last read, the place of the first one there. A window that is read again replaces
@@ -133,7 +126,7 @@ export class ListRecorder {
    * windows can have, each counted once.
    */
   next(customers: number): Pick<ListAsRead, 'columns' | 'warnings'> {
-    const { windows } = this
+    const windows = [...this.#windows.values()].toSorted((one, other) => one.start - other.start)
     const known = this.#known
     if (isUnchanged(windows, known.list.columns)) return { columns: known.list.columns, warnings: known.list.warnings }
     const gathered = gather(windows, customers)

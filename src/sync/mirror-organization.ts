@@ -97,14 +97,11 @@ function refuseRejects({ organization, records, seen, rejectedIds }: Run): void 
 function startRun(mirroring: Mirroring): Promise<Run> {
   const { mirror, organization, trigger, requestLimit, privacy, now, monotonicMs, scan, resumeWithinMs } = mirroring
   return mirror.startRun({
-    organization,
-    trigger,
+    ...{ organization, trigger, privacy, monotonicMs },
     // A plain scan records no windows, and those of a chain scan are not its own.
     resumeWithinMs: scan === 'chain' ? resumeWithinMs : undefined,
     isPartial: requestLimit !== undefined,
-    privacy,
     nowMs: now(),
-    monotonicMs,
   })
 }
 

@@ -77,7 +77,9 @@ export async function readList(
   const list = recorder.next(run.seen.size + run.rejectedIds.size)
   const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
   const certificate = judgeCut(judged, cappedAt)
-  return { certificate, readToEnd: isWhole(certificate), list: { ...list, total, cappedAt } }
+  // A plain scan proves nothing, and reads the list to its end all the same.
+  const readToEnd = certificate.proof !== 'unproven' || certificate.reasons.every((reason) => reason === 'plain-scan')
+  return { certificate, readToEnd, list: { ...list, total, cappedAt } }
 }
 
 /** The windows read before an interruption, for the scan. Adds their customers to the list for the next run too. */
@@ -90,11 +92,6 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
     )
     yield { ...read, window: { page, size }, rows }
   }
-}
-
-/** A plain scan proves nothing, and reads the list to its end all the same. */
-function isWhole({ proof, reasons }: Certificate): boolean {
-  return proof !== 'unproven' || reasons.every((reason) => reason === 'plain-scan')
 }
 
 /**

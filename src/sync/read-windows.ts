@@ -225,19 +225,15 @@ const QUIET_MS = 2
 
 /** Lets one reader wait for the next event, or until there was none for a moment. */
 class EventWait {
-  #wake: () => void = () => {}
+  notify: () => void = () => {}
   #onQuiet: () => void = () => {}
   /** Started anew rather than made anew: a page is waited for several times. */
   #quiet: NodeJS.Timeout | undefined
 
-  notify(): void {
-    this.#wake()
-  }
-
   /** True for an event; false when it was quiet first, if `orQuiet`. */
   next({ orQuiet = false } = {}): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    this.#wake = () => resolve(true)
+    this.notify = () => resolve(true)
     this.#onQuiet = orQuiet ? () => resolve(false) : () => {}
     if (orQuiet) this.#quiet = this.#quiet?.refresh() ?? setTimeout(() => this.#onQuiet(), QUIET_MS)
     return promise
