@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { privacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { openMirror } from '../src/store/mirror.ts'
 import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
@@ -14,15 +14,13 @@ const POLICY = { drop: ['address'], hash: ['phone'], key: KEY }
 /** Several steps of the rewriting. */
 const COUNT = 2500
 
-/** Killed so many lines and then microseconds after the start: in a step, between two, or while the file is written anew. */
-const MOMENTS = [
+/** In a step, between two, or while the file is written anew. */
+test.each([
   [3, 0],
   [1, 9000],
   [2, 500],
   [5, 0],
-] as const
-
-test.each(MOMENTS.slice(0, inject('isDeep') ? MOMENTS.length : 1))(
+])(
   'a process killed while it hides stored values leaves nothing that the next one does not hide (line %d, %d µs)',
   async (lines, microseconds) => {
     const file = aMirrorFile()

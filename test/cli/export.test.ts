@@ -10,7 +10,7 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace, organizationAt } from '../support/workplace.ts'
+import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
 let mirror: string
 let folder: string
@@ -99,9 +99,7 @@ test.each([
 const CSV = ['--format', 'csv']
 
 test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
-  const { config } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') }, { id: 'soon' })], {
-    mirror,
-  })
+  const { config } = aWorkplace([anAwayOrganization('soon')], { mirror })
   const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
 
   expect(await ask('soon')).toMatchObject({
@@ -151,9 +149,7 @@ test.each(
 })
 
 test('the configuration that was read is refused, by any of its names', async () => {
-  const { config, folder: place } = aWorkplace([organizationAt({ baseUrl: new URL('http://127.0.0.1:9/') })], {
-    mirror,
-  })
+  const { config, folder: place } = aWorkplace([anAwayOrganization()], { mirror })
   linkSync(config, join(place, 'other.yaml'))
   const before = readFileSync(config, 'utf8')
 

@@ -12,13 +12,13 @@ import { aPlan, publishAll, staleCopies } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
+import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
 
 /** Acme and initech are configured, and initech was never mirrored; the mirror has globex and globex.eu besides. */
 beforeEach(async () => {
-  workplace = aWorkplace(['acme', 'initech'].map(configured))
+  workplace = aWorkplace(['acme', 'initech'].map((id) => anAwayOrganization(id)))
   await aPlayedFile(mirrorThree, workplace.mirror)
 })
 
@@ -27,8 +27,6 @@ async function mirrorThree(mirror: Mirror): Promise<void> {
     await mirrorPages(mirror, [customers(1, 5 + place)], { organization })
 }
 
-const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
-const configured = (id: string) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })
 const run = (...args: string[]) => runCli(['organizations', ...args], { cwd: workplace.folder })
 const status = (...args: string[]) => runCommand(statusCommand, [...args, '--config', workplace.config])
 
@@ -65,7 +63,7 @@ test('every organization is listed with its state, as a table and as one documen
 })
 
 test('before the first sync there is no mirror to change, and none is made', async () => {
-  const fresh = aWorkplace([configured('acme')])
+  const fresh = aWorkplace([anAwayOrganization('acme')])
   const there = (line: string) => runCli(['organizations', ...line.split(' ')], { cwd: fresh.folder })
 
   for (const line of ['list --mirror ./none.db', 'rename globex other', 'retire globex', 'forget globex --yes'])
@@ -130,10 +128,10 @@ test('status says which organizations left the configuration and are active; a r
   )
   const { code, stdout } = await run('retire', 'globex')
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('globex: retired, 6 customers marked') })
-  configure({ organizations: ['acme', 'globex.eu'].map(configured) })
+  configure({ organizations: ['acme', 'globex.eu'].map((id) => anAwayOrganization(id)) })
   expect(await status('--max-age', '36500d')).toMatchObject({ code: 0, stdout: expect.not.stringMatching(/^globex /m) })
 
-  configure({ organizations: [configured('globex')] })
+  configure({ organizations: [anAwayOrganization('globex')] })
   expect((await status()).stdout).toMatch(/^globex .* retired/m)
   expect((await run('list')).stdout).toMatch(/^globex +retired until its next run +0 +6 /m)
 })

@@ -12,13 +12,12 @@ import { mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aPostgresMirror, statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { move } from '../support/commands.ts'
 
 /* Commands say and do the same of a mirror in PostgreSQL as of its file. */
 
-const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/') }
-const ORGANIZATIONS = ['acme', 'globex', 'initech'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` }))
+const ORGANIZATIONS = ['acme', 'globex', 'initech'].map((id) => anAwayOrganization(id))
 const [, SECOND = ''] = customers(1, 100).map(({ id }) => String(id))
 const ROWS =
   'SELECT organization, id, name, missing_since IS NULL AS listed, removed_at IS NULL AS active FROM customers'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { runCli } from '../support/run-cli.ts'
-import { aWorkplace, organizationAt } from '../support/workplace.ts'
+import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 import { move } from '../support/commands.ts'
 import { aSqliteMirror } from '../support/full-mirror.ts'
 
@@ -17,8 +17,7 @@ test.each<[command: string, settings: object, waiting: RegExp]>([
 ])(
   'a %s whose mirror is away waits for it, says so once, and stops when it is asked to',
   async (command, defaults, waiting) => {
-    const organization = organizationAt({ baseUrl: new URL('http://127.0.0.1:1') })
-    const { folder } = aWorkplace([organization], {
+    const { folder } = aWorkplace([anAwayOrganization()], {
       mirror: AWAY,
       defaults: { ...defaults },
       queue: 'redis://127.0.0.1:1',
@@ -36,8 +35,7 @@ test.each<[command: string, settings: object, waiting: RegExp]>([
 )
 
 test('with maxWait 0s a sync whose mirror is away ends at once with 5, as a move does, and neither names the user', async () => {
-  const organization = organizationAt({ baseUrl: new URL('http://127.0.0.1:1') })
-  const { folder } = aWorkplace([organization], { mirror: AWAY, defaults: { maxWait: '0s' } })
+  const { folder } = aWorkplace([anAwayOrganization()], { mirror: AWAY, defaults: { maxWait: '0s' } })
 
   expect(await runCli(['sync'], { cwd: folder })).toMatchObject({
     ...{ code: 5, stdout: '', stderr: expect.not.stringMatching(/Waiting|ann/) },

@@ -7,7 +7,7 @@ import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { aPlayedFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
+import { anAwayOrganization, aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 const ending = {
   proof: 'proven',
@@ -19,11 +19,9 @@ let workplace: Workplace
 
 /** Runs 3 and 4: acme lost fifty of its hundred customers at once, globex sixty. */
 beforeEach(async () => {
-  workplace = aWorkplace(['acme', 'globex'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })))
+  workplace = aWorkplace(['acme', 'globex'].map((id) => anAwayOrganization(id)))
   await aPlayedFile(fourNights, workplace.mirror)
 })
-
-const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 async function fourNights(mirror: Mirror): Promise<void> {
   for (const organization of ['acme', 'globex']) await aNight(mirror, organization, 1, 0)

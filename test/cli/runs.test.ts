@@ -8,9 +8,7 @@ import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
-
-const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+import { anAwayOrganization, aMirroredWorkplace, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
 
@@ -38,7 +36,7 @@ describe('runs and rejects', () => {
   }
 
   beforeEach(async () => {
-    workplace = aWorkplace(['acme', 'globex'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })))
+    workplace = aWorkplace(['acme', 'globex'].map((id) => anAwayOrganization(id)))
     await aPlayedFile(threeRuns, workplace.mirror)
   })
 

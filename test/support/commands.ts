@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
 import { runCli } from './run-cli.ts'
 import { type Done, runCommand } from './run-command.ts'
-import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
+import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 /** What `check` says of an organization that answers, with these settings. */
 export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
@@ -23,9 +23,7 @@ export function written(path: string, content: string): string {
 
 /** Runs `customer-mirror move` with a configuration of this mirror. */
 export function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
-  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
-    mirror,
-  })
+  const { config } = aWorkplace([anAwayOrganization()], { mirror })
   const asJson = option === '--json' ? [option] : []
   const signal = option instanceof AbortSignal ? option : undefined
   return runCommand(moveCommand, ['--to', to, '--config', config, ...asJson], { signal })

@@ -30,8 +30,7 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
 
 /** A workplace of the organization `acme`, of which no service answers, and its mirror, which the caller closes. */
 export async function aMirroredWorkplace(): Promise<{ workplace: Workplace; mirror: Mirror }> {
-  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
-  const workplace = aWorkplace([organization])
+  const workplace = aWorkplace([anAwayOrganization()])
   return { workplace, mirror: await openMirror(workplace.mirror) }
 }
 
@@ -69,4 +68,9 @@ export async function aFaultServer(...replies: [Reply, ...Reply[]]): Promise<Fau
 /** An organization at a server, with made-up credentials. */
 export function organizationAt({ baseUrl }: Pick<FaultServer, 'baseUrl'>, settings: Partial<Written> = {}): Written {
   return { id: 'acme', baseUrl: baseUrl.href, apiKey: 'made-up-key', secret: 'made-up-secret', ...settings }
+}
+
+/** An organization of which no service answers. */
+export function anAwayOrganization(id = 'acme'): Written {
+  return { id, baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: `key-of-${id}`, secret: 'made-up-secret' }
 }
