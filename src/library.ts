@@ -29,20 +29,7 @@ export type MirroredCustomer = z.output<typeof mirroredCustomer>
 export type Change = z.output<typeof mirroredChange>
 
 /** A mirror or a published copy of one, to read. */
-export type MirrorReader = {
-  /** The customers by organization and id; without the removed ones unless they are asked for. */
-  customers(filter?: {
-    organization?: string
-    search?: string
-    includeRemoved?: boolean
-  }): AsyncGenerator<MirroredCustomer, void>
-  /** One customer, removed or not; undefined where the organization never listed this id. */
-  customer(organization: string, id: string): Promise<MirroredCustomer | undefined>
-  /** The changes after a seq, in order: remember the seq of the last one. Throws where some after it are no longer kept. */
-  changes(filter: { since: number; organization?: string }): AsyncGenerator<Change, void>
-  /** The rows of one SQL statement that only reads; integers are numbers. */
-  rows(statement: string): AsyncGenerator<Record<string, string | number | Uint8Array | null>, void>
-}
+export type MirrorReader = Awaited<ReturnType<typeof openMirror>>
 
 /** The configuration in a file, else where `customer-mirror` looks for it. Throws with every mistake in it. */
 export async function readConfig(file?: string): Promise<Config> {
@@ -81,23 +68,30 @@ const RATE_LIMITS = new WeakMap<Config, RateLimits>()
  * Opens a mirror, or a copy of one, by its path or address: that of a configuration is `config.mirror`. Each reading is of one state, takes some rows
  * at a time, and is over when its loop ends: there is nothing to close. Throws where there is none.
  */
-export async function openMirror(pathOrAddress: string): Promise<MirrorReader> {
+export async function openMirror(pathOrAddress: string) {
   const place = absoluteMirror(pathOrAddress, process.cwd())
   await Array.fromAsync(readStatement(place, 'SELECT 1'))
   const columns = publicColumns('active_customers').map(({ name }) => name)
   const customersBy = (filter: Partial<Parameters<typeof readCustomers>[1]>) =>
     parsed(mirroredCustomer, readCustomers(place, { columns, includeRemoved: true, ...filter }))
   return {
-    customers: ({ includeRemoved = false, ...filter } = {}) => customersBy({ ...filter, includeRemoved }),
-    async customer(organization, asked) {
+    /** The customers by organization and id; without the removed ones unless they are asked for. */
+    customers: ({ includeRemoved = false, ...filter }: CustomersAsked = {}) =>
+      customersBy({ ...filter, includeRemoved }),
+    /** One customer, removed or not; undefined where the organization never listed this id. */
+    async customer(organization: string, asked: string): Promise<MirroredCustomer | undefined> {
       const id = namedId({ id: asked })
       const found = id === undefined ? [] : await Array.fromAsync(customersBy({ organization, id }))
       return found[0]
     },
-    changes: (filter) => parsed(mirroredChange, readChanges(place, filter)),
-    rows: (statement) => parsed(anyRow, readStatement(place, statement)),
+    /** The changes after a seq, in order: remember the seq of the last one. Throws where some after it are no longer kept. */
+    changes: (filter: { since: number; organization?: string }) => parsed(mirroredChange, readChanges(place, filter)),
+    /** The rows of one SQL statement that only reads; integers are numbers. */
+    rows: (statement: string) => parsed(anyRow, readStatement(place, statement)),
   }
 }
+
+type CustomersAsked = { organization?: string; search?: string; includeRemoved?: boolean }
 
 async function* parsed<Row>(schema: z.ZodType<Row>, found: AsyncIterable<SomeRows>): AsyncGenerator<Row, void> {
   for await (const { columns, rows } of found)

@@ -45,11 +45,9 @@ export async function readWebhookSecret(reference: SecretReference): Promise<str
 }
 
 /** A program that may read, with its credentials. */
-export type Reader = {
+export type Reader = Credentials & {
   name: string
   organizations: readonly string[]
-  apiKey: string
-  secret: string
   recipe: Recipe
   requestsPerMinute?: number | undefined
 }
