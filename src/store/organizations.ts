@@ -2,7 +2,7 @@ import { UsageError } from '../errors/errors.ts'
 import { joined, moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
-import { forgetReading, forgetWindows } from './runs/list-memory.ts'
+import { deleteRows, forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { closeAbandoned } from './runs/start-run.ts'
 import { COLUMNS } from './schema/schema.ts'
 
@@ -140,8 +140,4 @@ const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinish
 async function hasRows(session: Session, tables: readonly string[], organization: string): Promise<boolean> {
   const rows = tables.map((table) => sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE organization = ${organization})`)
   return (await session.first(sql`SELECT 1 WHERE ${joined(rows, ' OR ')}`)) !== undefined
-}
-
-async function deleteRows(session: Session, tables: readonly string[], organization: string) {
-  for (const table of tables) await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
 }

@@ -67,7 +67,7 @@ export async function startPrivacy(
   if (hidden !== undefined && hasRuns)
     await session.run(sql`
       INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
-      VALUES (${organization}, ${JSON.stringify(storedForm(from))}, ${to}, ${FIRST_TABLE}, 0,
+      VALUES (${organization}, ${JSON.stringify(storedForm(from))}, ${to}, ${TABLES[0]}, 0,
         ${JSON.stringify([...new Set([...unfilled, ...hidden.unfilled])])}, ${true})
       ON CONFLICT (organization) ${text(replacing('policy', 'next_policy', 'next_table', 'next_row', 'unfilled', 'is_unpurged'))}`)
   else
@@ -85,7 +85,7 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   const stored = await findPolicy(session, organization)
   if (privacy === undefined || stored?.nextPolicy === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
-  const place = { table: stored.nextTable ?? FIRST_TABLE, row: stored.nextRow ?? 0 }
+  const place = { table: stored.nextTable ?? TABLES[0], row: stored.nextRow ?? 0 }
   const next = hidden === undefined ? undefined : await rewriteSome(place, { session, run, hidden, nowMs })
   if (next === undefined)
     await session.run(sql`
@@ -127,7 +127,7 @@ type StoredPolicy = {
   organization: string
   policy: HiddenFields
   nextPolicy: HiddenFields | undefined
-  nextTable: string | undefined
+  nextTable: Table | undefined
   nextRow: number | undefined
   unfilled: readonly string[]
   isUnpurged: boolean
@@ -148,29 +148,22 @@ type Step = { session: Session; run: Run; hidden: HiddenValues; after: number; n
 /** The tables with values that a policy may hide, in the order in which they are rewritten, with the column that numbers their rows. */
 const NUMBERS = { customers: 'row_id', changes: 'seq', rejects: 'reject_id', runs: 'id' } as const
 type Table = keyof typeof NUMBERS
-const FIRST_TABLE = 'customers'
 
 /** The tables that hold values of customers, or digests and numbers of them. */
 export const HOLDING_TABLES = [...Object.keys(NUMBERS), ...MEMORY_OF_LIST, 'windows', 'absences', 'held_rows']
 
 /** How each table is rewritten: a step returns the rows that it looked at. */
-const REWRITE: readonly [table: string, rewriteNext: (step: Step) => Promise<readonly Numbered[]>][] = [
-  ['customers', rewriteCustomers],
-  ['changes', rewriteChanges],
-  ['rejects', rewriteRejects],
-  ['runs', rewriteErrors],
-]
+const REWRITES = { customers: rewriteCustomers, changes: rewriteChanges, rejects: rewriteRejects, runs: rewriteErrors }
+const TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
 
 /** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */
-type Place = { table: string; row: number }
+type Place = { table: Table; row: number }
 
 async function rewriteSome({ table, row }: Place, step: Omit<Step, 'after'>): Promise<Place | undefined> {
-  const place = REWRITE.findIndex(([name]) => name === table)
-  const rows = await REWRITE[place]?.[1]({ ...step, after: row })
-  const last = rows?.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.number : undefined
-  if (last !== undefined) return { table, row: last }
-  const next = REWRITE[place + 1]?.[0]
-  return rows === undefined || next === undefined ? undefined : { table: next, row: 0 }
+  const rows = await REWRITES[table]({ ...step, after: row })
+  if (rows.length === REWRITTEN_AT_ONCE) return { table, row: rows.at(-1)?.number ?? 0 }
+  const next = TABLES[TABLES.indexOf(table) + 1]
+  return next === undefined ? undefined : { table: next, row: 0 }
 }
 
 const REWRITTEN_AT_ONCE = 2000

@@ -136,10 +136,13 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
     JOIN customers ON customers.row_id = held_rows.row_id AND customers.organization = held_rows.organization
     WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_rows.organization, held_rows.row_id`)
   if (held.length === 0) await discardRemovals(session, runId)
-  for (const organization of new Set(held.map((row) => row.organization))) {
-    const rowIds = held.flatMap((row) => (row.organization === organization ? [row.row_id] : []))
-    await removeRows(session, { id: runId, organization }, rowIds, nowMs)
-  }
+  for (const [organization, rows] of Map.groupBy(held, (row) => row.organization))
+    await removeRows(
+      session,
+      { id: runId, organization },
+      rows.map(({ row_id }) => row_id),
+      nowMs,
+    )
   return held.length
 }
 

@@ -198,9 +198,12 @@ export const MEMORY_OF_LIST = ['lists', 'edited_customers'] as const
 
 /** Deletes what is kept of the list of the organization, and the windows of an interrupted run: its next run reads every record anew. */
 export async function forgetReading(session: Session, organization: string) {
-  for (const table of MEMORY_OF_LIST)
-    await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
+  await deleteRows(session, MEMORY_OF_LIST, organization)
   await forgetWindows(session, organization)
+}
+
+export async function deleteRows(session: Session, tables: readonly string[], organization: string) {
+  for (const table of tables) await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
 }
 
 /** A window as it is to be stored. */
