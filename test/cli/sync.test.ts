@@ -173,7 +173,7 @@ test('at its limit of requests, --quick ends with 5, and says that the next one 
   expect(stderr).toContain('acme: the run stopped at its limit, after 40 requests.')
 })
 
-test('the current page is finished and kept when a stop comes, no other is requested, and the next sync continues', async () => {
+test('the current page is finished and kept when a stop comes, no other is requested, and the next sync continues; a dry run says that nothing was saved', async () => {
   const stop = new AbortController()
   const server = await aFaultServer(list(900), stopping(stop, 900), list(900))
   const chain = aWorkplace([organizationAt(server)], { defaults: { scan: 'chain', concurrency: 1 } })
@@ -190,13 +190,10 @@ test('the current page is finished and kept when a stop comes, no other is reque
   expect(text).toMatch(/^acme +complete \(resumed\) +900 /m)
   const [first, second] = rowsOf(chain.mirror, 'SELECT inserted, resumed_from, read_before FROM runs ORDER BY id')
   expect(second).toMatchObject({ resumed_from: 1, read_before: first?.['inserted'] })
-})
 
-test('a dry run that is stopped says that nothing was saved', async () => {
-  const stop = new AbortController()
-  const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], ONE_AT_A_TIME)
-  const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], stop)
-
+  const dry = new AbortController()
+  const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(dry, 900)))], ONE_AT_A_TIME)
+  const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], dry)
   expect(stderr).toMatch(/■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/)
 })
 
