@@ -32,14 +32,17 @@ async function aPlace() {
 test('queue shows what waits, and that nothing does; a job of another program shows nothing that a terminal would act on', async () => {
   const { ask, ...place } = await aPlace()
   const empty = await ask(queueCommand)
+  // An embedded queue is open in one program at a time.
   const { queues, close } = await someQueues(place.queue, place.mirror)
   await queues.request('sync', 'acme', 'manual')
   await queues.request('sync', 'globex', 'schedule', { dueMs: Date.now() })
   await queues.request('quick', 'globex', 'schedule')
-  const { code, stdout } = await ask(queueCommand, '--json')
-  await queues.sync.add('manual', { organization: 'acme\u001b[2J' })
-  await queues.sync.add('manual', JSON.parse('{"other": true}'))
   await close()
+  const { code, stdout } = await ask(queueCommand, '--json')
+  const again = await someQueues(place.queue, place.mirror)
+  await again.queues.sync.add('manual', { organization: 'acme\u001b[2J' })
+  await again.queues.sync.add('manual', JSON.parse('{"other": true}'))
+  await again.close()
   const table = await ask(queueCommand)
 
   expect(empty).toMatchObject({ code: 0, stdout: 'Nothing runs, and nothing waits in the queue.\n' })

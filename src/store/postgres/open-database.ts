@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { shownMirror } from '../../address/mirror-address.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
 import { savingIn } from '../pages/save-in-postgres.ts'
 import {
@@ -43,11 +44,17 @@ export async function openDatabase(
   const database = databaseOf(connections, { place: shown, schema: schemaOf(address) })
   try {
     await openSchema(database, access)
-    return database
+    return access === 'write'
+      ? database
+      : { ...database, write: () => refuse(shown), make: () => refuse(shown), maintain: () => refuse(shown) }
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+async function refuse(shown: string): Promise<never> {
+  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
 }
 
 function databaseOf(connections: Connections, { place, schema }: Pick<Database, 'place' | 'schema'>): Database {
