@@ -86,10 +86,10 @@ const GROUPS: Readonly<
   Start: {
     init: ['write a commented configuration to start from; never overwrites', () => import('./init.ts')],
     check: ['check what a sync needs, and ask each organization for a page', () => import('./check.ts')],
-    conformance: ['ask a service which of our assumptions hold, in 40 requests', () => import('./check.ts')],
+    conformance: ['ask a service which of our assumptions hold, in 40 requests', () => import('./conformance.ts')],
     sync: ['mirror organizations now, those named or all', () => import('./sync.ts')],
-    demo: ['mirror three made-up organizations from a sandbox, twice', () => import('./service.ts')],
-    sandbox: ['start a service like the real one here, with made-up customers', () => import('./service.ts')],
+    demo: ['mirror three made-up organizations from a sandbox, twice', () => import('./sandbox.ts')],
+    sandbox: ['start a service like the real one here, with made-up customers', () => import('./sandbox.ts')],
     signing: ['explain how requests are signed, or find out from an example', () => import('./signing.ts')],
     schema: ['print the JSON Schema of the configuration file, for editors', () => import('./init.ts')],
   },
@@ -109,11 +109,11 @@ const GROUPS: Readonly<
   Read: {
     query: ['list customers of the mirror', () => import('./query.ts')],
     diff: ['print who came, left or returned, and which fields changed', () => import('./diff.ts')],
-    sql: ['run one SQL statement that only reads, or list the tables', () => import('./query.ts')],
+    sql: ['run one SQL statement that only reads, or list the tables', () => import('./sql.ts')],
     report: ['show growth, changes, languages and companies, in figures', () => import('./status.ts')],
     export: ['write customers, or what changed, as a file for other programs', () => import('./export.ts')],
     publish: ['make a copy for readers: FILE, s3://bucket/prefix, or configured', () => import('./export.ts')],
-    serve: ['answer signed requests for customers, as the service does', () => import('./service.ts')],
+    serve: ['answer signed requests for customers, as the service does', () => import('./serve.ts')],
   },
   Operate: {
     worker: ['mirror every organization on its schedule, until stopped', () => import('./worker.ts')],

@@ -4,7 +4,7 @@ import { writeToStream } from '../copies/export-mirror.ts'
 import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
 import { textOf } from './output/rows.ts'
-import type { StatementPlan, TooLong } from './query.ts'
+import type { StatementPlan, TooLong } from './sql.ts'
 
 const TOO_LONG: TooLong = 'too long'
 

@@ -1,18 +1,10 @@
 import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
-import { bareCommand, command, type Io, port, wholeNumber } from './command.ts'
-import { namedConfig, namedMirror } from './opening.ts'
+import { bareCommand, type Io, port, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readReaders } from '../config/credentials.ts'
 import { UsageError } from '../errors/errors.ts'
-import { listen, UNREADABLE } from '../http/server.ts'
-import { createLog } from '../machine/log.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import { IS_CHECKOUT } from '../machine/version.ts'
-import { createServe } from '../serve/serve.ts'
-import { ServedMirror } from '../serve/served-mirror.ts'
-import { errorEnvelope } from '../service/answer.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
@@ -66,39 +58,6 @@ function readCounts(text: string): number | number[] {
   const counts = text.split(',').map(wholeNumber({ least: 0, most: 1_000_000 }))
   return counts.length === 1 ? (counts[0] ?? 0) : counts
 }
-
-/** `customer-mirror serve`: answers the requests of readers as the service does, from the mirror, until it is stopped. */
-export function serveCommand({ signal, stderr }: Io) {
-  return command('serve', {
-    serve: 'the readers of the configuration (serve.readers) find the list at http://127.0.0.1:4020/api/v1/customers',
-    'serve --mirror copies/customers.db --port 8080': 'the same from a published copy',
-    about:
-      'Requests are signed as those to the service are, with the key and the secret of a reader. /openapi.json describes the answers.',
-  })
-    .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <number>', 'port to listen at; 0 takes any free one', port, 4020)
-    .option('--mirror <file>', 'a published copy, in place of the mirror of the configuration')
-    .action(async ({ config: file, mirror: named, host, port: at }) => {
-      const config = await namedConfig(file)
-      const readers = await readReaders(config)
-      const log = createLog({ level: 'info', stream: stderr })
-      const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named), monotonicMs)
-      const organizations = config.organizations.map(({ id }) => id)
-      const app = createServe({ readers, organizations, mirror, log, nowMs: Date.now, monotonicMs })
-      const place = { host, port: at, graceMs: LAST_ANSWERS_MS }
-      const { origin, close } = await listen(app, place, errorEnvelope(400, UNREADABLE))
-      log.info({ origin, readers: readers.map(({ name }) => name) }, 'serving')
-      try {
-        if (!signal.aborted) await once(signal, 'abort')
-      } finally {
-        await close()
-        await mirror.close()
-      }
-    })
-}
-
-/** For requests that are under way when the server is stopped. */
-const LAST_ANSWERS_MS = 5000
 
 /** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
 export function demoCommand(io: Io) {

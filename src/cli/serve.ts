@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { readReaders } from '../config/credentials.ts'
+import { listen, UNREADABLE } from '../http/server.ts'
+import { createLog } from '../machine/log.ts'
+import { monotonicMs } from '../machine/timers.ts'
+import { createServe } from '../serve/serve.ts'
+import { ServedMirror } from '../serve/served-mirror.ts'
+import { errorEnvelope } from '../service/answer.ts'
+import { command, type Io, port } from './command.ts'
+import { namedConfig, namedMirror } from './opening.ts'
+
+/** `customer-mirror serve`: answers the requests of readers as the service does, from the mirror, until it is stopped. */
+export function serveCommand({ signal, stderr }: Io) {
+  return command('serve', {
+    serve: 'the readers of the configuration (serve.readers) find the list at http://127.0.0.1:4020/api/v1/customers',
+    'serve --mirror copies/customers.db --port 8080': 'the same from a published copy',
+    about:
+      'Requests are signed as those to the service are, with the key and the secret of a reader. /openapi.json describes the answers.',
+  })
+    .option('--host <address>', 'address to listen at', '127.0.0.1')
+    .option('--port <number>', 'port to listen at; 0 takes any free one', port, 4020)
+    .option('--mirror <file>', 'a published copy, in place of the mirror of the configuration')
+    .action(async ({ config: file, mirror: named, host, port: at }) => {
+      const config = await namedConfig(file)
+      const readers = await readReaders(config)
+      const log = createLog({ level: 'info', stream: stderr })
+      const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named), monotonicMs)
+      const organizations = config.organizations.map(({ id }) => id)
+      const app = createServe({ readers, organizations, mirror, log, nowMs: Date.now, monotonicMs })
+      const place = { host, port: at, graceMs: LAST_ANSWERS_MS }
+      const { origin, close } = await listen(app, place, errorEnvelope(400, UNREADABLE))
+      log.info({ origin, readers: readers.map(({ name }) => name) }, 'serving')
+      try {
+        if (!signal.aborted) await once(signal, 'abort')
+      } finally {
+        await close()
+        await mirror.close()
+      }
+    })
+}
+
+/** For requests that are under way when the server is stopped. */
+const LAST_ANSWERS_MS = 5000

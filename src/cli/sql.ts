@@ -1,0 +1,98 @@
+import { duration, say, show } from './output/print.ts'
+import { command, durationArgument, type Io, mirrorOption } from './command.ts'
+import { fileToRead } from './opening.ts'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { Option } from '@commander-js/extra-typings'
+import { processEnvironment } from '../config/environment.ts'
+import { isOurs, reportedError, UsageError } from '../errors/errors.ts'
+import { askApart } from '../machine/process-apart.ts'
+import { PUBLIC_TABLES } from '../model/public-tables.ts'
+import { plainText } from '../text/plain-text.ts'
+import { type Layout, layoutOf } from './output/rows.ts'
+
+/** `customer-mirror sql`: the rows of one statement that only reads. */
+export function sqlCommand(io: Io) {
+  return command('sql', {
+    about:
+      'The mirror is opened read-only. --tables shows the types of SQLite; SELECT * FROM dictionary those of the mirror itself. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).',
+    'sql --tables': 'the tables and columns to rely on, with what each holds',
+    'sql "SELECT language, COUNT(*) FROM active_customers GROUP BY language"': 'a table for people',
+    'sql - --csv --timeout 5m < report.sql > report.csv':
+      'a statement from a file, its rows as CSV, values as they are',
+  })
+    .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
+    .addOption(mirrorOption())
+    .addOption(new Option('--tables', 'list the public tables and their columns').conflicts(['mirror', 'csv']))
+    .addOption(
+      new Option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m')
+        .argParser(TIMEOUT)
+        .default(30_000, '30s'),
+    )
+    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
+    .option('--csv', 'print CSV (RFC 4180), values as they are')
+    .action(async (statement, { tables, timeout: limitMs, ...options }) => {
+      if (tables) {
+        if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
+        const rows = PUBLIC_TABLES.flatMap(({ name: table, meaning: about, columns }) => [
+          [table, '', '', about],
+          ...columns.map(({ name, type, meaning }) => ['', name, type, meaning]),
+        ])
+        const table = { head: ['table', 'column', 'type', 'meaning'], rows }
+        return show(io, options.json, { document: { tables: PUBLIC_TABLES }, table })
+      }
+      if (statement === undefined)
+        throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
+      const layout = layoutOf(options, { document: { rows: [] }, nothing: 'NULL', stdout: io.stdout })
+      const { file } = await fileToRead(options)
+      const sql = statement === '-' ? await statementFromInput(io) : statement
+      if (!io.signal.aborted) await runStatement({ file, sql, layout, limitMs }, io)
+    })
+}
+
+const TIMEOUT = durationArgument({ least: '1ms', most: '1d', examples: '500ms, 30s or 5m' })
+
+async function statementFromInput({ signal }: Io): Promise<string> {
+  return text(addAbortSignal(signal, process.stdin)).catch((error: unknown) => {
+    if (signal.aborted) return ''
+    throw error
+  })
+}
+
+/** What the process that runs a statement is to do, as JSON on its standard input. */
+export type StatementPlan = {
+  /** The absolute path of a mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
+  file: string
+  sql: string
+  layout: Layout
+  /** How long the statement may take: the time in which the database works, not the time in which the rows are taken. */
+  limitMs: number
+}
+
+/** What that process reports of a statement that it ends at its limit; otherwise nothing, or the error as JSON. */
+export type TooLong = 'too long'
+
+/**
+ * Runs the plan in a process of its own, which a stop or the limit kills: nothing can interrupt SQLite in the process that it works in. Rows go
+ * to standard output. Throws what the statement threw.
+ */
+async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
+  const asking = { env: processEnvironment(), signal: io.signal, results: io.stdout }
+  const { said, ending } = await askApart('cli/statement-process', JSON.stringify(plan), asking)
+  if (io.signal.aborted || (ending === undefined && said === '')) return
+  if (ending === undefined) throw withAdvice(reportedError(JSON.parse(said)))
+  const why =
+    said === ('too long' satisfies TooLong)
+      ? `it took longer than ${duration(plan.limitMs)}. Ask for less, or allow more with --timeout.`
+      : `by the system (${ending}), most likely because it needs more memory than there is. Ask for less at once.`
+  say(io.stderr, `The statement was ended: ${why} Rows printed before are not all of them.\n`)
+  io.exitWith(5)
+}
+
+/** The error of a statement, and where the tables and columns are listed if it names one that there is not. */
+function withAdvice(error: Error): Error {
+  if (!isOurs(error) || error.code !== 'usage') return error
+  const message = plainText(error.message)
+  if (!/no such (table|column): |(relation|column) .* does not exist/.test(message)) return new UsageError(message)
+  return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} 'customer-mirror sql --tables' lists them all.`)
+}
