@@ -2,7 +2,7 @@ import { say } from './output/print.ts'
 import { type Io, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
 import { fileToRead } from './opening.ts'
 import { readCustomers } from '../copies/read-rows.ts'
-import { writeToStream } from '../copies/export-mirror.ts'
+import { writeToStream } from '../copies/write-results.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { layoutOf, textOf } from './output/rows.ts'
 

@@ -132,7 +132,7 @@ function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
 }
 
 async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<void> {
-  const { writeToStream } = await import('../copies/export-mirror.ts')
+  const { writeToStream } = await import('../copies/write-results.ts')
   const rows = customers.map((customer) => [...fieldsOf(customer), isoTime(customer.absentSinceMs)])
   const layout = layoutOf({ csv: true }, { document: {}, nothing: '', stdout: io.stdout })
   await writeToStream(io.stdout, textOf([{ columns: COLUMNS, rows }], layout), io.signal)

@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { writeToStream } from '../copies/export-mirror.ts'
+import { writeToStream } from '../copies/write-results.ts'
 import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
 import { textOf } from './output/rows.ts'
