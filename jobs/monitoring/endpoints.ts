@@ -79,7 +79,10 @@ type Looking = {
   facts: () => Promise<OverviewFacts>
 }
 
-/** The pages to look at, with what is wrong with the configuration: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
+/**
+ * The pages to look at: all organizations at `/`, with what is wrong with the configuration, and each run at `/runs/<id>`. They can be read and
+ * nothing else.
+ */
 export function createPages({ mirror, facts }: Looking, notices: () => readonly string[] = () => []): Hono {
   const pages = new Hono()
   pages.get('/', async (context) => {

@@ -165,9 +165,11 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
   // One that cannot be read is reported by what needs it.
   const mirror = await openMirrorIfThere(address).catch(() => undefined)
   if (mirror === undefined) return
-  const own = await known(mirror)
-  await mirror.close()
-  await requireSame(values, own)
+  try {
+    await requireSame(values, await known(mirror))
+  } finally {
+    await mirror.close()
+  }
 }
 
 /** Lets the next worker that starts bring its mirror. */

@@ -5,8 +5,16 @@ import type { PauseWatch } from '../pauses.ts'
 import { within, type Timings } from '../timings.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from '../queue/port.ts'
 import { createQueueWorker, payload, type Payload, progressOf, type Queues } from '../queue/queues.ts'
-import { isNewer, isWaiting, type JobVerdict, verdictOf, waitAfter } from './verdict.ts'
-import { whyNotNeeded, type WhyNone, whyNoPartialRun } from './verdict.ts'
+import {
+  isNewer,
+  isWaiting,
+  type JobVerdict,
+  verdictOf,
+  waitAfter,
+  type WhyNone,
+  whyNoPartialRun,
+  whyNotNeeded,
+} from './verdict.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store/mirror.ts'

@@ -20,7 +20,7 @@ export function queueCommand(io: Io) {
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
       const { releaseQueue } = await import('../../jobs/queue/backend.ts')
-      const { listJobs } = await import('../../jobs/commands/queued-runs.ts')
+      const { listJobs } = await import('../../jobs/commands.ts')
       if (release) await releaseQueue(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
@@ -47,7 +47,7 @@ export function queueCommand(io: Io) {
 }
 
 /** A job, and how far its run is as far as the mirror on this machine knows. */
-type Listed = Awaited<ReturnType<typeof import('../../jobs/commands/queued-runs.ts').listJobs>>
+type Listed = Awaited<ReturnType<typeof import('../../jobs/commands.ts').listJobs>>
 type Line = Listed['jobs'][number] & { percent: number | undefined }
 
 function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
@@ -98,7 +98,7 @@ export function pauseCommand(io: Io) {
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await namedConfig(file)
-      const { changePauses } = await import('../../jobs/commands/queued-runs.ts')
+      const { changePauses } = await import('../../jobs/commands.ts')
       const paused = await changePauses(config, chooseIds(config, ids), { pause: { nowMs, untilMs } })
       const lines = paused.map(({ name, before, now }) => {
         const already = before === undefined ? '' : `already, since ${moment(before.sinceMs)}; now `
@@ -125,7 +125,7 @@ export function resumeCommand(io: Io) {
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const { changePauses } = await import('../../jobs/commands/queued-runs.ts')
+      const { changePauses } = await import('../../jobs/commands.ts')
       const changed = await changePauses(config, chooseIds(config, ids), { resumeMs: Date.now() })
       const lines = changed.map(({ name, before }) => {
         if (before !== undefined) return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`
@@ -147,7 +147,7 @@ export function scheduleCommand(io: Io) {
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .action(async ({ config: file, next, json }) => {
       const config = await namedConfig(file)
-      const { listSchedule } = await import('../../jobs/commands/queued-runs.ts')
+      const { listSchedule } = await import('../../jobs/commands.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       show(io, json, {
         document: { organizations: lines.map(scheduleAsJson) },
@@ -157,7 +157,7 @@ export function scheduleCommand(io: Io) {
     })
 }
 
-type ScheduleLine = import('../../jobs/commands/queued-runs.ts').ScheduleLine
+type ScheduleLine = import('../../jobs/commands.ts').ScheduleLine
 
 function scheduleAsJson({ cron, timezone, paused, runs, between, ...same }: ScheduleLine) {
   const asJson = (moments: ScheduleLine['runs']) => moments.map(({ atMs, ...of }) => ({ at: isoTime(atMs), ...of }))

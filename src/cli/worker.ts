@@ -49,7 +49,7 @@ export function runCommand(io: Io) {
     .action(async (ids, { config: file, quick = false }) => {
       const config = await namedConfig(file)
       const chosen = chooseIds(config, ids)
-      const { requestRuns } = await import('../../jobs/commands/queued-runs.ts')
+      const { requestRuns } = await import('../../jobs/commands.ts')
       const requested = await requestRuns(config, chosen, { kind: quick ? 'quick' : 'sync', nowMs: Date.now() })
       say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
       // A service said when to ask again, or the organization is paused.
@@ -59,7 +59,7 @@ export function runCommand(io: Io) {
 
 /** Whether a job was added, or which one there is. */
 function requestedText(
-  { organization, added, state, untilMs }: import('../../jobs/commands/queued-runs.ts').RequestedRun,
+  { organization, added, state, untilMs }: import('../../jobs/commands.ts').RequestedRun,
   quick: boolean,
   option: string,
 ): string {

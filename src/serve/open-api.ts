@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PROGRAM_VERSION } from '../machine/version.ts'
-import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
+import { forEachField } from '../model/customer.ts'
 import { publicColumns } from '../model/public-tables.ts'
 
 /*
@@ -8,16 +8,9 @@ import { publicColumns } from '../model/public-tables.ts'
  */
 
 const meanings = new Map(publicColumns('customers').map(({ name, meaning }) => [name, meaning]))
-const fieldOf = (name: TextField) =>
-  [
-    name,
-    z
-      .string()
-      .nullable()
-      .describe(meanings.get(name) ?? name),
-  ] as const
+const field = z.string().nullable()
 const customer = z
-  .looseObject({ id: z.uuid(), ...Object.fromEntries(TEXT_FIELDS.map(fieldOf)) })
+  .looseObject({ id: z.uuid(), ...forEachField((name) => field.describe(meanings.get(name) ?? name)) })
   .describe('A customer; fields that the specification does not know are passed on.')
 
 export const listAnswer = z.strictObject({

@@ -46,10 +46,10 @@ type Made = { stamp: string; order?: Promise<Order>; texts: Promise<Texts>; last
 type Order = readonly number[]
 
 /**
- * What is searched of each customer of an organization, by the number of its row, some 200 bytes each, and of those in the order; the texts of
- * these also one after the other, with the place at which each one ends.
+ * What is searched of the customers in the order, some 200 bytes of each; their texts also one after the other, with the place at which each one
+ * ends.
  */
-type Texts = { stamp: string; ofRow: ReadonlyMap<number, Searched>; list: Searched[]; all: string; ends: number[] }
+type Texts = { stamp: string; order: Order; list: Searched[]; all: string; ends: number[] }
 type Searched = { text: string; language: string | null }
 
 /**
@@ -224,8 +224,7 @@ async function orderOf(session: Session, { organization, search, language }: Ask
   return found
 }
 
-const NOTHING: Searched = { text: '', language: null }
-const NO_TEXTS: Promise<Texts> = Promise.resolve({ stamp: '', ofRow: new Map(), list: [], all: '', ends: [] })
+const NO_TEXTS: Promise<Texts> = Promise.resolve({ stamp: '', order: [], list: [], all: '', ends: [] })
 
 /** The texts of before with those that were changed since, of the customers that are there now. */
 async function textsIn(
@@ -241,16 +240,13 @@ async function textsIn(
     { row_id: number } & Pick<ServedCustomer, 'name' | 'username' | 'email' | 'language'>
   >(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email, language FROM customers WHERE organization = ${organization} AND ${isChanged}`)
-  const changed = new Map(
-    rows.map(({ row_id: rowId, name, username, email, language }) => {
-      return [rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language }]
-    }),
-  )
-  const list = order.map((rowId) => changed.get(rowId) ?? before.ofRow.get(rowId) ?? NOTHING)
+  const ofRow = new Map(before.order.map((rowId, place) => [rowId, before.list[place]]))
+  for (const { row_id: rowId, name, username, email, language } of rows)
+    ofRow.set(rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language })
+  const list = order.map((rowId) => ofRow.get(rowId) ?? { text: '', language: null })
   let end = 0
   const ends = list.map(({ text: { length } }) => (end += length))
-  const ofRow = new Map(order.map((rowId, place) => [rowId, list[place] ?? NOTHING]))
-  return { stamp, ofRow, list, all: list.map((one) => one.text).join(''), ends }
+  return { stamp, order, list, all: list.map((one) => one.text).join(''), ends }
 }
 
 async function rowsIn(session: Session, organization: string, rowIds: readonly number[]): Promise<ServedCustomer[]> {

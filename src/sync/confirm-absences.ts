@@ -139,8 +139,10 @@ class Searches {
 
   /** Looks by these kinds of search for each candidate that is not found yet, or for a random sample until one is found. */
   async lookForEach(candidates: readonly Candidate[], used: readonly Kind[]): Promise<void> {
-    // A kind that finds no control is not used any more once it was refused as often as there are controls.
-    const isRefused = (field: Field) => this.refused.filter((each) => each === field).length >= MOST_CONTROLS
+    // A kind that finds no control is not used any more once it was refused here as often as there are controls.
+    const before = this.refused.length
+    const isRefused = (field: Field) =>
+      this.refused.slice(before).filter((each) => each === field).length >= MOST_CONTROLS
     const isUsed = (field: Field) =>
       used.includes(this.#kinds[field]) && !(this.#kinds[field] === 'fails' && isRefused(field))
     const textsOf = (candidate: Candidate) => textsOfCandidate(candidate).filter(({ field }) => isUsed(field))

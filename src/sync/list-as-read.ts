@@ -101,9 +101,9 @@ export class ListRecorder {
   }
 
   /**
-   * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one, and what it takes to know them again, where that is
-   * known; where all of them stand together in the list as last read, the place of the first one there. A window that is read again replaces
-   * what was recorded of it.
+   * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one, and what it takes to know
+   * them again, where that is known; where all of them stand together in the list as last read, the place of the first one there. A window that
+   * is read again replaces what was recorded of it.
    */
   add(
     { start, size }: { start: number; size: number },

@@ -75,9 +75,12 @@ async function runOnce(
 ): Promise<Outcome> {
   const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
   const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
+  const { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention } = organization
   try {
+    // By name, without the references to secrets.
     return await mirrorOrganization({
-      ...{ ...organization, ...settings, organization: organization.id, source, mirror: awaited(settings) },
+      ...{ ...settings, organization: id, source, mirror: awaited(settings) },
+      ...{ scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention },
       privacy: 'error' in privacy ? 'unreadable' : privacy,
       requestLimit: settings.isPartial === true ? 'usual' : undefined,
     })
@@ -115,9 +118,12 @@ type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
 
 function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
   const { longestWaitMs, now, monotonicMs, random, wire, onEvent, onAnswer } = settings
-  const quotesAnswers = organization.privacy === undefined
+  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, privacy } = organization
   return openSource({
-    settings: { ...organization, longestWaitMs, quotesAnswers, organization: organization.id },
+    settings: {
+      ...{ organization: id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs, longestWaitMs },
+      quotesAnswers: privacy === undefined,
+    },
     credentials,
     rateLimit: rateLimitOf(organization, settings),
     userAgent: `customer-mirror/${PROGRAM_VERSION}`,

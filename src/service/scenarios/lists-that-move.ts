@@ -3,7 +3,8 @@ import { scoreOf, shuffled } from './orders-without-a-tiebreak.ts'
 import { byName, mostRows, movingList, type Order, type Play, type Scenario, type Stage } from './scenario.ts'
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
-const [FIRST, LAST]: readonly [Order, Order] = [() => 1, () => -1]
+const FIRST: Order = () => 1
+const LAST: Order = () => -1
 
 /** Lists in an order other than that of creation. */
 const listedByName = ({ customers }: Stage) => movingList(customers.toSorted(byName), byName)
@@ -11,8 +12,12 @@ const latestChangeFirst = ({ customers, salt }: Stage) => movingList(shuffled(cu
 const latestChangeLast = ({ customers, salt }: Stage) => movingList(shuffled(customers, salt), LAST)
 
 /** Calls `act` at the second request, the fourth, and so on. */
-const everySecond = (act: (play: Play) => void) => (play: Play) => void (play.count % 2 === 0 && act(play))
-const atTheFourth = (act: (play: Play) => void) => (play: Play) => void (play.count === 4 && act(play))
+const everySecond = (act: (play: Play) => void) => (play: Play) => {
+  if (play.count % 2 === 0) act(play)
+}
+const atTheFourth = (act: (play: Play) => void) => (play: Play) => {
+  if (play.count === 4) act(play)
+}
 
 /** Rows are added, deleted or moved while the list is read. */
 export const LISTS_THAT_MOVE: readonly Scenario[] = [
@@ -127,11 +132,8 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
       const other = rows[read + below(random, Math.max(1, rows.length - read))]
       if (one === undefined || other === undefined || third === undefined || third === one) return
       const names = ({ name, username }: ServiceCustomer) => ({ name, username })
-      for (const [renamed, as] of [
-        [one, names(other)],
-        [other, names(one)],
-      ] as const)
-        list.change({ ...renamed, ...as })
+      list.change({ ...one, ...names(other) })
+      list.change({ ...other, ...names(one) })
       list.delete(third.id)
       list.insert({ ...newcomer(third.created_at), ...names(third) })
     }),
