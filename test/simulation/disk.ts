@@ -4,10 +4,8 @@ import { Client } from 'pg'
 import type { Dice } from '../support/dice.ts'
 
 /** What happens at a commit: the program is killed before or after it, or the power fails, or the disk refuses it. */
-export const DISK_FAULTS = [
-  ...(['killed before', 'killed after', 'power lost before', 'power lost after'] as const),
-  ...(['full', 'input/output error'] as const),
-]
+export const ENDS = ['killed before', 'killed after', 'power lost before', 'power lost after'] as const
+export const DISK_FAULTS = [...ENDS, ...(['full', 'input/output error'] as const)]
 export type DiskFault = (typeof DISK_FAULTS)[number]
 
 /** The program has ended: nothing that it asks for happens any more. */

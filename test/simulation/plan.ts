@@ -1,5 +1,5 @@
 import { dice as diceOf } from '../support/dice.ts'
-import { DISK_FAULTS } from './disk.ts'
+import { DISK_FAULTS, ENDS } from './disk.ts'
 
 /** What goes wrong in a night besides what a service does wrong by itself. */
 const FAULTS = [
@@ -30,10 +30,7 @@ export function onServer(faults: readonly Fault[]): Fault[] {
   return faults.filter(({ kind }) => !ONLY_IN_FILES.has(kind))
 }
 
-const ONLY_IN_FILES: ReadonlySet<string> = new Set([
-  ...DISK_FAULTS.filter((kind) => /^(?:killed|power)/.test(kind)),
-  ...['frozen', 'second program'],
-])
+const ONLY_IN_FILES: ReadonlySet<string> = new Set([...ENDS, 'frozen', 'second program'])
 
 /** The faults that suffice for `fails`: one after the other is left out, as long as it fails without it. */
 export async function shrunk(faults: readonly Fault[], fails: (fewer: readonly Fault[]) => Promise<boolean>) {
