@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { honest, scanOf, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { seeds, someOf } from '../support/seeds.ts'
-import { IMMUTABLE_ORDERS } from '../support/simulated-list.ts'
+import { IMMUTABLE_ORDERS } from '../support/known-list.ts'
 import { endOf, startOf } from '../../src/scan/window.ts'
 
 const SECONDS: [string, (serial: number) => number][] = [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startOf, type Window } from '../../src/scan/window.ts'
 import { type Answer, honest, notFound, scanOf, type Serve, upTo } from '../support/scanned-services.ts'
 import { seeds, someOf } from '../support/seeds.ts'
-import { IMMUTABLE_ORDERS, SimulatedList } from '../support/simulated-list.ts'
+import { IMMUTABLE_ORDERS, type KnownList } from '../support/known-list.ts'
 
 const LIMITS: [string, (window: Window) => Answer, number][] = [
   ['404', notFound, 1.5],
@@ -99,8 +99,7 @@ test.each(someOf(CAPS))('a service that %s and says that these are all is believ
 test.each(IMMUTABLE_ORDERS)('a list by %s of about 1,000 behind a cap is certified only where it is whole', (order) => {
   for (let seed = 1; seed <= seeds(200, { least: 8, every: 25 }); seed += 1) {
     const size = 985 + (seed % 30)
-    const between = (list: SimulatedList) =>
-      seed % 3 === 0 ? (list.insert(), seed % 2 === 0 && list.delete()) : undefined
+    const between = (list: KnownList) => (seed % 3 === 0 ? (list.insert(), seed % 2 === 0 && list.delete()) : undefined)
     const { certificate, lost } = scanOf(SHOWS_1000, { size, order, seed, between, parallel: 1 + (seed % 4) })
     if (certificate.proof !== 'unproven') expect({ seed, lost }).toEqual({ seed, lost: 0 })
   }
@@ -111,7 +110,7 @@ test.each([999, 1001, 2000, 9999])('a list of %d customers is not taken for a ca
 })
 
 test('a list of exactly a thousand customers that was longer during the scan is proven', () => {
-  const between = (list: SimulatedList, _luck: unknown, answered: number) => answered === 5 && list.delete()
+  const between = (list: KnownList, _luck: unknown, answered: number) => answered === 5 && list.delete()
   const { certificate } = scanOf(honest, { size: 1001, between })
   expect(certificate).toMatchObject({ proof: 'proven', reasons: [], total: 1000 })
 })

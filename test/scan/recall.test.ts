@@ -5,7 +5,7 @@ import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { asHandedBack, honest, scanOf } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
-import { SimulatedList } from '../support/simulated-list.ts'
+import { KnownList } from '../support/known-list.ts'
 
 const SIZE = 1030
 
@@ -30,7 +30,7 @@ test('a list that looks still across interruptions is not proven by that: moves 
   const proofs = new Set<string>()
   for (let seed = 1; seed <= seeds(1200, { every: 40 }); seed++) {
     const luck = dice(seed)
-    const list = new SimulatedList(luck, { size: SIZE, order: seed % 4 === 0 ? 'last change asc' : 'name' })
+    const list = new KnownList(luck, { size: SIZE, order: seed % 4 === 0 ? 'last change asc' : 'name' })
     const service = { answer: list.answer.bind(list) }
     const rides = [drive(new ListScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })]
     const goOn = () => {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from '../support/scanned-services.ts'
 import { someOf } from '../support/seeds.ts'
-import type { ListOrder } from '../support/simulated-list.ts'
+import type { Order } from '../support/known-list.ts'
 
-const ORDERS: readonly ListOrder[] = [
+const ORDERS: readonly Order[] = [
   'id asc',
   'created desc, id desc',
   'name',
@@ -14,7 +14,7 @@ const ORDERS: readonly ListOrder[] = [
 ]
 
 /** In the last two, customers who change move. */
-const BUSY_ORDERS: readonly ListOrder[] = ['id asc', 'ties desc', 'name', 'last change desc']
+const BUSY_ORDERS: readonly Order[] = ['id asc', 'ties desc', 'name', 'last change desc']
 const MOVING = BUSY_ORDERS.slice(2)
 
 const READINGS: readonly ScanOptions[] = [
@@ -43,9 +43,12 @@ const BUSY: NonNullable<ScanOptions['between']> = (list, luck) => {
 /** Where customers come and go, totals do not show that some answers lack a few. */
 const MISLEADING_WHEN_BUSY = ['one database that lacks three rows']
 
+/** Seven customers were created in each second. */
+const createdSecondOf = (serial: number) => Math.floor(serial / 7)
+
 /** The grades, the requests and the customers unread of a few scans of the list, and every reason. */
 function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<string>): string {
-  const scans = READINGS.map((reading, seed) => scanOf(serve, { ...reading, perSecond: 7, seed, ...options }))
+  const scans = READINGS.map((reading, seed) => scanOf(serve, { ...reading, createdSecondOf, seed, ...options }))
   for (const { certificate, lost, lostInPlace, requests, size } of scans) {
     const { proof } = certificate
     for (const reason of certificate.reasons) reasons.add(reason)

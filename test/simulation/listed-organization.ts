@@ -4,11 +4,11 @@ import type { RunKind } from '../../jobs/queue/port.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
-import { type Churn, DATES, KnownList, ORDERS, type Person } from '../support/known-list.ts'
+import { atSecond, type Churn, KnownList, type Order, type Person } from '../support/known-list.ts'
 import type { Reader } from '../support/mirror-reader.ts'
-import { RandomService, SEARCHES } from '../support/random-answers.ts'
-import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from '../support/untruths.ts'
 import type { FaultKind } from './plan.ts'
+import { RandomService, SEARCHES } from './service.ts'
+import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from './untruths.ts'
 
 const MINUTE_MS = 60_000
 
@@ -17,6 +17,16 @@ export const SECRETS = [
   'a-key-of-the-world',
   'a-secret-of-the-world',
   'a made-up privacy key of more than 32 characters',
+]
+
+const ORDERS: readonly Order[] = [
+  ...(['serial', 'created asc, id asc', 'created desc, id asc', 'id asc', 'name'] as const),
+  ...(['last change asc', 'last change desc', 'ties asc', 'shuffled'] as const),
+]
+
+const DATES = [
+  ...(['honest', 'same second', 'few seconds', 'two runs'] as const),
+  ...(['future rows', 'unreadable', 'backward'] as const),
 ]
 
 /** A night that may be continued: since when its list was read, and how. */
@@ -41,14 +51,19 @@ export class ListedOrganization {
   readonly #nights = new Map<number | undefined, Night>()
   /** What was read by runs whose report was lost, since the last one that came to its end. */
   #unreported: Night | undefined
+  /** The current second, for the creation of customers. */
+  #second = 0
 
   constructor(id: string, seed: number, scheduled: { nights: string; quick: string }) {
     const dice = diceOf(seed)
     this.#dice = dice
     this.id = id
-    this.list = new KnownList(dice, seed, dice.pick(ORDERS), dice.chance(0.6) ? 'honest' : dice.pick(DATES))
+    const order = dice.pick(ORDERS)
+    const dates = dice.chance(0.6) ? 'honest' : dice.pick(DATES)
     const pageSize = dice.pick([5, 10, 10, 12, 20, 25, 40])
-    for (let made = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5)); made > 0; made -= 1) this.list.insert()
+    const size = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5))
+    const createdAtOf = (n: number) => createdAt(dates, { n, second: this.#second, dice })
+    this.list = new KnownList(dice, { seed, order, size, createdAtOf })
     this.service = new RandomService(this.list, dice)
     this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
     if (dice.chance(0.2)) this.service.cap = dice.pick([5, 10, 15, 30, 50])
@@ -85,7 +100,7 @@ export class ListedOrganization {
   prepare(run: number, faults: ReadonlySet<FaultKind>, isCalm: boolean): void {
     const { service, list } = this
     const dice = this.#dice
-    list.second += 5000
+    this.#second += 5000
     this.churn = isCalm || service.replica !== undefined ? {} : someChurn(dice)
     service.plan(dice, run)
     if (!faults.has('service lies')) [service.faults, service.cacheChance] = [[], 0]
@@ -114,7 +129,7 @@ export class ListedOrganization {
   untruths(
     kind: RunKind,
     outcome: Outcome,
-    { before, db, sent }: { before: ReturnType<ListedOrganization['stateIn']>; db: Reader; sent: number },
+    { before, db }: { before: ReturnType<ListedOrganization['stateIn']>; db: Reader },
   ) {
     const { list, service } = this
     const { report } = outcome
@@ -123,23 +138,10 @@ export class ListedOrganization {
     const run = { outcome, list, before: before.stored, after, startTick, endTick }
     const found: string[] = []
     if (kind === 'quick') {
-      const keeps = {
-        pageSize: this.configured.pageSize,
-        kept: before.kept,
-        keptNow: readKept(db, this.id),
-        maxRequests: Infinity,
-        sent,
-      }
-      const isHonest = service.used.size === 0 && this.#isListed
-      found.push(
-        ...untruthsOfQuickRun({
-          ...run,
-          ...keeps,
-          isHonest,
-          isStatic: endTick === startTick + service.answers,
-          isKilled: false,
-        }),
-      )
+      const kept = { kept: before.kept, keptNow: readKept(db, this.id) }
+      const isHonest = service.mistakes === 0 && this.#isListed
+      const isStatic = endTick === startTick + service.answers
+      found.push(...untruthsOfQuickRun({ ...run, ...kept, isHonest, isStatic }))
     } else {
       const from =
         report.resumedFrom === undefined ? undefined : (this.#nights.get(report.resumedFrom) ?? this.#unreported)
@@ -172,14 +174,6 @@ export class ListedOrganization {
   /** Whether its service lists all customers that there are now. */
   get #isListed(): boolean {
     return this.service.hidden.size === 0 && this.service.replica === undefined
-  }
-
-  /** What is not so after a program has ended in a run: the rows of a page and their counts are saved together, or not at all. */
-  untrueAfterEnd({ stored: before }: ReturnType<ListedOrganization['stateIn']>, db: Reader): string[] {
-    const after = readStored(db, this.id)
-    const inserted = ({ runs }: typeof before) => runs.reduce((sum, run) => sum + Number(run.inserted), 0)
-    const [saved, counted] = [after.customers.size - before.customers.size, inserted(after) - inserted(before)]
-    return saved === counted ? [] : [`${saved} customers were saved by a run that ended, and ${counted} are counted`]
   }
 
   /** A run has read since then, and its report was lost. */
@@ -221,13 +215,30 @@ export class ListedOrganization {
   #lacking(db: Reader): string[] {
     const { list, service } = this
     if (service.greatestTotal < Infinity || service.cap < this.configured.pageSize) return []
-    if (list.order === 'shuffled' || list.order === 'restless ties') return []
+    if (list.order === 'shuffled' || list.order === 'ties asc') return []
     const { customers } = readStored(db, this.id)
     const lacking = list.listed.filter(
       ({ id, odd, isForgotten }) => !isForgotten && odd.length === 0 && customers.get(id)?.removed_at !== null,
     )
     return lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`)
   }
+}
+
+function createdAt(
+  dates: (typeof DATES)[number],
+  { n, second, dice }: { n: number; second: number; dice: Dice },
+): string | null {
+  const seconds = {
+    honest: second + n,
+    'same second': 1000,
+    'few seconds': second + Math.floor(n / 7),
+    'two runs': n % 200,
+    'future rows': dice.chance(0.02) ? 4e8 + n : second + n,
+    unreadable: dice.chance(0.05) ? Number.NaN : second + n,
+    backward: 1e6 - n,
+  }[dates]
+  if (Number.isNaN(seconds)) return dice.chance(0.5) ? null : 'yesterday'
+  return atSecond(seconds)
 }
 
 function someChurn(dice: Dice): Churn {

@@ -1,3 +1,4 @@
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 type Span = { from: number; to: number }
@@ -14,82 +15,86 @@ export type Person = {
   isForgotten?: true
 }
 
-export const ORDERS = [
-  'serial',
-  'created asc',
-  'created desc',
-  'id',
-  'name',
-  'last change asc',
-  'last change desc',
-  'restless ties',
-  'shuffled',
+/** Orders by fields that never change. */
+export const IMMUTABLE_ORDERS = [
+  'id asc',
+  'id desc',
+  'created asc, id asc',
+  'created asc, id desc',
+  'created desc, id asc',
+  'created desc, id desc',
 ] as const
-export type Order = (typeof ORDERS)[number]
+
+/** `ties`: by creation time, with equal times in another order at every answer. */
+export type Order = keyof typeof COMPARE | 'ties asc' | 'ties desc' | 'shuffled'
 
 export type Churn = Partial<Record<'insert' | 'delete' | 'change' | 'purge' | 'push' | 'comeBack' | 'odd', number>>
 
-export const DATES = [
-  'honest',
-  'same second',
-  'few seconds',
-  'two runs',
-  'future rows',
-  'unreadable',
-  'backward',
-] as const
-export type Dates = (typeof DATES)[number]
+type ListOptions = {
+  order: Order
+  size?: number
+  seed?: number
+  /** The creation time that the customer with this number, from 1, shows. */
+  createdAtOf?: (n: number) => string | null
+}
 
 /** A list of customers with its whole history: which customer was listed when, and with which values. Time is counted in ticks. */
 export class KnownList {
   tick = 1
   readonly people: Person[] = []
-  #listed: Person[] = []
+  readonly #listed: Person[] = []
+  readonly #moved = new Set<Person>()
   readonly dice: Dice
   readonly order: Order
-  readonly dates: Dates
-  readonly seed: number
-  /** The current second, for the creation of customers. */
-  second = 0
+  readonly #options: Required<ListOptions>
 
-  constructor(dice: Dice, seed: number, order: Order, dates: Dates) {
+  constructor(dice: Dice, options: ListOptions) {
     this.dice = dice
-    this.seed = seed
-    this.order = order
-    this.dates = dates
+    this.order = options.order
+    this.#options = { size: 0, seed: 0, createdAtOf: atSecond, ...options }
+    for (let made = 0; made < this.#options.size; made += 1) this.insert()
   }
 
   get listed(): readonly Person[] {
     return this.#listed
   }
 
+  get size(): number {
+    return this.#listed.length
+  }
+
   find(id: string): Person | undefined {
     return this.people[Number.parseInt(id.slice(-12), 16) - 1]
   }
 
-  #nameOf(person: Person): string {
-    return person.versions.at(-1)?.name ?? ''
+  /** The ids of those listed from the start until now, where none has come back. */
+  survivors({ inPlace = false } = {}): string[] {
+    const { size } = this.#options
+    return this.#listed.filter((each) => each.n <= size && !(inPlace && this.#moved.has(each))).map(({ id }) => id)
   }
 
   insert(): void {
+    const { dice } = this
+    const { seed, createdAtOf } = this.#options
     const n = this.people.length + 1
     const person: Person = {
       n,
-      id: uuidOf(this.seed, n, this.dice),
-      createdAt: this.#createdAt(n),
-      sort: this.dice.next(),
+      id: uuidOf(seed, n, dice),
+      createdAt: createdAtOf(n),
+      sort: dice.next(),
       changed: this.tick,
       spans: [{ from: this.tick + 1, to: Infinity }],
       versions: [],
       odd: [],
     }
-    person.versions.push({ from: 0, name: `${person.sort.toFixed(9)} of ${n}, edition 1` })
+    person.versions.push({ from: 0, name: nameOf(person) })
     this.people.push(person)
     this.#place(person)
     this.tick += 1
   }
 
-  delete(from = this.dice.below(this.#listed.length), count = 1): void {
+  /** Deletes consecutive customers. */
+  delete(count = 1, from = this.dice.below(this.size)): void {
     this.tick += 1
     for (const person of this.#listed.splice(from, count)) {
       const span = person.spans.at(-1)
@@ -98,15 +103,15 @@ export class KnownList {
     this.tick += 1
   }
 
-  change(place = this.dice.below(this.#listed.length)): void {
+  /** Renames a customer, which moves in a list sorted by name or by last change. */
+  move(place = this.dice.below(this.size)): void {
     const [person] = this.#listed.splice(place, 1)
     if (person === undefined) return
     this.tick += 1
     person.sort = this.dice.next()
     person.changed = this.tick
-    const edition = person.versions.length + 1
-    person.versions.push({ from: this.tick, name: `${person.sort.toFixed(9)} of ${person.n}, edition ${edition}` })
-    this.#place(person)
+    person.versions.push({ from: this.tick, name: nameOf(person) })
+    if (this.#place(person) !== place) this.#moved.add(person)
     this.tick += 1
   }
 
@@ -123,7 +128,7 @@ export class KnownList {
 
   /** Makes the record of a customer a reject, or valid again. */
   turnOdd(): void {
-    const person = this.#listed[this.dice.below(this.#listed.length)]
+    const person = this.#listed[this.dice.below(this.size)]
     if (person === undefined) return
     this.tick += 1
     const last = person.odd.at(-1)
@@ -142,44 +147,53 @@ export class KnownList {
     const happens = (kind: keyof Churn) => dice.chance(churn[kind] ?? 0)
     if (happens('insert')) this.insert()
     if (happens('delete')) this.delete()
-    if (happens('change')) this.change()
+    if (happens('change')) this.move()
     if (happens('comeBack')) this.comeBack()
     if (happens('odd')) this.turnOdd()
-    if (happens('purge'))
-      this.delete(dice.below(this.#listed.length), 1 + dice.below(Math.max(1, this.#listed.length / 3)))
+    if (happens('purge')) {
+      const from = dice.below(this.size)
+      this.delete(1 + dice.below(Math.max(1, this.size / 3)), from)
+    }
     if (happens('push')) {
-      for (let moved = dice.below(3); moved > 0; moved--) this.change()
+      for (let moved = dice.below(3); moved > 0; moved--) this.move()
       for (let made = 1 + dice.below(60); made > 0; made--) this.insert()
     }
   }
 
   /** The list in its current order. */
   inOrder(): readonly Person[] {
-    if (this.order === 'shuffled') return shuffled(this.#listed, this.dice)
-    if (this.order !== 'restless ties') return this.#listed
-    return shuffled(this.#listed, this.dice).toSorted((a, b) => compare(a.createdAt ?? '', b.createdAt ?? ''))
+    if (isFixed(this.order)) return this.#listed
+    const direction = { 'ties asc': 1, 'ties desc': -1, shuffled: 0 }[this.order]
+    return this.#listed
+      .map((person) => ({ person, time: person.createdAt ?? '', place: this.dice.next() }))
+      .toSorted((a, b) => direction * compare(a.time, b.time) || a.place - b.place)
+      .map(({ person }) => person)
+  }
+
+  /** A page of the list, as a scan reads it. */
+  answer(window: Window): WindowAnswer {
+    const people = this.inOrder().slice(window.size * (window.page - 1), window.size * window.page)
+    const rows = people.map(({ id, createdAt }) => ({ id, createdAt: createdAt ?? undefined }))
+    return { window, rows, total: this.size, perPage: window.size, beyondEnd: false }
   }
 
   recordOf(person: Person): Record<string, unknown> {
+    const { seed } = this.#options
     const isOdd = person.odd.at(-1)?.to === Infinity
     return {
       id: person.n % 17 === 0 ? person.id.toUpperCase() : person.id,
-      name: this.#nameOf(person),
-      username: `user-${this.seed}-${person.n}`,
-      email: isOdd ? ['odd'] : `c${person.n}@s${this.seed}.example`,
+      name: person.versions.at(-1)?.name ?? '',
+      username: `user-${seed}-${person.n}`,
+      email: isOdd ? ['odd'] : `c${person.n}@s${seed}.example`,
       phone: null,
       created_at: person.createdAt,
     }
   }
 
-  #place(person: Person): void {
-    if (this.order === 'serial' || this.order === 'shuffled' || this.order === 'restless ties') {
-      const at = this.#listed.findLastIndex(({ n }) => n < person.n)
-      this.#listed.splice(at + 1, 0, person)
-      return
-    }
-    const order = COMPARE[this.order]
-    let [from, to] = [0, this.#listed.length]
+  /** Inserts a customer in order, and returns the place. */
+  #place(person: Person): number {
+    const order = COMPARE[isFixed(this.order) ? this.order : 'serial']
+    let [from, to] = [0, this.size]
     while (from < to) {
       const middle = (from + to) >>> 1
       const other = this.#listed[middle]
@@ -187,21 +201,7 @@ export class KnownList {
       else to = middle
     }
     this.#listed.splice(from, 0, person)
-  }
-
-  #createdAt(n: number): string | null {
-    const { dice } = this
-    const seconds = {
-      honest: this.second + n,
-      'same second': 1000,
-      'few seconds': this.second + Math.floor(n / 7),
-      'two runs': n % 200,
-      'future rows': dice.chance(0.02) ? 4e8 + n : this.second + n,
-      unreadable: dice.chance(0.05) ? Number.NaN : this.second + n,
-      backward: 1e6 - n,
-    }[this.dates]
-    if (Number.isNaN(seconds)) return dice.chance(0.5) ? null : 'yesterday'
-    return new Date(Date.UTC(2020, 0, 1) + seconds * 1000).toISOString()
+    return from
   }
 }
 
@@ -224,22 +224,37 @@ export function wasOddBetween({ odd }: Person, from: number, to: number): boolea
   return odd.some((span) => span.from <= to && span.to >= from)
 }
 
+const created = (a: Person, b: Person) => compare(a.createdAt ?? '', b.createdAt ?? '')
+const byId = (a: Person, b: Person) => compare(a.id, b.id)
+
 const COMPARE = {
-  'created asc': (a: Person, b: Person) => compare(a.createdAt ?? '', b.createdAt ?? '') || compare(a.id, b.id),
-  'created desc': (a: Person, b: Person) => compare(b.createdAt ?? '', a.createdAt ?? '') || compare(a.id, b.id),
-  id: (a: Person, b: Person) => compare(a.id, b.id),
-  name: (a: Person, b: Person) => a.sort - b.sort,
-  'last change asc': (a: Person, b: Person) => a.changed - b.changed,
-  'last change desc': (a: Person, b: Person) => b.changed - a.changed,
+  'id asc': byId,
+  'id desc': (a, b) => byId(b, a),
+  'created asc, id asc': (a, b) => created(a, b) || byId(a, b),
+  'created asc, id desc': (a, b) => created(a, b) || byId(b, a),
+  'created desc, id asc': (a, b) => created(b, a) || byId(a, b),
+  'created desc, id desc': (a, b) => created(b, a) || byId(b, a),
+  serial: (a, b) => a.n - b.n,
+  name: (a, b) => a.sort - b.sort,
+  'last change asc': (a, b) => a.changed - b.changed,
+  'last change desc': (a, b) => b.changed - a.changed,
+} satisfies Record<string, (a: Person, b: Person) => number>
+
+function isFixed(order: Order): order is keyof typeof COMPARE {
+  return order in COMPARE
+}
+
+/** A creation time so many seconds after a fixed one. */
+export function atSecond(second: number): string {
+  return new Date(Date.UTC(2020, 0, 1) + second * 1000).toISOString()
+}
+
+function nameOf({ sort, n, versions }: Person): string {
+  return `${sort.toFixed(9)} of ${n}, edition ${versions.length + 1}`
 }
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
-}
-
-function shuffled<T>(things: readonly T[], dice: Dice): T[] {
-  const deal = new Map(things.map((thing) => [thing, dice.next()]))
-  return things.toSorted((a, b) => (deal.get(a) ?? 0) - (deal.get(b) ?? 0))
 }
 
 function uuidOf(seed: number, n: number, dice: Dice): string {

@@ -8,8 +8,8 @@ import {
   wasListedEver,
   wasListedThroughout,
   wasOddBetween,
-} from './known-list.ts'
-import type { Reader } from './mirror-reader.ts'
+} from '../support/known-list.ts'
+import type { Reader } from '../support/mirror-reader.ts'
 
 /** A run, with the known facts about the list it read. Ticks are those of the list. */
 export type Watched = {
@@ -43,14 +43,11 @@ export function untruthsOf(watched: Watched): string[] {
   ]
 }
 
-function untrueNumbers({ outcome: { report }, before, after }: Watched): string[] {
-  const stored = after.runs.find(({ id }) => id === report.runId)
+function untrueNumbers({ outcome, before, after }: Watched): string[] {
+  const { report } = outcome
   const mine = after.changes.filter(({ run_id }) => run_id === report.runId)
   const counted = (change: string) => mine.filter((row) => row.change === change).length
-  return unequal([
-    ['the identity', addsUp(report), true],
-    ...STORED.map((name): Pair => [name, stored?.[name], report[name]]),
-    ['customers inserted', after.customers.size - before.customers.size, report.inserted],
+  return unequalNumbers({ outcome, before, after }, [
     ['changes removed', counted('removed'), report.removed],
     ['changes returned', counted('returned'), report.returned],
     // A run is a baseline until one has read the list to its end.
@@ -62,6 +59,20 @@ function untrueNumbers({ outcome: { report }, before, after }: Watched): string[
 
 /** What is to be the same: what it is, and its two values. */
 type Pair = [what: string, one: unknown, other: unknown]
+
+/** What a report says otherwise than the row of its run and the customers, and other pairs that differ. */
+function unequalNumbers(
+  { outcome: { report }, before, after }: Pick<Watched, 'outcome' | 'before' | 'after'>,
+  others: readonly Pair[],
+): string[] {
+  const stored = after.runs.find(({ id }) => id === report.runId)
+  return unequal([
+    ['the identity', addsUp(report), true],
+    ['customers inserted', after.customers.size - before.customers.size, report.inserted],
+    ...STORED.map((name): Pair => [name, stored?.[name], report[name]]),
+    ...others,
+  ])
+}
 
 function unequal(pairs: readonly Pair[]): string[] {
   return pairs
@@ -112,7 +123,7 @@ function untrueProof({ outcome: { report }, list, startTick, endTick, after }: W
 
 /** A settled scan says nothing of customers that did not keep their place. In other orders than these a change moves no customer. */
 function mayHaveMoved({ versions }: Person, { order }: KnownList, { startTick, endTick }: Ticks): boolean {
-  if (order === 'shuffled' || order === 'restless ties') return true
+  if (order === 'shuffled' || order === 'ties asc') return true
   return versions.some(({ from }) => from >= startTick && from <= endTick)
 }
 
@@ -125,13 +136,11 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
   const proven =
     report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)
-  const dates = [
-    ...(after.freshness?.read_as_of === read ? [] : ['read_as_of']),
-    ...(after.freshness?.proven_as_of === proven ? [] : ['proven_as_of']),
-  ]
-  return dates.map(
-    (name) => `${name} after ${report.status} ${report.reasons.join()}: ${JSON.stringify(after.freshness)}`,
-  )
+  const when = `after ${report.status} ${report.reasons.join()}`
+  return unequal([
+    [`read_as_of ${when}`, after.freshness?.read_as_of, read],
+    [`proven_as_of ${when}`, after.freshness?.proven_as_of, proven],
+  ])
 }
 
 /** Reasons of a run that is complete and has not read the list to its end. */
@@ -140,7 +149,7 @@ const PARTS: ReadonlySet<string> = new Set(['cached-answer'])
 /** A wrong page may cost the proof; if a fifth of a list at rest is unread, the run must report why. */
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
   if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
-  if (list.order === 'shuffled' || list.order === 'restless ties') return []
+  if (list.order === 'shuffled' || list.order === 'ties asc') return []
   const unread = list.listed.filter(
     ({ id, odd, isForgotten }) => !after.customers.has(id) && odd.length === 0 && isForgotten !== true,
   )
@@ -149,17 +158,8 @@ function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, af
 }
 
 const EXPLAINED: ReadonlySet<string> = new Set([
-  ...PARTS,
-  ...[
-    'short-page',
-    'total-mismatch',
-    'page-mismatch',
-    'repeated-page',
-    'page-cap',
-    'hole',
-    'too-large',
-    'duplicate-id',
-  ],
+  ...[...PARTS, 'short-page', 'total-mismatch', 'page-mismatch', 'repeated-page'],
+  ...['page-cap', 'hole', 'too-large', 'duplicate-id'],
 ])
 
 function untrueFailure({ outcome }: Watched): string[] {
@@ -211,45 +211,24 @@ export function readStored(db: Reader, organization: string) {
   }
 }
 
-/** A quick run, with the known facts about the list it looked at. */
-type WatchedQuickRun = {
-  outcome: Outcome
-  list: KnownList
-  startTick: number
-  endTick: number
-  /** The service made no mistake. */
-  isHonest: boolean
-  /** The list did not change meanwhile. */
-  isStatic: boolean
-  isKilled: boolean
-  maxRequests: number
-  /** Requests that the service received. */
-  sent: number
-  pageSize: number
-  before: Stored
-  after: Stored
-  kept: Kept
-  keptNow: Kept
-}
+/** A quick run, with the known facts about the list it looked at. Honest: the service made no mistake. */
+type WatchedQuickRun = Omit<Watched, 'isHidden' | 'newerThan'> & { kept: Kept; keptNow: Kept }
 
 /** What a quick run must leave as it was. */
 type Kept = ReturnType<typeof readKept>
 
 export function readKept(db: Reader, organization: string) {
-  const all = (sql: string) => JSON.stringify(db.all(sql, organization))
-  const kept = {
-    lists: all('SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists WHERE organization = ?'),
-    windows: all('SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?'),
-    nights: all(
-      `SELECT id, status, proof, reasons FROM runs
-       WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
-    ),
-  }
+  const kept = [
+    'SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists WHERE organization = ?',
+    'SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?',
+    `SELECT id, status, proof, reasons FROM runs
+     WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
+  ].map((sql) => JSON.stringify(db.all(sql, organization)))
   const absences = db.all<{ row_id: number; proven: number; scans: number }>(
     'SELECT row_id, proven, scans FROM absences WHERE organization = ?',
     organization,
   )
-  return { kept, absences: new Map(absences.map((row) => [row.row_id, row])) }
+  return { kept: kept.join('\n'), absences: new Map(absences.map((row) => [row.row_id, row])) }
 }
 
 /** Every wrong statement of a quick run, in its report and in the mirror. */
@@ -257,35 +236,24 @@ export function untruthsOfQuickRun(watched: WatchedQuickRun): string[] {
   return [...untrueCounts(watched), ...brokenPromises(watched), ...untrueCustomers(watched)]
 }
 
-function untrueCounts({ outcome: { report, error }, isKilled, before, after, ...watched }: WatchedQuickRun): string[] {
-  const stored = after.runs.find(({ id }) => id === report.runId)
-  const names = ['status', 'requests', 'pages', 'received', 'inserted', 'updated', 'missing', 'held'] as const
-  const always: Pair[] = [
-    ['the identity', addsUp(report), true],
+function untrueCounts({ outcome, before, after }: WatchedQuickRun): string[] {
+  const { report, error } = outcome
+  return unequalNumbers({ outcome, before, after }, [
     ['proof', report.proof, 'unproven'],
     ['removed', report.removed, 0],
     ['complete', report.status === 'complete', false],
-    ['more requests than allowed', Math.max(report.requests, watched.sent) > watched.maxRequests, false],
-  ]
-  const ended: Pair[] = [
     ['a defect', report.error?.code === 'unexpected', false],
     ['partial, and without an error', report.status === 'partial', error === undefined],
-    ['customers inserted', after.customers.size - before.customers.size, report.inserted],
-    ...names.map((name): Pair => [name, stored?.[name], report[name]]),
     ['newly missing', newlyMissing(before, after).length, report.missing],
     ['pages trusted', Number.isInteger(report.trustedPages) && (report.trustedPages ?? -1) >= 0, true],
-  ]
-  return unequal(isKilled ? always : [...always, ...ended])
+  ])
 }
 
 function brokenPromises({ before, after, kept, keptNow }: WatchedQuickRun): string[] {
   const untruths = unequal([
-    ...(['lists', 'windows', 'nights'] as const).map((name): Pair => [name, kept.kept[name], keptNow.kept[name]]),
-    ...(['read_as_of', 'proven_as_of'] as const).map((date): Pair => [
-      date,
-      before.freshness?.[date],
-      after.freshness?.[date],
-    ]),
+    ['lists, windows or nights', kept.kept, keptNow.kept],
+    ['read_as_of', before.freshness?.read_as_of, after.freshness?.read_as_of],
+    ['proven_as_of', before.freshness?.proven_as_of, after.freshness?.proven_as_of],
   ])
   for (const row of after.customers.values()) {
     const was = before.customers.get(row.id)
@@ -303,15 +271,12 @@ function brokenPromises({ before, after, kept, keptNow }: WatchedQuickRun): stri
 }
 
 function untrueCustomers({ list, before, after, isHonest, isStatic, startTick, endTick }: WatchedQuickRun): string[] {
-  const untruths: string[] = []
-  if (!isHonest) return untruths
-  if (isStatic) {
-    for (const { id } of newlyMissing(before, after)) {
-      const person = list.find(id)
-      if (person !== undefined && wasListedThroughout(person, startTick, endTick))
-        untruths.push(`${person.n} is marked missing and is listed`)
-    }
-  }
+  if (!isHonest) return []
+  const untruths = newlyMissing(before, after).flatMap(({ id }) => {
+    const person = isStatic ? list.find(id) : undefined
+    const isListed = person !== undefined && wasListedThroughout(person, startTick, endTick)
+    return isListed ? [`${person.n} is marked missing and is listed`] : []
+  })
   for (const row of after.customers.values()) {
     const was = before.customers.get(row.id)
     const person = list.find(row.id)
