@@ -20,6 +20,7 @@ type Wanted = {
   folder?: string
   /** It forgets nothing when it is killed. */
   appendOnly?: boolean
+  password?: string
   /** It has no slots yet. */
   isCluster?: boolean
 }
@@ -28,6 +29,7 @@ type Wanted = {
 export async function startRedis({
   folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-')),
   appendOnly = false,
+  password = '',
   isCluster = false,
 }: Wanted = {}) {
   const program = redisProgram()
@@ -36,14 +38,15 @@ export async function startRedis({
   const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
   const sharing = isCluster ? ['--cluster-enabled', 'yes'] : []
-  const url = `redis://127.0.0.1:${port}`
+  const access = password === '' ? [] : ['--requirepass', password]
+  const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let isFrozen = false
 
   /** On the same port, with what it had written, if it was to write. */
   async function start(): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    child = spawn(program ?? '', [...server, ...durability, ...sharing], { stdio: 'ignore' })
+    child = spawn(program ?? '', [...server, ...durability, ...sharing, ...access], { stdio: 'ignore' })
     await command('ping')
   }
 

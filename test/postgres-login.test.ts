@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import { passwordFor } from '../src/address/postgres-login.ts'
 import { openMirrorToRead } from '../src/store/mirror.ts'
 import { MirrorClient, openPool } from '../src/store/port/postgres-connections.ts'
 import { eventually } from './support/eventually.ts'
+import { listenHere } from './support/fault-server.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
 const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
@@ -43,7 +43,7 @@ test('the server gets the password of the file without a warning of the driver, 
   chmodSync(file, 0o640)
   const unsafe = await ask()
 
-  expect(server.passwords).toEqual(['hunter2'])
+  expect(server.passwords()).toEqual(['hunter2'])
   expect(refused).toMatchObject({ code: 'denied', message: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
   expect(unsafe).toMatchObject({ code: 'usage', message: expect.stringContaining(`chmod 600 ${file}`) })
   expect(String(refused) + String(unsafe)).not.toContain('hunter2')
@@ -57,7 +57,7 @@ test('a server that asks for the password gets that of the address', async () =>
 
   await expect(pool.connect()).rejects.toThrow('refused')
 
-  expect(server.passwords).toEqual(['hun/ter2'])
+  expect(server.passwords()).toEqual(['hun/ter2'])
 })
 
 test.each([
@@ -71,7 +71,6 @@ test.each([
   await expect(client.connect()).rejects.toThrow('password must be a string')
 
   const socket = await connected
-  onTestFinished(() => void socket.destroy())
   expect(await eventually(() => socket.closed, Boolean)).toBe(true)
 })
 
@@ -81,15 +80,10 @@ function stubEnvironment(name: string, value: string): void {
 }
 
 /** A server that asks each connection for its password in the clear, and refuses it. */
-async function aServerThatRefuses(): Promise<{ port: number; passwords: string[] }> {
+async function aServerThatRefuses(): Promise<{ port: number; passwords(): string[] }> {
   const { port, sent } = await aServer(asked(3, ''), messageOf('E', Buffer.from('SFATAL\0C28P01\0Mrefused\0\0')))
-  return {
-    port,
-    get passwords() {
-      const given = sent.filter((bytes) => bytes.toString('latin1', 0, 1) === 'p')
-      return given.map((bytes) => bytes.toString('utf8', 5, bytes.length - 1))
-    },
-  }
+  const given = () => sent.filter((bytes) => bytes.toString('latin1', 0, 1) === 'p')
+  return { port, passwords: () => given().map((bytes) => bytes.toString('utf8', 5, bytes.length - 1)) }
 }
 
 /** A server that gives these answers to what comes, waits then, and keeps what it got. */
@@ -108,12 +102,7 @@ async function aServer(...answers: readonly Buffer[]) {
     })
     connected.resolve(socket)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('it has no port')
-  return { port: address.port, sent, connected: connected.promise }
+  return { port: await listenHere(server), sent, connected: connected.promise }
 }
 
 /** A message of PostgreSQL about the login. */

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { SourceUnavailable } from '../src/errors/errors.ts'
 import { fingerprintWith } from '../src/model/fingerprint.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { rehearseMirror, type Mirror } from '../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../src/sync/mirror-organization.ts'
-import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from './support/builders.ts'
+import { makeNight } from './support/alike-nights.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, printOf, type SentRecord, START_MS } from './support/builders.ts'
 import { listedSource, mirroring } from './support/listed-source.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
@@ -173,17 +173,12 @@ test.skipIf(sqliteAlone.bytesOfTheFile)('samples that ANALYZE took of hidden val
 
 test('with a key, what is remembered of a record shows a reader of the file nothing that he could guess', async () => {
   const record = aCustomer(1)
-  const bytes = Buffer.from(JSON.stringify(record))
   const remembered = async (policy?: PrivacyPolicy) => {
     const mirror = await aMirror()
     await mirrorList(mirror, [record], policy)
     const key = valueOf(mirror.file, 'SELECT key FROM fingerprint_key')
     if (!(key instanceof Buffer)) throw new Error('There is no key.')
-    const guess = fingerprintWith(key).record(
-      new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
-      0,
-      bytes.length,
-    )
+    const guess = printOf(fingerprintWith(key), record)
     const stored = valueOf(mirror.file, 'SELECT marks FROM lists')
     return Buffer.isBuffer(stored) && stored.includes(Buffer.from(Float64Array.of(guess).buffer))
   }
@@ -258,24 +253,14 @@ test('stored rejects lose hidden values too: cut ones, and those that are no obj
 test('a run that was interrupted under another key is not continued: its customers are read again', async () => {
   const mirror = await aMirror()
   const list = customers(1, 300)
-  const stopped = new AbortController()
-  const source = listedSource(list)
-  const breaking = {
-    ...source,
-    counters: source.counters,
-    readPage: (...asked: Parameters<typeof source.readPage>) => {
-      if (source.asked.length === 2) stopped.abort()
-      return source.readPage(...asked)
-    },
-  }
-  const first = { source: breaking, signal: stopped.signal, concurrency: 1, pageSize: 100 }
-  const { report } = await mirrorList(mirror, list, POLICY, first)
+  const told = { scan: 'chain', concurrency: 1, pageSize: 100 } as const
+  const { report } = await makeNight(mirror, 0, { list, told: { ...told, privacy: POLICY }, stopAfter: 2 })
   expect(report.status).toBe('interrupted')
   expect(report.received).toBeGreaterThan(0)
   expect(rowsOf(mirror.file, 'SELECT * FROM windows')).not.toEqual([])
   expect(textsIn(mirror.file, ['+1 555 0100', 'Exampleton'])).toEqual([])
   const other = privacyPolicy({ hash: ['phone'], key: OTHER_KEY })
-  const { report: next } = await mirrorList(mirror, list, other, { pageSize: 100 })
+  const { report: next } = await makeNight(mirror, 1, { list, told: { ...told, privacy: other } })
 
   expect(next).toMatchObject({ proof: 'proven', resumedFrom: undefined })
   expect(rowOf(mirror, 1)).toMatchObject({
@@ -287,9 +272,8 @@ test('a run that was interrupted under another key is not continued: its custome
 test('the memory of the list is gone before the first record is read under a new policy', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 5))
-  const failing = { ...listedSource([]), counters: { requests: 0, throttled: 0, waitedMs: 0 } }
-  const source = { ...failing, readPage: () => Promise.reject(new SourceUnavailable('gone', { code: 'network' })) }
-  const { report } = await mirrorList(mirror, [], privacyPolicy({ drop: ['phone'] }), { source })
+  const told = { scan: 'chain', privacy: privacyPolicy({ drop: ['phone'] }) } as const
+  const { report } = await makeNight(mirror, 1, { list: [], told, failAfter: 0 })
 
   expect(report.status).toBe('failed')
   expect(rowsOf(mirror.file, 'SELECT * FROM lists')).toEqual([])
@@ -299,13 +283,14 @@ test('the memory of the list is gone before the first record is read under a new
 test('a dry run with a new policy changes nothing in the mirror', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 5))
-  const before = dump(mirror.file, ['customers', 'changes', 'runs', 'privacy_policies', 'lists'])
+  const tables = ['customers', 'changes', 'runs', 'privacy_policies', 'lists']
+  const before = dump(mirror.file, tables)
   const rehearsal = await rehearseMirror(mirror.file, ['acme'])
   const { report } = await mirrorList(rehearsal, customers(1, 5), POLICY)
   await rehearsal.close()
 
   expect(report).toMatchObject({ status: 'complete', updated: 0, unchanged: 5 })
-  expect(dump(mirror.file, ['customers', 'changes', 'runs', 'privacy_policies', 'lists'])).toEqual(before)
+  expect(dump(mirror.file, tables)).toEqual(before)
 })
 
 /** The key of the policies. */

@@ -16,15 +16,12 @@ test('a record as the specification shows it is kept exactly as sent, without a 
 
 test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
   ['null', null, { recordId: null, fields: [''] }],
-  ['a number', 7, { recordId: null, fields: [''] }],
   ['a record without an id', aCustomer(1, { id: undefined }), { recordId: null, fields: ['id'] }],
   ['an id that is a number', aCustomer(1, { id: 12 }), { recordId: null, fields: ['id'] }],
-  ['an id that is no UUID', aCustomer(1, { id: 'customer-1' }), { recordId: null, fields: ['id'] }],
   ['an id in braces', aCustomer(1, { id: `{${customerId(1)}}` }), { recordId: null, fields: ['id'] }],
   ['an id with a line end', aCustomer(1, { id: `${customerId(1)}\n` }), { recordId: null, fields: ['id'] }],
-  ['a field that is an object', aCustomer(1, { name: { first: 'A' } }), { recordId: customerId(1), fields: ['name'] }],
   [
-    'two such fields',
+    'two odd fields',
     aCustomer(1, { phone: [], language: {} }),
     { recordId: customerId(1), fields: ['phone', 'language'] },
   ],
@@ -60,20 +57,12 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
   ['true for text', { name: true }, { name: 'true' }, { coerced_to_text: 1 }],
   ['an e-mail address without a dot', { email: 'a@localhost' }, { email: 'a@localhost' }, {}],
   ['an e-mail address without @', { email: 'nobody' }, { email: 'nobody' }, { odd_email: 1 }],
-  ['an e-mail address with two @', { email: 'a@b@example.com' }, { email: 'a@b@example.com' }, { odd_email: 1 }],
-  [
-    'an unreadable date',
-    { created_at: 'soon' },
-    { created_at: 'soon', created_at_utc: null },
-    { unreadable_created_at: 1 },
-  ],
   [
     'a date as seconds',
     { created_at: 1704164645 },
     { created_at: '1704164645', created_at_utc: null },
     { coerced_to_text: 1, unreadable_created_at: 1 },
   ],
-  ['half a surrogate pair', { name: 'a\ud800b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
   [
     'half a surrogate pair in an unknown field, and in its name',
     { 'k\udc00': ['\ud800', '\u{1f600}', String.raw`\ud800`] },
@@ -81,14 +70,7 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
     { unknown_field: 1, malformed_text: 1 },
   ],
   ['NUL', { name: 'a\0b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
-  ['an unknown field', { vip: true }, { extra: '{"vip":true}' }, { unknown_field: 1 }],
   ['unknown fields, in one order', { z: 1, a: [2] }, { extra: '{"a":[2],"z":1}' }, { unknown_field: 2 }],
-  [
-    'a number beyond 2^53 in an unknown field',
-    { account: 2 ** 60 },
-    { extra: `{"account":${2 ** 60}}` },
-    { unknown_field: 1, imprecise_number: 1 },
-  ],
   [
     'numbers beyond 2^53 deep in an unknown field',
     { links: [{ parent: 2 ** 53 }, -(2 ** 60), 2 ** 53 - 1] },
@@ -118,18 +100,13 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
 test('an id alone makes a customer', () => {
   const { customers, warnings } = sort({ id: customerId(1) })
 
-  expect(customers[0]).toEqual({
-    id: customerId(1),
-    ...Object.fromEntries(TEXT_FIELDS.map((field) => [field, null])),
-    created_at_utc: null,
-    extra: null,
-  })
+  const nothing = Object.fromEntries([...TEXT_FIELDS, 'created_at_utc', 'extra'].map((field) => [field, null]))
+  expect(customers[0]).toEqual({ id: customerId(1), ...nothing })
   expect(warnings).toEqual({ missing_field: TEXT_FIELDS.length })
 })
 
 test.each([
   ['upper case', '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
-  ['version 1', '5c1b0f2e-3f8a-11ee-be56-0242ac120002'],
   ['version 0', '00000000-0000-0000-0000-000000000000'],
 ])('a UUID of any version and case is an id, kept in lower case: %s', (_, id) => {
   const { customers, rows } = sort(aCustomer(1, { id }))

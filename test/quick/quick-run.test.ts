@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RateLimited } from '../../src/errors/errors.ts'
+import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
 import { RequestBudget } from '../../src/quick/quick-scan.ts'
 import { searchForGone } from '../../src/quick/read-quickly.ts'
@@ -53,12 +53,11 @@ const BY_NAME = LISTED.map((record) => ({ record, at: chance.next() }))
   .toSorted((one, other) => one.at - other.at)
   .map(({ record }) => record)
 
-test('a quick run saves who came, marks who left, reads few pages, and says each change once', async () => {
+test('a quick run saves who came, marks who left, and reads few pages', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)
   const [before] = await mirror.listFreshness()
 
-  const list = [aDatedCustomer(8), aDatedCustomer(9), ...without(LISTED, 500, 777)]
-  const report = await quickly(list)
+  const report = await quickly([aDatedCustomer(8), aDatedCustomer(9), ...without(LISTED, 500, 777)])
 
   expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], removed: 0, held: 0 })
   expect(report).toMatchObject({ inserted: 2, updated: 0, missing: 2 })
@@ -67,9 +66,33 @@ test('a quick run saves who came, marks who left, reads few pages, and says each
   expect(missingIn(mirror)).toEqual([customerId(500), customerId(777)])
   const [after] = await mirror.listFreshness()
   expect(after).toMatchObject({ readAsOfMs: before?.readAsOfMs, provenAsOfMs: before?.provenAsOfMs })
-  const again = await quickly(list)
-  expect(again).toMatchObject({ inserted: 0, updated: 0, missing: 0 })
-  expect(again.requests).toBeLessThanOrEqual(8)
+})
+
+test('without a list that was read before, a quick run asks for nothing', async () => {
+  const mirror = await aMirror()
+  const source = listedSource(LISTED)
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { requestLimit: USUAL }))
+
+  expect({ status: report.status, reasons: report.reasons, error }).toEqual({
+    status: 'partial',
+    reasons: ['quick', 'no-order'],
+    error: undefined,
+  })
+  expect(source.asked).toEqual([])
+})
+
+test('quick runs in a row report each change once', async () => {
+  const { quickly } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+
+  expect(await quickly(list)).toMatchObject({ inserted: 1, missing: 1 })
+  const second = await quickly(list)
+  const third = await quickly([aDatedCustomer(8), ...without(list, 300)])
+
+  expect(second).toMatchObject({ inserted: 0, updated: 0, missing: 0 })
+  expect(second.requests).toBeLessThanOrEqual(8)
+  expect(third).toMatchObject({ inserted: 1, updated: 0, missing: 1 })
 })
 
 test('a quick run stops at its limit and says so; the next one goes on', async () => {
@@ -203,6 +226,33 @@ test.each([
 
   expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
   expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
+})
+
+test('while another run has the organization, a quick run does not begin', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const now = START_MS + 100 * 60 * MINUTE_MS
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: now, monotonicMs: () => now })
+
+  const report = await quickly(LISTED, { now: () => now, monotonicMs: () => now })
+
+  expect(report).toMatchObject({ runId: undefined, error: { code: 'leased' } })
+})
+
+test('a page from a cache leaves its part of the list unread', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+  const { source } = searchedSource({ shown: list })
+  const cached = readBy(source, async (window, options) => {
+    if (window.page > 40 && window.page < 60 && window.size === 10)
+      throw new ContractBroken('old', { code: 'cached-answer' })
+    return source.readPage(window, options)
+  })
+
+  const report = await run(cached, { requestLimit: USUAL })
+
+  expect(report).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  expect(report.reasons).toContain('cached-answer')
+  expect(missingIn(mirror)).toEqual([])
 })
 
 test('a service that asks to wait for long, or fails, ends the quick run, and what was read is saved', async () => {

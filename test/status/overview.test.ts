@@ -8,8 +8,8 @@ import { ago } from '../../src/status/sentences.ts'
 import { progressOf } from '../../src/status/standing.ts'
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
-import { cardsOf, LOOKED_AT_MS, overviewOf, overviewOfAll } from '../support/full-mirror.ts'
-import { aMirror } from '../support/mirror-file.ts'
+import { cardsOf, LOOKED_AT_MS, overviewOf, overviewOfAll, REFUSED } from '../support/full-mirror.ts'
+import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 
 const UNDERWAY = {
   organization: 'acme',
@@ -37,25 +37,15 @@ test('every organization is shown in its states, and those that need attention c
   expect(overview.totals).toEqual([4, 3, 1])
 })
 
-test('the page says in words what is true of each organization', async () => {
+test('a card has the code of a failure, the command for what is held, how far a run is, and when the next one begins', async () => {
   const page = await overviewPage(await overviewOfAll())
   const said = cardsOf(page)
 
-  expect(said.get('failing')).toMatch(/The last 3 runs failed, the first 2 d ago: bad key, .*\(unauthorized\)/)
-  expect(said.get('failing')).toMatch(/Read 3 d ago, and due 20 min ago: late\. Last proven or settled 3 d ago\./)
-  expect(said.get('held')).toMatch(/Run #\d+ held back 38 removals\..* customer-mirror removals show held/)
-  expect(said.get('late')).toContain('Read 4 d ago, and due 20 min ago: late.')
-  expect(said.get('never')).toContain('No run yet.')
+  expect(said.get('failing')).toMatch(/last 3 runs failed, the first 2 d ago: .*\(unauthorized\)/)
+  expect(said.get('held')).toMatch(/held back 38 removals\..* customer-mirror removals show held/)
   expect(said.get('running')).toMatch(/36 % Run #\d+ has read 17 of 46 customers, about 1 min 42 s left\./)
-  expect(said.get('waiting')).toMatch(/The service asked to wait\. Run #\d+ waits for \d+ min: what was read is kept/)
-  expect(said.get('unproven')).toContain(
-    'At least one position of the list could not be read: ask the owner of the service what is wrong there. (hole)',
-  )
-  expect(said.get('fresh')).toContain(
-    'Read 20 min ago, as scheduled. Proven: every customer who was listed during the whole scan was read.',
-  )
+  expect(said.get('unproven')).toContain('(hole)')
   expect(said.get('fresh')).toContain('Next run in 23 h 40 min (2026-02-04 02:00 GMT)')
-  expect(page).toContain('aria-label="The last 30 runs: 3 failed, ')
   expect(page).toContain(` by Customer Mirror ${EXACT_VERSION}.`)
 })
 
@@ -125,15 +115,8 @@ test('a date that a wrong clock wrote, weeks ahead, is not called fresh', async 
 
 test('a run that a person cancelled is shown as stopped, not as a failure', async () => {
   const mirror = await aMirror()
-  const nowMs = LOOKED_AT_MS - 3_600_000
-  const run = await mirror.startRun({ organization: 'fresh', trigger: 'manual', nowMs })
-  const error = { code: 'cancelled', message: 'made up' }
-  const source = { requests: 0, throttled: 0, waitedMs: 0 }
-  await mirror.finishRun(
-    run,
-    { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false, error, source },
-    nowMs,
-  )
+  const ending = { ...REFUSED, error: { code: 'cancelled', message: 'made up' } }
+  await mirrorPages(mirror, [], { organization: 'fresh', atMs: LOOKED_AT_MS - 3_600_000, ending })
 
   const overview = await overviewOf(mirror, ['fresh'])
 

@@ -47,7 +47,7 @@ type Writer = { saved(times: number): Promise<void>; kill(): Promise<void> }
 
 /** Starts a process that writes the mirror at `file` without end. */
 export function aWriter(file: string): Writer {
-  const child = spawn(process.execPath, childProgram('mirror', file), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, childProgram('mirror', file, '1'), { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const kill = async () => {

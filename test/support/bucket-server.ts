@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { Upload } from '@aws-sdk/lib-storage'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import type { StoreLimits } from '../../src/copies/objects/bucket.ts'
 import { type Manifest, readManifestText } from '../../src/copies/objects/object-place.ts'
 import { publishBucket } from '../../src/copies/objects/publish-objects.ts'
 import type { BucketPlan, Published } from '../../src/copies/publish-plan.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
+import { listenHere } from './fault-server.ts'
 import { aMirrorOfTwo } from './publishing.ts'
 
 /** A request to the bucket. `key` is empty for one to the bucket itself. */
@@ -59,17 +59,11 @@ export async function aBucketServer({ ignores = [] }: { ignores?: readonly strin
     else answerObject(bucket, request, response)
   }
   const server = createServer((request, response) => void answer(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
+  const port = await listenHere(server)
   Object.assign(bucket.env, {
     AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE',
     AWS_SECRET_ACCESS_KEY: 'a secret of a bucket',
-    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`,
+    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
     AWS_EC2_METADATA_DISABLED: 'true',
   })
   return bucket

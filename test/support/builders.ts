@@ -1,4 +1,3 @@
-import type { Customer } from '../../src/model/customer.ts'
 import type { Fingerprint } from '../../src/model/fingerprint.ts'
 import type { SortedPage } from '../../src/model/page.ts'
 import type { Ending } from '../../src/model/run.ts'
@@ -40,13 +39,6 @@ export function aCustomer(n: number, overrides: SentRecord = {}): SentRecord {
 /** Customers `from` to `to`, both included. */
 export function customers(from: number, to: number, overrides: SentRecord = {}): SentRecord[] {
   return Array.from({ length: to - from + 1 }, (_, index) => aCustomer(from + index, overrides))
-}
-
-/** Customer `n` as saved in the mirror. */
-export function aSortedCustomer(n: number, overrides: SentRecord = {}): Customer {
-  const [customer] = sortRecords([aCustomer(n, overrides)], { pageBytes: 0 }).customers
-  if (customer === undefined) throw new Error('the overrides make this customer a reject')
-  return customer
 }
 
 /** A page as it comes from the source. */

@@ -6,14 +6,16 @@ import { z } from 'zod'
 
 const PROGRAMS = { mirror, hide, work, write, load }
 
-/** Mirrors a list again and again, and writes a line when it opens the mirror and after each save. */
-async function mirror(file: string): Promise<void> {
-  const { mirrorOrganization, openMirror, customers, listedSource, mirroring } = await mirroringModules()
+/** Mirrors a list again and again, a new edition each time, and writes a line when it opens the mirror and after each save. */
+async function mirror(file: string, edition: string): Promise<void> {
+  const { mirrorOrganization, openMirror, changingList, listedSource, mirroring } = await mirroringModules()
   stdout.write('opening\n')
   const opened = await openMirror(file)
-  const settings = { pageSize: 100, now: Date.now, onProgress: () => stdout.write('saved\n') }
-  for (;;) {
-    const { error } = await mirrorOrganization(mirroring(opened, listedSource(customers(1, 1500)), settings))
+  for (let current = Number(edition); ; current += 1) {
+    const { error } = await mirrorOrganization({
+      ...mirroring(opened, listedSource(changingList(current)), { pageSize: 100, resumeWithinMs: 0 }),
+      ...{ now: Date.now, monotonicMs: Date.now, random: Math.random, onProgress: () => stdout.write('saved\n') },
+    })
     if (error !== undefined) throw error
   }
 }

@@ -121,11 +121,8 @@ export async function mirrorAllStates(mirror: Mirror): Promise<void> {
   const { file } = mirror
   for (let n = 0; n < TONIGHT; n += 1) {
     const list = customers(1, 40 + (n % 7))
-    await night(mirror, n, list, { organization: 'fresh' })
-    await night(mirror, n, list, { organization: 'running' })
-    if (n < TONIGHT - 3) await night(mirror, n, list, { organization: 'late' })
-    await night(mirror, n, list, { organization: 'waiting' })
-    await night(mirror, n, list, { organization: 'held' })
+    const inTime = ['fresh', 'running', 'waiting', 'held', ...(n < TONIGHT - 3 ? ['late'] : [])]
+    for (const organization of inTime) await night(mirror, n, list, { organization })
     await night(mirror, n, n < TONIGHT - 2 ? list : [], {
       organization: 'failing',
       ...(n >= TONIGHT - 2 && { ending: REFUSED }),

@@ -27,20 +27,13 @@ function aSqliteFile(): string {
 
 /** An open mirror, closed when the test ends: a new one, or the one at `file`, which is made there if there is none. */
 export async function aMirror(file?: string): Promise<Mirror> {
-  const mirror = await openMirror(file ?? (await aNewMirrorFile()))
+  const mirror = await openMirror(file ?? (onPostgres ? aPostgresMirror() : await aPlayedFile(withoutKey)))
   onTestFinished(() => mirror.close())
   return isPostgres(mirror.file) ? withPlayedLeases(mirror) : mirror
 }
 
-/** The path of a mirror as it is made: a copy of one is there sooner than another one. */
-async function aNewMirrorFile(): Promise<string> {
-  if (onPostgres) return aPostgresMirror()
-  const file = aSqliteFile()
-  writeFileSync(file, await (newMirror ??= makeMirror()), { mode: 0o600 })
-  return file
-}
-
-let newMirror: Promise<Buffer> | undefined
+/** What was just made, to copy: that is there sooner than another one. Each copy makes a key of its own. */
+const withoutKey: Play = async ({ file }) => tamper(file, 'DELETE FROM fingerprint_key')
 
 /**
  * An open mirror in which `play` was played: once in this process for each `key` where mirrors are files, of which each call has a copy.
@@ -75,14 +68,6 @@ async function bytesAfter(play: Play): Promise<Buffer> {
   await play(mirror)
   await mirror.close()
   return readFileSync(mirror.file)
-}
-
-/** The bytes of a mirror that was just made, without its key: each copy makes one of its own. */
-async function makeMirror(): Promise<Buffer> {
-  const file = aSqliteFile()
-  await (await openMirror(file)).close()
-  tamper(file, 'DELETE FROM fingerprint_key')
-  return readFileSync(file)
 }
 
 /** The rows of a query, from another connection, like any reader. */

@@ -159,31 +159,39 @@ describe('a worker that watches due times', () => {
   })
 })
 
-test('an organization has one job at a time, also while it waits for the service, and one for each due time, however many ask', async () => {
+test('the job of a due time is made once, also after it has ended, and however many workers ask', async () => {
   const { mirror, queue } = aJobsWorkplace([organizationAt(AT)])
   const { backend, queues } = await someQueues(queue, mirror)
-  const ask = (organization: string, dueMs: number, trigger: 'schedule' | 'manual' = 'schedule') =>
-    queues.request('sync', organization, trigger, { dueMs })
-  const open = () => queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
-  const first = await ask('globex', DUE_MS)
-  const meanwhile = await ask('globex', DUE_MS)
-  for (let wish = 1; wish <= 6; wish += 1) await ask('acme', wish, wish % 2 === 0 ? 'schedule' : 'manual')
-  const before = await open()
-  void takeNext(backend, async (job, token) => {
-    if (job.data.organization === 'globex') return
-    await job.moveToDelayed(Date.now() + HOUR_MS, token)
+  const asked = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
+  const meanwhile = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
+  await takeNext(backend)
+  await expect.poll(() => queues.sync.getCompletedCount()).toBe(1)
+  await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
+  const left = await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
+  const next = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS + 1 })
+
+  expect(meanwhile.id).toBe(asked.id)
+  expect(left).toBe(0)
+  expect(next).toMatchObject({ added: true })
+})
+
+test('twelve requests for one organization are one job, also while it waits for the service', async () => {
+  const { mirror, queue } = aJobsWorkplace([organizationAt(AT)])
+  const { backend, queues } = await someQueues(queue, mirror)
+  for (let wish = 1; wish <= 6; wish += 1)
+    await queues.request('sync', 'acme', wish % 2 === 0 ? 'schedule' : 'manual', { dueMs: wish })
+  await takeNext(backend, async (job, token) => {
+    await job.moveToDelayed(Date.now() + 3_600_000, token)
     throw new DelayedError()
   })
-  await expect.poll(() => queues.sync.getJobCounts('completed', 'delayed')).toEqual({ completed: 1, delayed: 1 })
-  await ask('globex', DUE_MS)
-  const later = [await ask('acme', 7), await ask('acme', 8)]
+  const later = []
+  for (let wish = 7; wish <= 12; wish += 1)
+    later.push(await queues.request('sync', 'acme', 'schedule', { dueMs: wish }))
   const [job] = await queues.sync.getDelayed()
 
-  expect({ before, meanwhile: meanwhile.id }).toEqual({ before: 2, meanwhile: first.id })
-  expect(await open()).toBe(1)
-  expect(later).toEqual([1, 2].map(() => ({ added: false, state: 'delayed', id: job?.id })))
+  expect(later).toEqual(Array.from({ length: 6 }, () => ({ added: false, state: 'delayed', id: job?.id })))
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')).toBe(1)
   expect(job).toMatchObject({ attemptsMade: 0, data: { organization: 'acme' } })
-  expect(await ask('globex', DUE_MS + 1)).toMatchObject({ added: true })
 })
 
 type Schedules = Record<string, NonNullable<Organization['schedule']>>

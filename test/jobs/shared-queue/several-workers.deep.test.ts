@@ -2,8 +2,28 @@ import { expect, inject, test } from 'vitest'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
+import { expectWhole, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+test('the job of a worker that was killed is taken over when its lock has run out, and its run goes on', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const sandbox = await aSandbox({ customers: [500], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
+  const killed = startWorkerProcess(place, { timings: { lockMs: 2000 } })
+  await gate.reached
+  killed.send('SIGKILL')
+  await killed.ended
+  gate.open()
+  const next = startWorker(place, { timings: { catchUpMs: 3_600_000 } })
+  await next.said(message('job taken over from a worker without a heartbeat'))
+  await next.ran('acme')
+
+  expectWhole(place.mirror, 500)
+  expect(rowsOf(place.mirror, 'SELECT status, "trigger", resumed_from FROM runs ORDER BY id')).toEqual([
+    { status: 'interrupted', trigger: 'catch-up', resumed_from: null },
+    { status: 'complete', trigger: 'catch-up', resumed_from: 1 },
+  ])
+})
 
 const WAKES = ['after the other run', 'while the other worker reads'].slice(0, inject('isDeep') ? 2 : 1)
 
