@@ -1,11 +1,10 @@
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { openS3Store, storeError } from '../../../../src/copies/objects/bucket.ts'
+import { expect, inject, test } from 'vitest'
+import { storeError } from '../../../../src/copies/objects/bucket.ts'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
   aStaleBucket,
-  BUCKET,
   type BucketRequest,
   type Fault,
   namedIn,
@@ -146,20 +145,6 @@ test.each<[string, number, string, boolean]>([
     expect(objectsIn(bucket)).toEqual(namedIn(bucket))
   },
 )
-
-test('check reports why a bucket refuses, as publishing there does', async () => {
-  const [code, status] = ['AuthorizationHeaderMalformed', 400]
-  const bucket = await aBucketServer()
-  bucket.fault = ({ method }, response) => {
-    if (method === 'HEAD') response.writeHead(status).end()
-    else refuse(response, status, code)
-    return true
-  }
-  const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
-  onTestFinished(() => store.close())
-
-  await expect(store.ask()).rejects.toThrow(`the service refused a request (ListObjectsV2, ${code}, ${status})`)
-})
 
 const HOUR_MS = 3_600_000
 
