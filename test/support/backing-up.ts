@@ -1,21 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
-import { backupCommand } from '../../src/cli/backup.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
 import { type BackupPlan, makeBackup } from '../../src/copies/backup.ts'
 import { type Restored, restoreMirror, type RestorePlan } from '../../src/copies/restore.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { night } from '../store/nights.ts'
 import { customers, START_MS } from './builders.ts'
 import { aMirrorFile } from './mirror-file.ts'
-import { childProgram } from './run-cli.ts'
-import { runCommand } from './run-command.ts'
 import { temporaryFolder } from './temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 type Settings = { nowMs?: number; signal?: AbortSignal }
 
@@ -42,40 +33,11 @@ export function aBackupFile(): string {
   return join(temporaryFolder(), 'customers.db')
 }
 
-/** A process that mirrors a list again and again. */
-type Writer = { saved(times: number): Promise<void>; kill(): Promise<void> }
-
-/** Starts a process that writes the mirror at `file` without end. */
-export function aWriter(file: string): Writer {
-  const child = spawn(process.execPath, childProgram('mirror', file, '1'), { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const kill = async () => {
-    child.kill('SIGKILL')
-    await exited
-  }
-  onTestFinished(kill)
-  return {
-    async saved(times) {
-      for (let line = 0; line < times; line += 1) await lines.next()
-    },
-    kill,
-  }
-}
-
 export const COUNT = 'SELECT count(*) FROM customers'
 
 /** Without what a test that reads the mirror lets SQLite leave there. */
 export function namesBeside(file: string): string[] {
   return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
-}
-
-export async function aBackedUpWorkplace() {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [900] })))
-  await runCommand(syncCommand, ['--config', workplace.config])
-  const backup = join(workplace.folder, 'backups', 'customers.db')
-  await runCommand(backupCommand, [backup, '--config', workplace.config])
-  return { ...workplace, backup }
 }
 
 /** The paths of a mirror and of a backup. */

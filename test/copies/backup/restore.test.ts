@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
+import { lockPlace } from '../../../src/copies/written-file.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
 import { night } from '../../store/nights.ts'
@@ -97,6 +98,20 @@ test.each([
   expect(valueOf(restored.kept ?? '', COUNT)).toBe(12)
 })
 
+test('a restore never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
+  const { mirror, backup } = await aBackup()
+  const killed = await aMirror()
+  await night(killed, 0, customers(1, 30))
+  for (const ending of ['', '-wal']) copyFileSync(killed.file + ending, mirror + ending)
+  const inWal = statSync(`${mirror}-wal`).size
+  const { kept = '' } = await restore(backup, mirror)
+
+  expect(inWal).toBeGreaterThan(0)
+  expect([mirror, kept].map((file) => valueOf(file, COUNT))).toEqual([10, 30])
+  expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+  expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
+})
+
 test('a restore takes a backup that another program made, also one in WAL mode', async () => {
   const { mirror } = await aBackup()
   const other = await aMirror()
@@ -107,20 +122,17 @@ test('a restore takes a backup that another program made, also one in WAL mode',
   expect(valueOf(mirror, COUNT)).toBe(7)
 })
 
-test.each([
-  ['to write', false],
-  ['to read', true],
-])('nothing is changed while another program has the mirror open %s', async (_, readonly) => {
+test.each<[what: string, hold: (mirror: string) => () => void, said: RegExp]>([
+  ['has the mirror open to write', (mirror) => opened(mirror), /has the mirror open.*Close the program/s],
+  ['has the mirror open to read', (mirror) => opened(mirror, { readonly: true }), /has the mirror open/],
+  ['restores it at the moment', (mirror) => lockPlace(mirror).release, /another process writes it at the moment/],
+])('nothing is changed while another program %s', async (_, hold, said) => {
   const { mirror, backup } = await aBackup()
-  const other = new Database(mirror, { readonly })
-  onTestFinished(() => void other.close())
-  other.prepare('SELECT * FROM runs').all()
+  const release = hold(mirror)
+  onTestFinished(release)
 
-  await expect(restore(backup, mirror)).rejects.toMatchObject({
-    code: 'busy',
-    message: expect.stringMatching(/has the mirror open.*Close the program/s),
-  })
-  other.close()
+  await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'busy', message: expect.stringMatching(said) })
+  release()
   expect(valueOf(mirror, COUNT)).toBe(12)
   await restore(backup, mirror)
   expect(valueOf(mirror, COUNT)).toBe(10)
@@ -201,6 +213,13 @@ test('the command says what was restored, what was kept, and what is left to do'
     restored: { mirror, file: backup, customers: 10, kept: expect.stringContaining('-replaced-') },
   })
 })
+
+/** Reads a mirror in another connection; returns what closes it. */
+function opened(file: string, options: Database.Options = {}): () => void {
+  const other = new Database(file, options)
+  other.prepare('SELECT * FROM runs').all()
+  return () => void other.close()
+}
 
 function overwritten(file: string, content: string | Buffer): string {
   writeFileSync(file, content)
