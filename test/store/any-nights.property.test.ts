@@ -1,0 +1,168 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Proof } from '../../src/model/report.ts'
+import type { Mirror } from '../../src/store/mirror.ts'
+import { sqlTime } from '../../src/store/port/sql.ts'
+import { changes, DAY_MS, type Fate, fatesOf, night, quickRun } from './nights.ts'
+import { aCustomer, customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
+import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
+import { seeds } from '../support/seeds.ts'
+
+const KNOWN = [1, 2, 3, 4, 5, 6]
+const COMES = [
+  ...['listed', 'renamed', 'nameless', 'moved', 'rejected', 'absent', 'absent', 'absent', 'absent', 'absent'],
+] as const satisfies Comes[]
+
+const aNight = fc.record({
+  /** What comes of each customer; the last one is always listed, so that the list is never empty. */
+  comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>(...COMES))),
+  proof: fc.constantFrom<Proof | 'whole'>('proven', 'proven', 'settled', 'whole', 'unproven'),
+  confirmed: fc.subarray(KNOWN),
+  /** What a quick run after that night finds; without it, there is none. */
+  quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined, freq: 1 }),
+})
+
+/** Listed every night, so that no night lacks all customers that were listed before: those who return are not among them. */
+const ALWAYS = KNOWN.map((n) => 1000 + n)
+
+type QuickRun = { gone: number[]; listed: number[] }
+
+type Comes = 'listed' | 'renamed' | 'nameless' | 'moved' | 'absent' | 'rejected'
+
+test('over any nights and quick runs, every customer is missing and removed exactly by the rules, and history has what readers found', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(aNight, { minLength: 4, maxLength: 12 }),
+      async (after, nights) => {
+        const mirror = await aMirror()
+        const model = KNOWN.map((n) => new Modelled(n, after))
+        const records = aService()
+        const snapshots: Snapshot[] = []
+        await night(mirror, 0, records(KNOWN.map(() => 'listed')))
+
+        for (const [index, { comes, proof, confirmed, quick }] of nights.entries()) {
+          const before = model.map(({ fate }) => fate)
+          // Another organization, whose customers have the same ids.
+          await night(mirror, index + 1, customers(1, 6, { name: `Night ${index}` }), { organization: 'globex' })
+          const report = await night(mirror, index + 1, records(comes), {
+            ...(proof === 'whole' ? { proof: 'unproven', isWhole: true } : { proof }),
+            rule: { after, maxShare: 0 },
+            confirmed: confirmed.map(customerId),
+          })
+          for (const [place, customer] of model.entries()) {
+            customer.pass(comes[place] ?? 'absent', proof, confirmed.includes(customer.n))
+          }
+
+          expect(fatesOf(mirror, KNOWN)).toEqual(model.map(({ fate }) => fate))
+          const counted = model.filter((customer, place) => customer.marked && before[place] !== 'removed')
+          expect(report).toMatchObject({
+            held: 0,
+            missing: counted.filter(({ fate }) => fate === 'missing').length,
+            removed: counted.filter(({ fate }) => fate === 'removed').length,
+            returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
+          })
+          snapshots.push(activeNow(mirror, index + 1))
+          if (quick === undefined) continue
+          const received = [...quick.listed, ...ALWAYS].map((n) => aCustomer(n))
+          await quickRun(mirror, index + 1, received, { gone: quick.gone })
+          for (const customer of model) customer.passQuickRun(quick)
+          expect(fatesOf(mirror, KNOWN)).toEqual(model.map(({ fate }) => fate))
+          snapshots.push(activeNow(mirror, index + 1.5))
+        }
+        for (const { time, active } of snapshots) expect(rowsOf(mirror.file, HISTORY_AT, time, time)).toEqual(active)
+        for (const { n, history } of model) {
+          const told = changes(mirror).filter(([id]) => id === customerId(n))
+          expect(told.map(([, change]) => change)).toEqual(history)
+        }
+      },
+    ),
+    { numRuns: seeds(200, { least: 6, every: 40 }), unbiased: true },
+  )
+})
+
+/** One customer as the rules have it. */
+class Modelled {
+  readonly n: number
+  readonly #after: number
+  fate: Fate = 'listed'
+  history: ('removed' | 'returned')[] = []
+  /** Whether the last night marked it missing or removed. */
+  marked = false
+  #proven = 0
+  #scans = 0
+  #whole = 0
+  /** Whether its record was a reject when it came last. */
+  #isRejected = false
+
+  constructor(n: number, after: number) {
+    this.n = n
+    this.#after = after
+  }
+
+  pass(comes: Comes, proof: Proof | 'whole', confirmed: boolean): void {
+    this.marked = false
+    // After a scan that proves nothing, the reject of a record that did not come stays open.
+    if (comes !== 'absent' || proof === 'proven' || proof === 'settled') this.#isRejected = comes === 'rejected'
+    if (comes !== 'absent') return this.#isSeen()
+    if (proof === 'unproven' || this.fate === 'removed') return
+    this.#whole += 1
+    if (proof !== 'whole') this.#scans += 1
+    if (proof === 'proven') this.#proven += 1
+    const isProven = proof === 'proven' && this.#proven >= this.#after
+    const often = isProven || (confirmed && (this.#scans >= this.#after || this.#whole > this.#after))
+    this.marked = true
+    this.fate = often ? 'removed' : 'missing'
+    if (often) this.history.push('removed')
+  }
+
+  /** A quick run that did not receive a customer counts no absence, and removes none. It does not know where the record of a reject stands. */
+  passQuickRun({ gone, listed }: QuickRun): void {
+    if (listed.includes(this.n)) {
+      this.#isRejected = false
+      this.#isSeen()
+    } else if (gone.includes(this.n) && this.fate === 'listed' && !this.#isRejected) this.fate = 'missing'
+  }
+
+  #isSeen(): void {
+    if (this.fate === 'removed') this.history.push('returned')
+    this.fate = 'listed'
+    this.#proven = 0
+    this.#scans = 0
+    this.#whole = 0
+  }
+}
+
+/** Lists night after night: who comes unchanged is sent as before. Some more customers keep a list from ever being empty. */
+function aService(): (came: readonly Comes[]) => SentRecord[] {
+  const sent = KNOWN.map((n) => aCustomer(n))
+  let turn = 0
+  return (came) => {
+    for (const [place, how] of came.entries()) sent[place] = { ...sent[place], ...CHANGED[how]?.((turn += 1)) }
+    const listed = sent.flatMap((record, place) => {
+      if (came[place] === 'absent') return []
+      return [came[place] === 'rejected' ? { ...record, name: ['Two', 'Names'] } : record]
+    })
+    return [...listed, ...ALWAYS.map((n) => aCustomer(n))]
+  }
+}
+
+const CHANGED: Partial<Record<Comes, (turn: number) => SentRecord>> = {
+  renamed: (turn) => ({ name: `Name ${turn} "é"` }),
+  nameless: () => ({ name: null }),
+  moved: (turn) => ({ address: `${turn} Other Street`, extra_field: turn % 3 }),
+}
+
+/** The columns that have a history. */
+const VALUES =
+  'organization, id, name, username, email, phone, address, company_name, language, timezone, created_at, extra'
+const ACTIVE = `SELECT ${VALUES} FROM active_customers ORDER BY organization, id`
+const HISTORY_AT = `SELECT ${VALUES} FROM customers_history
+  WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) ORDER BY organization, id`
+
+/** What readers find at a moment: the values of every active customer. */
+type Snapshot = { time: string; active: Row[] }
+
+function activeNow(mirror: Mirror, nights: number): Snapshot {
+  return { time: sqlTime(START_MS + nights * DAY_MS), active: rowsOf(mirror.file, ACTIVE) }
+}
