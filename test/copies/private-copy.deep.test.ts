@@ -7,7 +7,7 @@ import { customerId, customers } from '../support/builders.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { addressOf } from '../support/mirror-reader.ts'
 import { aPostgresMirror } from '../support/postgres/statement.ts'
-import { exportedFrom } from './export/exported.ts'
+import { exportedFrom } from '../support/exported-files.ts'
 
 async function aMirrorOfTwo(nights = 1) {
   const mirror = await openMirror(aPostgresMirror())

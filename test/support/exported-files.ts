@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
-import type { ExportColumn, ExportFacts, ExportRow, FormatSettings } from '../../src/copies/format.ts'
+import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
 import { beginExport, type Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
@@ -19,21 +19,38 @@ const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 
   .map(({ text }) => text)
 
 /** Exports as Parquet into a new file, and returns its path. */
-export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<Selection> = {}): Promise<string> {
-  const file = join(temporaryFolder(), 'exported.parquet')
-  const parts: Uint8Array[] = []
-  const db = new Database(mirror.file, { readonly: true })
+export async function exported({ file }: Pick<Mirror, 'file'>, selection: Partial<Selection> = {}): Promise<string> {
+  const { parts } = partsOf(file, selection, parquetFormat({ ids: 'text' }))
+  return written('exported.parquet', parts)
+}
+
+/** What is exported from a mirror: its rows as objects, what is known before the first of them, and what is reported after. */
+export async function exportedFrom(file: string, selection: Partial<Selection> = {}) {
+  const rows: Record<string, unknown>[] = []
+  let facts: ExportFacts | undefined
+  const { done } = partsOf(file, selection, (given, about) => {
+    facts = about
+    for (const row of given) rows.push(Object.fromEntries(about.columns.map(({ name }, index) => [name, row[index]])))
+    return []
+  })
+  return { rows, facts, done }
+}
+
+function partsOf(file: string, selection: Partial<Selection>, format: Format) {
+  const db = new Database(file, { readonly: true, fileMustExist: true })
   try {
-    const { chunks } = beginExport(db.defaultSafeIntegers(), {
-      selection: { organizations: [], ...selection },
-      configured: [],
-      format: parquetFormat({ ids: 'text' }),
-    })
-    for (const chunk of chunks) parts.push(Buffer.from(chunk))
+    const selected = { selection: { organizations: [], ...selection }, configured: [], format }
+    const { chunks, done } = beginExport(db.defaultSafeIntegers(), selected)
+    return { parts: Array.from(chunks, (chunk) => Buffer.from(chunk)), done: done() }
   } finally {
     db.close()
   }
-  writeFileSync(file, Buffer.concat(parts))
+}
+
+/** Writes a new file, and returns its path. */
+function written(name: string, parts: Iterable<Uint8Array | string>): string {
+  const file = join(temporaryFolder(), name)
+  writeFileSync(file, Buffer.concat(Array.from(parts, (part) => Buffer.from(part))))
   return file
 }
 
@@ -132,11 +149,7 @@ export async function write(
   rows: Iterable<ExportRow>,
   { ids = 'text', ...facts }: Partial<ExportFacts> & Partial<Pick<FormatSettings, 'ids'>> = {},
 ) {
-  const file = join(temporaryFolder(), 'rows.parquet')
-  const parts: Buffer[] = []
-  for (const chunk of parquetFormat({ ids })(rows, { ...FACTS, ...facts, columns })) parts.push(Buffer.from(chunk))
-  writeFileSync(file, Buffer.concat(parts))
-  return { file }
+  return { file: written('rows.parquet', parquetFormat({ ids })(rows, { ...FACTS, ...facts, columns })) }
 }
 
 /** A row as DuckDB shows it: every value as text, true, false or null. */

@@ -2,10 +2,17 @@ import { expect, test } from 'vitest'
 import type { Mirror } from '../../../src/store/mirror.ts'
 import { CLOCKS, DAY_MS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { aCopy, activeIn, comparable, expectJoined, exported, listOf } from '../../support/exported-files.ts'
+import {
+  aCopy,
+  activeIn,
+  comparable,
+  expectJoined,
+  exported,
+  exportedFrom,
+  listOf,
+} from '../../support/exported-files.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
-import { exportedFrom } from './exported.ts'
 import { publishedFrom } from '../../support/full-mirror.ts'
 import { aMirrorOfTwo, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 
