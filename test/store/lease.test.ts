@@ -7,7 +7,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, dump, tamper, valueOf } from '../support/mirror-file.ts'
 
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
@@ -26,16 +26,6 @@ test('while a run holds its organization no other one starts, and none is record
   await expect(second).rejects.toThrow(`acme: run ${run.id} (${place}) is mirroring it now. Let it finish, or stop it;`)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
 })
-
-test.each(['complete', 'failed', 'interrupted'] as const)(
-  'a run that ends %s gives its organization back',
-  async (status) => {
-    const mirror = await aMirror()
-    await mirrorPages(mirror, [customers(1, 2)], { ending: { status } })
-
-    await expect(start(mirror)).resolves.toBeDefined()
-  },
-)
 
 test('saving a page renews the lease too', async () => {
   const mirror = await aMirror()

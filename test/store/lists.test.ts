@@ -104,16 +104,6 @@ test.each([
   expect([...(await nextRun(mirror)).doubted]).toEqual(rows)
 })
 
-test('an edit while a run reads is for the next run: the list that run leaves does not settle it', async () => {
-  const mirror = await aMirror()
-  await makeNight(mirror, 0, { list: customers(1, 3) })
-  const meddle = async () => tamper(mirror.file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 2`)
-
-  await makeNight(mirror, 1, { list: customers(1, 3), meanwhile: { after: 1, meddle } })
-
-  expect([...(await nextRun(mirror)).doubted]).toEqual([2])
-})
-
 /** The next run as it starts; it ends at once, as interrupted. */
 async function nextRun(mirror: Mirror, organization = 'acme'): Promise<Run> {
   const nowMs = START_MS + 9 * DAY_MS

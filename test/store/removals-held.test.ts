@@ -118,13 +118,6 @@ test.each([
   expect(await mirror.approveRemovals(next ?? 0, AT_MS)).toBe(held)
 })
 
-test('a run without held removals can be neither approved nor discarded', async () => {
-  const mirror = await aMirror()
-
-  await expect(mirror.approveRemovals(7, AT_MS)).rejects.toThrow('Run 7 holds no removals.')
-  await expect(mirror.discardRemovals(7)).rejects.toThrow('Run 7 holds no removals.')
-})
-
 test.each<[string, Night]>([
   ['a proven scan', { proof: 'proven' }],
   ['a settled scan', { proof: 'settled' }],

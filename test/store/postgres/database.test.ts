@@ -7,7 +7,6 @@ import type { Run } from '../../../src/model/run.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-connections.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { PAGES } from '../../support/documents.ts'
 import {
@@ -337,19 +336,3 @@ function observed(connections: Connections): Connections {
     return answer
   })
 }
-
-test('the indexes of readers are created once an organization was read to its end', async () => {
-  const there = await open(await anEmptyMirror())
-  const ask = (sql: string) => there.write((session) => session.all(text(sql)))
-  const count = `SELECT count(*)::int AS found FROM pg_indexes
-    WHERE schemaname = current_schema() AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`
-  await ask(`INSERT INTO runs (id, organization, trigger, started_at, read_as_of, status, reasons)
-    VALUES (1, 'acme', 'sync', '2026-03-01', '2026-03-01', 'complete', '["cached-answer"]')`)
-  await createReadingIndexes(there)
-  expect(await ask(count)).toEqual([{ found: 0 }])
-
-  await ask(`UPDATE runs SET reasons = '[]'`)
-  await Promise.all([createReadingIndexes(there), createReadingIndexes(there)])
-
-  expect(await ask(count)).toEqual([{ found: 3 }])
-})

@@ -1,5 +1,4 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/privacy/forgotten.ts'
 import { organizationsIn } from '../../../src/store/organizations.ts'
 import type { Database } from '../../../src/store/port/postgres-connections.ts'
 import { text } from '../../../src/store/port/sql.ts'
@@ -7,9 +6,6 @@ import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-databas
 import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
 import { anEmptyMirror, breakable, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { someOf } from '../../support/seeds.ts'
-
-const LONG_AGO = '2025-03-01 00:00:00.000'
-const KEY = Buffer.alloc(FORGOTTEN_KEY_BYTES, 7)
 
 let line: ReturnType<typeof breakable>
 let database: Database
@@ -51,19 +47,6 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-/** The rows of a mirror with something for each verb, numbered as a run numbers them. */
-const TABLES: Record<string, Record<string, unknown>[]> = {
-  runs: [
-    { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', read_as_of: LONG_AGO },
-  ],
-  customers: [1, 2].map((row_id) => ({
-    ...{ row_id, organization: 'acme', id: customerId(row_id), name: `Customer ${row_id}`, last_run_id: 1 },
-    ...{ first_seen_at: LONG_AGO, changed_at: LONG_AGO, updated_at: LONG_AGO },
-  })),
-  held_rows: [{ organization: 'acme', row_id: 1, run_id: 1 }],
-  forgotten_keys: [{ organization: 'acme', key: KEY }],
-  forgotten: [{ organization: 'acme', hash: idHash(KEY)(customerId(3)), forgotten_at: LONG_AGO }],
-}
 const CLOCKS = { nowMs: START_MS, monotonicMs: 1 }
 const VERBS: [string, (database: Database) => Promise<unknown>][] = [
   [
@@ -74,8 +57,8 @@ const VERBS: [string, (database: Database) => Promise<unknown>][] = [
   ['forget an organization', (there) => organizationsIn({ ...there, purge: async () => true }).forget('acme', CLOCKS)],
   ['rename', (there) => organizationsIn(there).rename({ from: 'acme', to: 'birch' }, CLOCKS)],
   ['retire', (there) => organizationsIn(there).retire('acme', CLOCKS)],
-  ['approve removals', (there) => mirrorOf(there).approveRemovals(1, START_MS)],
-  ['discard removals', (there) => mirrorOf(there).discardRemovals(1)],
+  ['approve removals', (there) => mirrorOf(there).approveRemovals(2, START_MS)],
+  ['discard removals', (there) => mirrorOf(there).discardRemovals(2)],
 ]
 
 test.each(someOf(VERBS, { every: 4 }))(
@@ -93,18 +76,17 @@ test.each(someOf(VERBS, { every: 4 }))(
   },
 )
 
+/** A mirror with something for each verb: run 2 holds two removals, and one customer is forgotten. */
 async function aFilledMirror(): Promise<Database> {
   const there = await openDatabase(await anEmptyMirror(), 'write', { connect: () => line.connections })
-  await there.write(async (session) => {
-    for (const [table, filled] of Object.entries(TABLES))
-      for (const row of filled) {
-        const places = Object.keys(row).map((_name, at) => `$${at + 1}`)
-        const sql = `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`
-        await session.query(sql, ...Object.values(row)).then(() => {})
-      }
-    // As if the mirror had given the numbers itself.
-    await session.run(text(`SELECT setval(pg_get_serial_sequence('runs', 'id'), 1000)`))
-  })
+  const mirror = mirrorOf(there)
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
+  for (const list of [customers(1, 3), []]) {
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+    await mirror.savePages(run, [aPage(1, list)], START_MS)
+    await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
+  }
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })
   return there
 }
 
