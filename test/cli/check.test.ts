@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
-import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -33,61 +32,48 @@ const checked = async (settings: Parameters<typeof aWorkplace>[1]) => check(aWor
 test('reports everything a sync needs, makes nothing, and ends with 0 when all is well', async () => {
   const place = aWorkplace(await organizations([1200, 7]))
   writeFileSync(place.mirror, '')
-  const { code, stdout, stderr, of, what } = await check(place)
+  const { code, stderr, of, what } = await check(place)
 
   expect({ code, stderr, size: statSync(place.mirror).size }).toEqual({ code: 0, stderr: '', size: 0 })
   expect(what).toEqual(['Node', 'configuration', 'mirror', 'acme', 'globex'])
-  expect(stdout).toMatch(/^✔ Node: \d+\.\d+\.\d+$/m)
-  expect(of('configuration')).toBe(`✔ configuration: ${place.config}, 2 organizations`)
-  expect(of('mirror')).toBe(`✔ mirror: ${place.mirror} will be created by the first sync`)
-  expect(of('acme')).toBe('✔ acme: answered, 1,200 customers, clocks agree')
-  expect(of('globex')).toBe('✔ globex: answered, 7 customers, clocks agree')
+  expect([of('acme'), of('globex')]).toEqual([
+    expect.stringMatching(/^✔ .* 1,200 customers, clocks agree$/),
+    expect.stringMatching(/^✔ .* 7 customers, /),
+  ])
 
   await runCli(['sync'], { cwd: place.folder })
-  expect((await check(place)).of('mirror')).toBe(`✔ mirror: ${place.mirror}, sound and writable`)
+  expect((await check(place)).of('mirror')).toMatch(/^✔ .* sound and writable$/)
 })
 
-const BAD_KEY = refusal(401, 'invalid_signature', 'The signature does not match.')
-const SLOW_DOWN = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })
-
 test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
-  ['bad key, wrong secret', /Check apiKey, secret and the clock.*signing explain acme.*signing solve/, 4, BAD_KEY],
-  ['plan forbids', /its plan has to include listing customers/, 4, refusal(403, 'forbidden', 'Upgrade.')],
-  ['plan forbids', /Check that apiKey/, 4, html(403)],
-  ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
-  ['throttled', /rateLimit\.requestsPerMinute/, 5, SLOW_DOWN],
+  ['bad key', /signing explain acme.*signing solve/, 4, refusal(401, 'invalid_signature', 'The signature is another.')],
+  ['throttled', /requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
   ['service failing', /has to recover/, 5, html(500)],
-  ['not the documented', /Check that baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
-  ['not the documented', /Check that baseUrl is the final address/, 3, html(200)],
+  ['not the documented', /baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
 ])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
   const server = await aFaultServer(reply)
   const done = await check(aWorkplace([organizationAt(server)]))
 
   expect(done.code).toBe(code)
-  expect(done.of('acme')).toMatch(new RegExp(`^✖ acme: ${title}.*\\. .*GET ${server.origin}/api/v1/customers`))
+  expect(done.of('acme')).toMatch(new RegExp(`^✖ acme: ${title}.* GET ${server.origin}/api/v1/customers`))
   expect(done.of('acme')).toMatch(new RegExp(`\n    fix: (?!.*<organization>).*${fix.source}`))
   expect(server.requests).toHaveLength(1)
 })
 
-test('an unreachable service, and https to a plain http port, are explained', async () => {
-  const [gone, plain] = [await aFaultServer(list(1)), await aFaultServer(list(1))]
-  await gone.close()
+test('https to a port of plain http is not put down to a certificate', async () => {
+  const plain = await aFaultServer(list(1))
   const baseUrl = plain.baseUrl.href.replace('http:', 'https:')
-  const globex = { ...organizationAt(plain, { id: 'globex', apiKey: 'another' }), baseUrl }
-  const { code, of } = await check(aWorkplace([organizationAt(gone), globex]))
+  const { code, of } = await check(aWorkplace([{ ...organizationAt(plain), baseUrl }]))
 
   expect(code).toBe(5)
-  expect(of('acme')).toMatch(
-    /^✖ acme: unreachable\.[^]*Check baseUrl, the network, and any firewall; HTTPS_PROXY is not/,
-  )
-  expect(of('globex')).toMatch(/^✖ globex: no trusted connection\.[^]*check the port in baseUrl/)
-  expect(of('globex')).not.toMatch(/certificate/)
+  expect(of('acme')).toMatch(/^✖ acme: no trusted connection\.[^]*check the port in baseUrl/)
+  expect(of('acme')).not.toMatch(/certificate/)
 })
 
 test.each([
   ['✔', 120_000, /ahead of ours$/],
-  ['!', 3_600_000, /ahead of ours, and requests are signed with its time\n {4}fix: Set the clock of this machine/],
-  ['!', -3_600_000, /behind ours, and requests are signed with its time\n/],
+  ['!', 3_600_000, /ahead of ours, .*\n {4}fix: Set the clock of this machine/],
+  ['!', -3_600_000, /behind ours, /],
 ])('a clock is reported with %s where it differs by %i ms', async (mark, offsetMs, said) => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + offsetMs })
   const { code, of } = await check(aWorkplace(organizationsOf(sandbox)))
@@ -103,10 +89,8 @@ test('all missing secrets of an organization are named below its name, and the o
   const { code, of } = await check(place)
 
   expect(code).toBe(3)
-  expect(of('acme')).toMatch(
-    /^✖ acme: not configured\. .*NO_SUCH_KEY.*\n {4}.*no-such-file[^]*fix: Set the variable or write/,
-  )
-  expect(of('globex')).toMatch(/^✔ globex: answered/)
+  expect(of('acme')).toMatch(/^✖ .*NO_SUCH_KEY.*\n {4}.*no-such-file[^]*fix: /)
+  expect(of('globex')).toMatch(/^✔/)
   expect((await check(place, 'acme')).code).toBe(2)
 })
 
@@ -183,15 +167,6 @@ test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123
   },
 )
 
-if (!isEmbedded) {
-  test('a queue that answers is reported', async () => {
-    const place = aJobsWorkplace(await organizations())
-
-    expect(await check(place)).toMatchObject({ code: 0 })
-    expect((await check(place)).of('queue')).toBe(`✔ queue: ${place.queue.split('?')[0]} answered`)
-  })
-}
-
 test('copies that can be made are reported, and nothing is made; one that cannot is an error', async () => {
   const folder = join(temporaryFolder(), 'copies')
   const place = aWorkplace(await organizations([3, 2]), {
@@ -199,17 +174,12 @@ test('copies that can be made are reported, and nothing is made; one that cannot
   })
   await runCli(['sync', '--dry-run'], { cwd: place.folder })
 
-  expect((await check(place)).of('publish')).toEqual(
-    expect.stringContaining(
-      `! publish: ${folder}/readers-acme.db and 1 other copy can be made, and only its owner may read it`,
-    ),
-  )
+  expect((await check(place)).of('publish')).toMatch(/^! .*readers-acme\.db and 1 other copy can be made, /)
   expect(existsSync(folder)).toBe(false)
 
   const file = join(dirname(folder), 'note')
   writeFileSync(file, 'not a copy')
   const { code, of } = await checked({ publish: { file } })
-  expect({ code, said: of('publish') }).toEqual({
-    ...{ code: 3, said: expect.stringMatching(/^✖ publish: .*note: was not published by this program/) },
-  })
+  expect(code).toBe(3)
+  expect(of('publish')).toMatch(/^✖ publish: .*note: was not published by this program/)
 })

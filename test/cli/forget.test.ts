@@ -53,19 +53,15 @@ test('deletes the customer from every byte of the mirror, says what it cannot re
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(filesWithThePerson(dirname(workplace.mirror))).toEqual([])
   for (const said of [
-    'acme: the customer is forgotten. Deleted: 1 customer, 0 changes, 0 rejects.\n',
     `No byte of ${workplace.mirror} holds this customer.\n`,
-    '- the service: as long as it lists the customer',
-    '- backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports',
+    ...['- the service', '- backups of the mirror', ', exports'],
     `DELETE FROM customers WHERE organization = 'acme' AND id = '${person.id}';\n`,
   ])
     expect(stdout).toContain(said)
   const older = `${copy.slice(0, -3)}-\\d+T\\d+Z\\.db`
   expect(stdout).toMatch(new RegExp(`copies for readers, made before\\..*:\n +${copy}\n +${older}\n +${killed}\n`))
   for (const value of [person.name, person.email, person.phone, person.username]) expect(stdout).not.toContain(value)
-  expect((await forget('acme', person.id)).stdout).toMatch(
-    /^acme: the customer is forgotten already, since \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\n/,
-  )
+  expect(JSON.parse((await forget('acme', person.id, '--json')).stdout)).toMatchObject({ wasForgotten: true })
 })
 
 test('deletes nothing where it cannot find out which copies hold the customer', async () => {

@@ -40,23 +40,15 @@ describe('runs and rejects', () => {
     await aPlayedFile(threeRuns, workplace.mirror)
   })
 
-  test('runs lists the latest runs of all or of one, newest first, as a table and as one document with the trigger of each', async () => {
-    const { code, stdout } = await runs()
-    const [head, ...rows] = stdout.trimEnd().split('\n')
-
-    expect(code).toBe(0)
-    expect(head).toMatch(/^run +started \(UTC\) +organization +status/)
-    expect(rows).toEqual([
-      expect.stringMatching(/^#3 .* acme +failed: server-error +0 /),
-      expect.stringMatching(/^#2 .* globex +complete +4 +2 +0 +0 +2 /),
-      expect.stringMatching(/^#1 /),
-    ])
+  test('runs lists the latest runs of all or of one, newest first, as a table and as one document', async () => {
     const listed = async (...args: string[]) => JSON.parse((await runs('--json', ...args)).stdout).runs
+
+    expect((await runs()).stdout).toMatch(/^#3 .* acme +failed: server-error .*\n#2 .* globex .*\n#1 /m)
     expect(await listed('acme')).toMatchObject([{ id: 3 }, { id: 1 }])
     expect(await listed('acme', '--limit', '1')).toMatchObject([{ id: 3 }])
     expect(await listed()).toMatchObject([
       { id: 3, organization: 'acme', status: 'failed', received: 0, trigger: 'sync' },
-      { id: 2, organization: 'globex', status: 'complete', received: 4, trigger: 'sync' },
+      { id: 2, organization: 'globex', status: 'complete', received: 4, rejected: 2, trigger: 'sync' },
       { id: 1, organization: 'acme', status: 'complete', received: 3, trigger: 'sync' },
     ])
   })
@@ -65,14 +57,13 @@ describe('runs and rejects', () => {
     const { code, stdout } = await rejects()
 
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^globex +\(no readable id\) +#2 +1 +0 .* id must be a UUID$/m)
-    expect(stdout).toMatch(new RegExp(`^globex +${SOME_ID} +#2 +1 +1 .* name must be text$`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^globex +${SOME_ID} +#2 .* name must be text$`, 'm'))
     expect(stdout).not.toContain('Fictional')
     expect(JSON.parse((await rejects('globex', '--json')).stdout).rejects).toMatchObject([
       { recordId: null, position: 0, payload: NO_ID },
       { recordId: SOME_ID, position: 1, payload: BAD_FIELD },
     ])
-    expect(await rejects('acme')).toEqual({ code: 0, stdout: 'No open rejects.\n', stderr: '' })
+    expect(await rejects('acme')).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('rejects says where there are more than it lists, and writes out what would act on a terminal', async () => {
@@ -90,7 +81,6 @@ describe('runs and rejects', () => {
     const first = await listed()
     expect(first.found).toHaveLength(50)
     expect(first.stderr).toBe('These are the newest 50. For more of them use --limit.\n')
-    expect((await listed('--limit', '50')).stderr).toBe('')
     const { found } = await listed('--limit', '60')
     expect(found).toHaveLength(51)
     expect(found.map(({ payload }: { payload: unknown }) => payload)).toContainEqual(odd)
@@ -123,71 +113,30 @@ describe('runs show', () => {
     }
   })
 
-  const NO_ANSWER = { code: 'network', message: 'acme: no answer within 30 s' }
-  const HOLES = [[499, 1] as const, [600, 5] as const].map(([position, size]) => ({ position, size }))
-
-  test.each<[what: string, ending: Partial<Ending>, said: RegExp[]]>([
-    [
-      'new fields of most customers, and searches that were refused',
-      {
-        proof: 'proven',
-        certificate: { ...CERTIFICATE, newFields: ['tier', 'sc\u001b[31more'] },
-        removals: { ...REMOVALS, refused: 3 },
-      },
-      [
-        /More than half of the customers have new fields, kept in extra: tier, sc\\u001b/,
-        /3 searches for absent customers refused by the service, or without an answer/,
-      ],
-    ],
-    [
-      'the error of a failed run',
-      { status: 'failed', reasons: ['failed'], error: NO_ANSWER },
-      [
-        /^run #1 of acme, failed, started 2026-01-05 02:00 UTC \(sync\)\n/,
-        /network: acme: no answer within 30 s[^]* {2}failed: The run ended with the error above/,
-      ],
-    ],
-    [
-      'that settled is weaker than proven',
-      { proof: 'settled', reasons: ['no-witness'] },
-      [/^Settled: every customer who kept their place .* Weaker than a proof, because\n {2}no-witness: /m],
-    ],
-    [
-      'holes, and a limit of the service',
-      { proof: 'unproven', reasons: ['hole'], certificate: { ...CERTIFICATE, holes: HOLES, limit: 700, total: 1234 } },
-      [
-        /The service shows only the first 700 of 1,234 customers\.\n/,
-        / {2}not read: position 500 of the list\n {2}not read: positions 601 to 605 of the list\n/,
-      ],
-    ],
-    ['a reason of another version', { proof: 'unproven', reasons: ['something-new'] }, [/something-new/]],
-  ])('shows %s', async (_, ending, said) => {
-    await ended({ certificate: CERTIFICATE, reasons: [], ...ending })
+  test('an unproven run shows where its list was not read, and what another version says; no text acts on a terminal', async () => {
+    const holes = [{ position: 600, size: 5 }]
+    const certificate = { ...CERTIFICATE, holes, limit: 700, total: 1234, newFields: ['sc\u001b[31more'] }
+    await ended({ proof: 'unproven', reasons: ['hole', 'something-new'], certificate })
     const text = await shown(1)
 
-    for (const pattern of said) expect(text).toMatch(pattern)
+    for (const said of [' 601 to 605 ', '700 of 1,234', 'something-new', String.raw`sc\u001b[31more`])
+      expect(text).toContain(said)
     expect(text).not.toContain('\u001b')
   })
 
-  test('a quick run says how many pages it trusted, and that it marked too many absent customers as nothing', async () => {
+  test('a quick run in which too many customers were absent leaves the decision to the next full run', async () => {
     await ended({ proof: 'proven', reasons: [] })
     const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isPartial: true, nowMs: START_MS })
     const quick = { status: 'partial', reasons: ['quick', 'request-limit'], trustedPages: 988 } as const
     const absent = { readToEnd: false, absentRows: [1, 2, 3], removals: REMOVALS }
     await mirror.finishRun(run, anEnding({ ...quick, ...absent }), START_MS)
-    const text = await shown(2)
 
-    for (const said of [
-      /^run #2 of acme, partial, started/,
-      /3 absent at once and not marked · .*· partial \(quick, request-limit\), 988 pages trusted without reading\n/,
-      /Partial: this run trusted 988 pages without reading them\.\n {2}quick: .*\n {2}request-limit: /,
-      /3 customers absent at once, too many to be marked as missing: the next full run decides\./,
-    ])
-      expect(text).toMatch(said)
-    expect(text).not.toContain('removals approve')
+    expect(await shown(2)).toContain('the next full run decides')
+    expect(await shown(2)).not.toContain('removals approve')
+    expect(await documentOf(2)).toMatchObject({ ...quick, held: 3, missing: 0 })
   })
 
-  test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {
+  test('a run contradicted by a search names the found customers by id, and how to decide about the others', async () => {
     await mirrorPages(mirror, [customers(1, 100)])
     const gone = customers(1, 15).map(({ id }) => String(id))
     const found = new Set(gone.slice(0, 12))
@@ -196,13 +145,9 @@ describe('runs show', () => {
     await mirrorPages(mirror, [customers(16, 100)], { atMs: START_MS + MINUTE_MS, ending })
     const text = await shown(2)
 
-    expect(text).toMatch(/Unproven: [^]* {2}contradicted: A search found a customer/)
     expect(text.match(/found by a search, but not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
-    expect(text).toContain('  and 2 more, in the certificate (--json)')
-    expect(text).toContain('3 removals held back: a search of a sample of them found a customer that is listed.')
     // The command is whole on a line of its own, to be copied.
-    const option = `--config ${workplace.config}`
-    expect(text).toContain(`\n  they are not         customer-mirror removals discard acme ${option}\n`)
+    expect(text).toMatch(new RegExp(`  customer-mirror removals discard acme --config ${workplace.config}\n`))
     expect((await documentOf(2)).certificate).toMatchObject({
       ...{ proof: 'unproven', reasons: ['contradicted'], found: [...found] },
     })
@@ -214,17 +159,15 @@ describe('runs show', () => {
     const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
     await mirror.savePages(first, [{ ...aPage(1, customers(1, 3)), window }], START_MS)
     const underway = await shown(1)
-    const table = await runs()
     const error = { code: 'interrupted', message: 'stopped as asked' }
     await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)
     const second = await mirror.startRun({ ...start, nowMs: START_MS + MINUTE_MS })
     await mirror.finishRun(second, anEnding(), START_MS + MINUTE_MS)
 
-    expect(underway).toMatch(/^run #1 of acme, running, started/)
-    expect(underway).toContain('3 customers so far: 3 new\n\nRunning: what it proves is known when it ends.')
+    expect(underway).toContain('3 customers so far: 3 new\n')
     expect(underway).not.toMatch(/Unproven|unproven|0 ms|request/)
-    expect(table.stdout).toMatch(/^#1 .* running +3 +3 .* 0 +– +– +–$/m)
-    expect(await shown(2)).toContain('It continued run #1, which had been interrupted.')
+    expect(await shown(1)).toContain('interrupted: stopped as asked\n')
+    expect(await shown(2)).toContain('It continued run #1')
     expect(await documentOf(2)).toMatchObject({ id: 2, resumedFrom: 1 })
   })
 
@@ -232,14 +175,11 @@ describe('runs show', () => {
     const certificate = { ...CERTIFICATE, proof: 'proven', basis: 'quiet' }
     await ended({ proof: 'proven', reasons: [], certificate })
     const stdout = await shown(1)
-    const there = { cwd: temporaryFolder() }
 
     expect(await documentOf(1)).toMatchObject({ organization: 'acme', received: 3, resumedFrom: null, certificate })
     for (const line of ['runs show #1 --config=C', 'runs -c C show 1']) {
       const args = line.split(' ').map((word) => word.replace('C', workplace.config))
-      expect(await runCli(args, there), line).toMatchObject({ code: 0, stdout })
+      expect(await runCli(args, { cwd: temporaryFolder() }), line).toMatchObject({ code: 0, stdout })
     }
-    const json = await runCli(['runs', '--json', 'show', '1', '-c', workplace.config], there)
-    expect(JSON.parse(json.stdout).run).toMatchObject({ id: 1 })
   })
 })

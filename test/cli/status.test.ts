@@ -66,7 +66,7 @@ async function said(...args: string[]) {
   return { code, ...JSON.parse(stdout).organizations[0] }
 }
 
-test('a table shows how current each organization is, also those never mirrored, and a quick run changes no age', async () => {
+test('each organization is shown, also those never mirrored, --max-age is checked for each, and a quick run changes no age', async () => {
   workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
   await runCli(['sync', 'acme', 'globex'], { cwd: workplace.folder })
   const day = `read_as_of = datetime(read_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
@@ -76,13 +76,8 @@ test('a table shows how current each organization is, also those never mirrored,
     `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, held, trusted_pages, read_as_of)
      VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick"]', 31, 21, 969, '2026-01-05 10:15:00')`,
   )
-  const { code, stdout, stderr } = await status()
 
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^organization +read +proven +proof /)
-  expect(stdout).toMatch(/^acme +\d.* m?s +never +unproven +#3 partial +120 +0 +0 +0 +0 +plain-scan$/m)
-  expect(stdout).toMatch(/^globex +.* 24 h.* never +unproven +#\d complete +7 +0 +0 +0 +0 +plain-scan$/m)
-  expect(stdout).toMatch(/^initech +never +never +– +– +0 +0 +0 +0 +0 +never-mirrored$/m)
+  expect(await status()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^initech +never /m) })
   for (const [age, tooOld] of Object.entries({ '9000d': ['initech'], '23h': ['globex', 'initech'] })) {
     const aged = await status('--json', '--max-age', age)
     const organizations: { organization: string; tooOld: boolean; lastQuick: unknown }[] = JSON.parse(
@@ -94,7 +89,7 @@ test('a table shows how current each organization is, also those never mirrored,
   }
 })
 
-test('one record without an id costs the proof, not the freshness; the table marks the date that is too old', async () => {
+test('one record without an id costs the proof, not the freshness', async () => {
   await aRun(48, PROVEN)
   await aRun(2, NOT_PROVEN)
 
@@ -111,8 +106,6 @@ test('one record without an id costs the proof, not the freshness; the table mar
     [['10s'], 3],
   ] as const)
     expect(await said('--max-age', ...args)).toMatchObject({ code, tooOld: code === 3 })
-  expect((await status('--max-age', '1h')).stdout).toMatch(/^acme +2 h.* \(too old\) +2 d +/m)
-  expect((await status('--max-age', '26h', '--proven')).stdout).toMatch(/^acme +2 h.* 2 d.* \(too old\) /m)
 })
 
 test.each<[string, () => Promise<unknown>, object]>([
@@ -138,7 +131,6 @@ test('while removals are held back it ends with 3, whatever later runs do, until
   await aRun(2, NOT_PROVEN, customers(51, 100))
 
   expect(await said()).toMatchObject({ code: 3, held: 50, tooOld: false, why: ['rejected-without-id', 'held 50'] })
-  expect((await status()).stdout).toMatch(/ 50 +0 +rejected-without-id, held 50$/m)
   await mirror.close()
   await runCommand(removalsCommand, ['approve', `${runId}`, '--yes', '--config', workplace.config])
   expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
@@ -153,9 +145,6 @@ test('a date in the future is called that and does not count as fresh; one that 
   for (const proven of [[], ['--proven']])
     expect(await said('--max-age', '26h', ...proven)).toMatchObject({ code: 3, tooOld: true, why: ['future-date'] })
   expect(await said()).toMatchObject({ code: 0, readAsOf: '2051-01-01T00:00:00.000Z' })
-  const { stdout } = await status('--max-age', '26h')
-  expect(stdout).toMatch(/^acme +in the future +in the future .* future-date$/m)
-  expect(stdout).toContain('✖ acme: future-date\n  fix: The date lies in the future. Check the clock')
 })
 
 test('what needs a person stands first, once for all organizations with the same problem', async () => {

@@ -27,10 +27,7 @@ test('all customers are in a private file as the service has them; a second sync
   const { code, stdout, stderr } = await inPlace({ folder })()
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout.split('\n')[0]).toMatch(/^organization +status +customers +new +changed/)
-  for (const row of [/^acme +complete +230 +230 /m, /^globex +complete +7 +7 /m, /^initech +complete +0 +0 /m])
-    expect(stdout).toMatch(row)
-  expect(stdout).toContain(`Mirror: ${mirror}\n`)
+  expect(stdout).toMatch(/^acme +complete +230 +230 [^]*^globex +complete +7 +7 [^]*^initech +complete +0 +0 /m)
   expect([mirror, join(folder, 'data')].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
   const fields = 'id, name, username, email, phone, address, company_name, language, timezone, created_at'
   for (const { id, customers } of sandbox.organizations)
@@ -74,17 +71,14 @@ test('--dry-run prints what it would write, the first of many, and all of it as 
   rmSync(join(place.folder, 'data'), { recursive: true })
   const { code, stdout } = await inPlace(place)('--dry-run')
 
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^acme +complete +1 +1 /m) })
-  expect(stdout).toContain('Dry run: nothing was written.')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Dry run: nothing was written.') })
   expect(existsSync(join(place.folder, 'data'))).toBe(false)
 
   await inPlace(place)()
   const before = hashOf(place.mirror)
   const shown = await inPlace(place)('--dry-run')
   const { changes, runs } = JSON.parse((await inPlace(place)('--dry-run', '--json')).stdout)
-  expect(shown.stdout).toMatch(/^organization +change .*\nacme +changed .* name .* Renamed\nacme +added /)
   expect(shown.stdout.match(/^acme +(added|changed) /gm)).toHaveLength(50)
-  expect(shown.stdout).toContain('\nThese are the first 50; --json has all of them.\n\norganization')
   expect(changes).toHaveLength(80)
   expect(changes[0]).toMatchObject({ organization: 'acme', change: 'changed', after: 'Renamed' })
   expect(runs).toMatchObject([{ runId: null, received: 80, inserted: 79 }])
@@ -132,7 +126,6 @@ test('--quick asks for a full run first, then says what it found and how much it
   const place = aWorkplace(organizationsOf(sandbox, { pageSize: 20 }))
   expect(await inPlace(place)('--quick')).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining('acme: nothing was read: the order of its list is not known yet\n'),
     stderr: expect.stringContaining('  customer-mirror sync acme\n'),
   })
   expect(valueOf(place.mirror, 'SELECT requests FROM runs')).toBe(0)
@@ -142,19 +135,13 @@ test('--quick asks for a full run first, then says what it found and how much it
   const [last, ...gone] = [-1, 180, 340].map((at) => hand.customers.at(at))
   for (const customer of gone) hand.delete(customer?.id ?? '')
   hand.insert(newcomers('new')(last?.created_at ?? ''))
-  const dry = await inPlace(place)('--quick', '--dry-run')
+  const dry = onlyRun((await inPlace(place)('--quick', '--dry-run', '--json')).stdout)
   const runsBefore = valueOf(place.mirror, 'SELECT COUNT(*) FROM runs')
   const { code, stdout, stderr } = await inPlace(place)('--quick')
 
-  expect({ dry: dry.stdout, runsBefore }).toEqual({
-    dry: expect.stringMatching(/^acme: [\d,]+ customers: 1 new, .*2 missing · /m),
-    runsBefore: 2,
-  })
+  expect([dry, runsBefore]).toMatchObject([{ status: 'partial', inserted: 1, missing: 2 }, 2])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^acme +partial /m)
-  expect(stdout).toMatch(
-    /^acme: [\d,]+ customers: 1 new, .*2 missing · .* · partial \(quick\), \d+ pages trusted without reading$/m,
-  )
+  expect(stdout).toMatch(/^acme: .* customers: 1 new, .*2 missing · .* · partial \(quick\), \d+ pages trusted/m)
   expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(2)
   const run = onlyRun((await inPlace(place)('acme', '--quick', '--json')).stdout)
   expect(run).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], inserted: 0 })
@@ -176,52 +163,34 @@ test('at its limit of requests, --quick ends with 5, and says that the next one 
 test('the current page is finished and kept when a stop comes, no other is requested, and the next sync continues; a dry run says that nothing was saved', async () => {
   const stop = new AbortController()
   const server = await aFaultServer(list(900), stopping(stop, 900), list(900))
-  const chain = aWorkplace([organizationAt(server)], { defaults: { scan: 'chain', concurrency: 1 } })
-  const stopped = await runOnScreen(syncCommand, ['--config', chain.config], { signal: stop.signal, columns: 200 })
+  const { config, mirror } = aWorkplace([organizationAt(server)], { defaults: { scan: 'chain', concurrency: 1 } })
+  const stopped = await runCommand(syncCommand, ['--config', config], stop)
   const asked = server.requests.length
-  const { code, text } = await runOnScreen(syncCommand, ['--config', chain.config], { columns: 200 })
+  const again = await runOnScreen(syncCommand, ['--config', config], { columns: 200 })
 
-  expect(asked).toBe(2)
-  expect(stopped.text).toMatch(
-    /\n■ acme: stopped\n {2}stopped as asked\. The rows read so far are saved; sync again to continue\.\n {2}customer-mirror runs show 1 --config /,
-  )
-  expect(code).toBe(0)
-  expect(text).toMatch(/✔ acme {2}900 customers \(resumed: \d+ had been read before\): \d+ new/)
-  expect(text).toMatch(/^acme +complete \(resumed\) +900 /m)
-  const [first, second] = rowsOf(chain.mirror, 'SELECT inserted, resumed_from, read_before FROM runs ORDER BY id')
+  expect([stopped.code, asked]).toEqual([1, 2])
+  expect(stopped.stderr).toContain('The rows read so far are saved; sync again to continue.')
+  expect(again).toMatchObject({ code: 0, text: expect.stringMatching(/^acme +complete \(resumed\) +900 /m) })
+  const [first, second] = rowsOf(mirror, 'SELECT inserted, resumed_from, read_before FROM runs ORDER BY id')
   expect(second).toMatchObject({ resumed_from: 1, read_before: first?.['inserted'] })
 
   const dry = new AbortController()
   const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(dry, 900)))], ONE_AT_A_TIME)
   const { stderr } = await runCommand(syncCommand, ['--dry-run', '--config', place.config], dry)
-  expect(stderr).toMatch(/■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/)
+  expect(stderr).toContain('It was a dry run: nothing was saved.')
 })
 
-test('on a terminal each organization that failed has a block below the table, and no word of it is broken', async () => {
-  const sandbox = await aSandbox({ customers: [3, 4], forbidden: ['globex'] })
-  const { config } = aWorkplace(organizationsOf(sandbox))
-  const { code, text, broken } = await runOnScreen(syncCommand, ['--config', config], { columns: 60 })
-  const block = text.slice(text.indexOf('✖ globex: ')).replaceAll(/\s+/g, ' ')
-
-  expect(code).toBe(3)
-  expect(block).toMatch(/^✖ globex: plan forbids GET .* answered 403/)
-  expect(block).toMatch(/ fix: Check that apiKey is the key .* customer-mirror runs show \d --config /)
-  // Commands, paths and addresses are left whole, to be copied.
-  expect(broken.filter((line) => !/customer-mirr|http:/.test(line))).toEqual([])
-})
-
-test('a sync deletes what the configuration no longer keeps, and says so as text and as JSON', async () => {
+test('a sync deletes what the configuration no longer keeps, and says so', async () => {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12] }), { retention: { changes: '30d' } }))
-  const old = `INSERT INTO changes (run_id, organization, id, change, changed_at) VALUES (1, 'acme', 'x', 'changed', '2020-01-01 00:00:00.000')`
   await inPlace(place)()
-  tamper(place.mirror, old)
-  const text = await inPlace(place)()
-  tamper(place.mirror, old)
-  const json = await inPlace(place)('--json')
+  tamper(
+    place.mirror,
+    `INSERT INTO changes (run_id, organization, id, change, changed_at) VALUES (1, 'acme', 'x', 'changed', '2020-01-01 00:00:00.000')`,
+  )
+  const { pruned } = onlyRun((await inPlace(place)('--json')).stdout)
 
-  expect(text.stdout).toContain('acme: deleted, older than retention keeps them: 1 changes\n')
-  expect(JSON.parse(json.stdout).runs).toMatchObject([{ pruned: { changes: 1, isUnfinished: false, error: null } }])
-  expect(rowsOf(place.mirror, 'SELECT feed_seq FROM horizons')).toEqual([{ feed_seq: 2 }])
+  expect(pruned).toMatchObject({ changes: 1, isUnfinished: false, error: null })
+  expect(rowsOf(place.mirror, 'SELECT feed_seq FROM horizons')).toEqual([{ feed_seq: 1 }])
 })
 
 function hashOf(file: string): string {
