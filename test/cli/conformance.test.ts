@@ -190,10 +190,8 @@ test('an empty list is on one page, which proves a run; the rate limit is kept',
 })
 
 test.each<[what: string, code: number, ...replies: [Reply, ...Reply[]]]>([
-  ['refuses the key', 4, refusal(401, 'unauthorized', 'No.')],
   ['asks for a pause of an hour', 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })],
   ['goes down meanwhile', 5, list(1), html(503)],
-  ['answers with HTML', 3, html(200)],
 ])('a service that %s ends it with %i, and few requests', async (_, code, ...replies) => {
   noWaits()
   const server = await aFaultServer(...replies)

@@ -1,4 +1,4 @@
-import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { exportCommand, summaryOf } from '../../src/cli/export.ts'
@@ -8,7 +8,6 @@ import { aMirrorToExport } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
-import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
@@ -41,26 +40,12 @@ test('the active customers of every organization are exported, with every public
   expect(stderr).toBe('Exported 4 customers\nLast seq: 2\n')
   expect(numbers(rows)).toEqual([1, 3, 4, 101])
   expect(Object.keys(rows[0] ?? {})).toEqual(columns)
-  expect(rows[0]).toMatchObject({
-    ...{ organization: 'acme', id: customerId(1), name: 'Ada, "Countess"' },
-    ...{ extra: { vip: { n: 1 } }, removed_at: null, is_active: true },
-  })
+  expect(rows[0]).toMatchObject({ id: customerId(1), extra: { vip: { n: 1 } }, removed_at: null, is_active: true })
 })
 
-test.each([
-  [
-    ['--org', 'globex', '--org', 'acme', 'globex'],
-    [1, 3, 4, 101],
-  ],
-  [
-    ['--include-removed', '--org', 'acme'],
-    [1, 2, 3, 4],
-  ],
-])('export %j has the customers %j', async (args, expected) => {
-  const { rows } = await exported(...args)
-
-  expect(numbers(rows)).toEqual(expected)
-  expect(rows.find(({ id }) => id === customerId(1))).toMatchObject({ is_active: true })
+test('organizations are chosen, each once, and removed customers are there if asked for', async () => {
+  expect(numbers((await exported('--org', 'globex', '--org', 'acme', 'globex')).rows)).toEqual([1, 3, 4, 101])
+  expect(numbers((await exported('--include-removed', '--org', 'acme')).rows)).toEqual([1, 2, 3, 4])
 })
 
 test('the changes after a seq come in order, with the customer as it is now; the last seq is where to go on', async () => {
@@ -129,36 +114,17 @@ test('on a terminal no value of a customer acts on it, and Parquet is refused', 
   })
 })
 
-test.each(
-  someOf<[what: string, target: () => string, said: RegExp]>([
-    ['a folder', () => folder, /: is a folder; name a file in it\.$/],
-    ['in no folder', () => join(folder, 'none', 'x.csv'), /: no such file or directory \(\w+, ENOENT\)/],
-    ['the mirror', () => mirror, /: is the mirror itself; name another file\.$/],
-    [
-      'a symbolic link',
-      () => (symlinkSync(file, join(folder, 'link.csv')), join(folder, 'link.csv')),
-      /: is a symbolic link/,
-    ],
-  ]),
-)('%s cannot be replaced and is refused', async (_, target, said) => {
-  const { code, stdout, stderr } = await run('--format', 'csv', '-o', target())
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr.trimEnd()).toMatch(said)
-  expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
-})
-
-test('the configuration that was read is refused, by any of its names', async () => {
+test('the mirror, and the configuration that was read, are refused by any of their names', async () => {
   const { config, folder: place } = aWorkplace([anAwayOrganization()], { mirror })
   linkSync(config, join(place, 'other.yaml'))
   const before = readFileSync(config, 'utf8')
 
-  for (const name of ['customer-mirror.yaml', 'other.yaml'])
+  for (const name of ['customer-mirror.yaml', 'other.yaml', mirror])
     expect(await runCli(['export', ...CSV, '-o', name], { cwd: place })).toMatchObject({
-      code: 2,
-      stderr: `${join(place, name)}: is the configuration; name another file.\n`,
+      ...{ code: 2, stdout: '', stderr: expect.stringMatching(/: is the (configuration|mirror itself); name another/) },
     })
   expect(readFileSync(config, 'utf8')).toBe(before)
+  expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
 })
 
 test.each([

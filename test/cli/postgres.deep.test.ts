@@ -1,9 +1,6 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream'
-import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/postgres-server.ts'
+import { expect, test } from 'vitest'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
 import { MINUTE_MS, START_MS, customers } from '../support/builders.ts'
@@ -69,27 +66,18 @@ test('a mirror moves there and back, whole and private, the line to change is na
     runCli(args, { cwd: place.folder, env: { CUSTOMER_MIRROR_MIRROR: mirror } })
   expect(await run(place.mirror, 'sync')).toMatchObject({ code: 0 })
 
-  for (const [from, to, runsThen] of [
-    [place.mirror, there, 2],
-    [there, back, 4],
+  for (const [from, to] of [
+    [place.mirror, there],
+    [there, back],
   ] as const) {
-    const said = await move(from, to)
-    expect(said).toMatchObject({
-      code: 0,
-      stderr: '',
-      stdout: expect.stringContaining('Every row was read again there'),
-    })
-    expect(said.stdout).toContain(`150 customers of 2 organizations, 0 changes, ${runsThen} runs, 0 rejects\n`)
-    expect(said.stdout).toContain(`  mirror: ${JSON.stringify(to)}\n`)
+    const stdout = expect.stringContaining(`  mirror: ${JSON.stringify(to)}\n`)
+    expect(await move(from, to)).toMatchObject({ code: 0, stderr: '', stdout })
     expect(rowsOf(to, CUSTOMERS)).toEqual(rowsOf(from, CUSTOMERS))
-    const synced = await run(to, 'sync', '--json')
-    const { runs } = JSON.parse(synced.stdout)
-    expect({ code: synced.code, runs }).toMatchObject({
-      code: 0,
-      runs: [130, 20].map((unchanged) => {
-        return { status: 'complete', unchanged, inserted: 0, updated: 0, missing: 0, removed: 0, proof: 'proven' }
-      }),
-    })
+    const atRest = { status: 'complete', inserted: 0, updated: 0, missing: 0, removed: 0, proof: 'proven' }
+    expect(JSON.parse((await run(to, 'sync', '--json')).stdout).runs).toMatchObject([
+      { ...atRest, unchanged: 130 },
+      { ...atRest, unchanged: 20 },
+    ])
     expect(await run(to, 'check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/✔ mirror: .*sound/) })
   }
 
@@ -101,25 +89,6 @@ test('a mirror moves there and back, whole and private, the line to change is na
 })
 
 const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
-
-test('a sync that begins before its server does its work when the server is there', async () => {
-  const address = new URL(aPostgresMirror())
-  const server = { host: address.hostname, port: Number(address.port) }
-  address.port = String(await freePort())
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [5] })), { mirror: address.href })
-  const way = createServer((from) => {
-    const to = connect(server)
-    pipeline(from, to, from, () => {})
-  })
-  onTestFinished(() => void way.close())
-
-  const ended = await runCli(['sync'], {
-    cwd: folder,
-    onStderr: (text) => text.includes('Waiting for it') && way.listen(Number(address.port), '127.0.0.1'),
-  })
-
-  expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/acme +complete +5/) })
-})
 
 /** Reads a mirror that is named, from a folder without a configuration. */
 const read = (args: readonly string[], TMPDIR?: string) =>

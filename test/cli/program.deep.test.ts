@@ -109,7 +109,6 @@ test('a second Ctrl-C ends the program at once, even during a page', async () =>
   expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
 })
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
 
 test('the demo mirrors three organizations, waits for the rate limit, and writes no customer twice', async () => {
@@ -134,13 +133,8 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect([folder, join(cwd, 'data')].map((place) => statSync(place).mode & 0o777)).toEqual([0o700, 0o700])
 
   const next = stdout.slice(stdout.indexOf('Try next:\n')).trimEnd().split('\n').slice(1)
-  expect(stdout).toContain('Mirror: data/demo/customers.db\n')
-  expect(next).toHaveLength(3)
   const [, sql = ''] = /^ {2}npm start -- sql --mirror data\/demo\/customers\.db "(.*)"$/.exec(next[0] ?? '') ?? []
   expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
-  const [, first = ''] = /sql --mirror data\/demo\/customers\.db "([^"]*)"/.exec(README) ?? []
-  const shown = await runCli(['sql', '--mirror', 'data/demo/customers.db', first], { cwd })
-  expect(README).toContain(`\n${shown.stdout.replaceAll(/ +$/gm, '')}\`\`\`\n`)
   const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
 })

@@ -5,17 +5,12 @@ import { join } from 'node:path'
 import { execPath, kill } from 'node:process'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
-import { sandboxCommand } from '../../src/cli/sandbox.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { readConfig } from '../../src/config/read-config.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { syncRuns } from '../support/json-page.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { LAUNCHER, childProgram, runCli, startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -44,13 +39,12 @@ test.each(COMMANDS)('customer-mirror %s --help ends with 0 and shows an example'
   expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
 })
 
-test('--help shows every command on a screen of 80 columns and 40 rows, by what it is for', async () => {
+test('--help shows every command on a screen of 80 columns and 40 rows', async () => {
   const { code, stdout } = await elsewhere('--help')
   const listed = [...stdout.matchAll(/^ {2}([a-z]+) +\S/gm)].map(([, name]) => name)
 
   expect(code).toBe(0)
   expect(new Set(listed)).toEqual(new Set(COMMANDS.filter((command) => !command.includes(' '))))
-  expect(stdout.match(/^\w+:$/gm)).toEqual(['Start:', 'Watch:', 'Decide:', 'Read:', 'Operate:'])
   // One row is left for the prompt.
   expect(stdout.trimEnd().split('\n').length).toBeLessThan(40)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
@@ -66,16 +60,11 @@ test('sync --help explains every exit code, and help sync is the same', async ()
 
 test.each([
   ['no command', [], /^Usage: customer-mirror /],
-  ['signing without saying what', ['signing'], /^Usage: customer-mirror signing /],
   ['removals without saying what', ['removals'], /^Usage: customer-mirror removals /],
-  ['organizations without saying what', ['organizations'], /^Usage: customer-mirror organizations /],
   ['an unknown command', ['snyc'], /^error: unknown command 'snyc'\n\(Did you mean sync\?\)\n/],
-  ['an unknown command of signing', ['signing', 'explode'], /^error: unknown command 'explode'\n/],
   ['an unknown command of removals', ['removals', 'lits'], /unknown command 'lits'\n\(Did you mean list\?\)/],
   ['an option before its command', ['removals', '--json', 'list'], /^error: unknown option '--json'/],
   ['an unknown option', ['status', '--maximum-age', '1h'], /^error: unknown option '--maximum-age'/],
-  ['too many arguments', ['runs', 'acme', 'globex'], /^error: too many arguments/],
-  ['a missing argument', ['removals', 'approve'], /^error: missing required argument 'organization'/],
 ])('%s ends with 2, and names the mistake or shows the help, beside the results', async (_, args, said) => {
   const { code, stdout, stderr } = await elsewhere(...args)
 
@@ -125,31 +114,7 @@ test('into a pipe it writes no escape codes, whatever the terminal promises', as
   expect(written.filter((text) => text.includes('\u001B'))).toEqual([])
 })
 
-test('a sandbox writes a configuration that mirrors it, and stops when asked', async () => {
-  const file = join(temporaryFolder(), 'my trial.yaml')
-  const stopping = new AbortController()
-  const started = Promise.withResolvers<void>()
-  const options = ['--port', '0', '--customers', '230,7,0', '--write-config', file]
-  const ending = runCommand(sandboxCommand, options, {
-    signal: stopping.signal,
-    onStderr: (text) => text.includes(`\n  customer-mirror sync --config '${file}'\n`) && started.resolve(),
-  })
-  await started.promise
-  const synced = await runCommand(syncCommand, ['--config', file, '--json'])
-  stopping.abort()
-  const ended = await ending
-
-  expect(synced.code).toBe(0)
-  expect(syncRuns(synced.stdout)).toMatchObject([
-    { organization: 'acme', inserted: 230 },
-    { organization: 'globex', inserted: 7 },
-    { organization: 'initech', inserted: 0 },
-  ])
-  expect(ended.stdout).toMatch(/^acme, 230 customers\n {2}base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v1\n {2}API key /)
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-})
-
-test('a sandbox lists its scenarios, and neither it nor a demo replaces what is there', async () => {
+test('neither a sandbox nor a demo replaces what is there', async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, 'made'))
   writeFileSync(join(cwd, 'mine.yaml'), 'mine: true\n')
@@ -158,52 +123,30 @@ test('a sandbox lists its scenarios, and neither it nor a demo replaces what is 
     [['sandbox', '--port', '0', '--write-config', 'mine.yaml'], /mine\.yaml exists already and was not changed\./],
     [['demo', '--folder', '.'], /^\. is there already\. Name another folder with --folder/m],
     [['demo', '--folder', 'made'], /remove it \(rm -r made\)/],
-    [['demo', '--folder', ''], /^The name of the folder is empty: --folder names a folder\.$/m],
   ] as const)
     expect(await runCli(args, { cwd })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
-  expect((await runCli(['sandbox', '--list-scenarios'], { cwd })).stdout).toMatch(/^insert-delete +\S/m)
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
   expect(readdirSync(cwd).toSorted()).toEqual(['made', 'mine.yaml'])
 })
 
-test('init writes a valid, private and commented configuration, never overwrites it, and sync names what to set', async () => {
+test('init writes a valid and private configuration, never overwrites it, and the next step that it prints works', async () => {
   const cwd = temporaryFolder()
-  const { code, stdout, stderr } = await runCli(['init'], { cwd })
-  const file = join(cwd, 'customer-mirror.yaml')
+  const { code, stdout, stderr } = await runCli(['init', "Ada's new.yaml"], { cwd })
+  const file = join(cwd, "Ada's new.yaml")
   const before = readFileSync(file, 'utf8')
-  const config = await readConfig({ cwd, environment: {} })
-  const again = await runCli(['init'], { cwd })
-  const synced = await runCli(['sync'], { cwd })
+  const again = await runCli(['init', "Ada's new.yaml"], { cwd })
+  const args = ['check', '--config', "Ada's new.yaml"]
+  const checked = await runCli(args, { cwd, env: { ACME_API_KEY: 'made-up', ACME_SECRET: 'made-up' } })
 
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-  expect(stderr).toMatch(/^Wrote customer-mirror\.yaml\. Next:\n.*customer-mirror check\n$/s)
-  expect(config.organizations.map(({ id }) => id)).toEqual(['acme'])
-  expect(before.match(/#/g)?.length).toBeGreaterThan(10)
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(again).toMatchObject({
-    code: 2,
-    stderr:
-      'cannot write customer-mirror.yaml: it exists already, and init never overwrites; edit it, or name another file\n',
-  })
-  expect(readFileSync(file, 'utf8')).toBe(before)
-  expect(synced).toMatchObject({ code: 2, stdout: expect.stringMatching(/^acme +failed: config /m) })
-  for (const [variable, what] of [
-    ['ACME_API_KEY', 'API key'],
-    ['ACME_SECRET', 'secret'],
-  ])
-    expect(synced.stderr).toContain(`environment ${variable} (the ${what} of organization acme) is not set`)
-})
-
-test('init writes to the named file, and the next step that it prints works there', async () => {
-  const cwd = temporaryFolder()
-  const { stderr } = await runCli(['init', "Ada's new.yaml"], { cwd })
-  await runCli(['init', 'production.yaml'], { cwd })
-  const args = ['check', '--config', 'production.yaml']
-  const { stdout } = await runCli(args, { cwd, env: { ACME_API_KEY: 'made-up', ACME_SECRET: 'made-up' } })
-
   expect(stderr).toContain(String.raw`customer-mirror check --config 'Ada'\''s new.yaml'`)
-  expect(stdout).toContain(`✔ configuration: ${join(cwd, 'production.yaml')}, 1 organization\n`)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('it exists already, and init never') })
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect(checked.stdout).toContain(`✔ configuration: ${file}, 1 organization\n`)
   expect(await runCli(['init', 'notes.txt'], { cwd })).toMatchObject({ code: 2 })
+  await runCli(['init'], { cwd })
+  expect(await runCli(['sync'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('ACME_SECRET') })
 })
 
 /** Packages that take long to load, and talk to servers that are not configured here. */

@@ -6,6 +6,7 @@ import { openMirror } from '../../src/store/mirror.ts'
 import { cancel, run, untilDelayed } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
+import { aGate } from '../support/gate.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { message, startWorker } from '../support/worker-log.ts'
@@ -48,16 +49,12 @@ if (!isEmbedded) {
 
   describe('cancel', () => {
     test('ends a run after its page, no worker makes it again, and the next one continues from there', async () => {
-      const reached = Promise.withResolvers<void>()
-      const asked = Promise.withResolvers<void>()
+      const gate = aGate({ fromPage: 3 })
       let isSlow = true
       const sandbox = await aSandbox({
         customers: [3000],
         intercept: async (context, next) => {
-          if (Number(context.req.query('page')) > 2) {
-            reached.resolve()
-            await asked.promise
-          }
+          await gate.intercept(context, async () => {})
           if (isSlow) await sleep(100)
           await next()
         },
@@ -65,14 +62,14 @@ if (!isEmbedded) {
       const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
       const { backend, queues } = await someQueues(place.queue, place.mirror)
       const worker = startWorker(place)
-      await reached.promise
+      await gate.reached
 
       const cancelling = cancel(place, 'acme')
       await eventually(
         () => cancellations.list(backend.values),
         (found) => found.has('acme'),
       )
-      asked.resolve()
+      gate.open()
       const cancelled = await cancelling
       isSlow = false
       await worker.stop()

@@ -36,10 +36,7 @@ test('explain shows the exact string that is signed, line by line', async () => 
   const { code, stdout, stderr } = await explained({})
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain('GET https://acme.orders.example.com/api/v1/customers?page=1&per_page=100\n')
-  expect(stdout).toContain('preset method-target-ts-body-lf')
   expect(stdout).toMatch(/\n {2}\| GET\n {2}\| \/api\/v1\/customers\?page=1&per_page=100\n {2}\| \d{10}\n {2}\| \n/)
-  expect(stdout).toMatch(/X-Timestamp: \d{10}\n/)
 })
 
 test.each([
@@ -103,16 +100,6 @@ test.each(someOf(RECIPES, { every: 5 }))(
     expect(onlyRun(synced)).toMatchObject({ status: 'complete', inserted: 3, error: null })
   },
 )
-
-test('solve prints nothing but the configuration', async () => {
-  const { solve } = await aKnownRequest({ ...recipeOf('laravel-path'), encoding: 'base64' })
-
-  expect(await solve(['--secret-env', 'THE_SECRET'])).toMatchObject({
-    code: 0,
-    stdout: 'signing:\n  preset: laravel-path\n  encoding: base64\n',
-    stderr: 'Found. In the configuration, under defaults or in the organization:\n',
-  })
-})
 
 test('solve with the wrong secret ends with 3 and explains what to check', async () => {
   const { organization, solve, named } = await aKnownRequest(recipeOf('ts-body'))

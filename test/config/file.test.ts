@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { shownMirror } from '../../src/address/mirror-address.ts'
-import { parsePostgresAddress } from '../../src/address/postgres-address.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
@@ -103,16 +102,6 @@ test('an address is shown without its user and password', () => {
   )
   expect(shownMirror('postgresql://mirror:hun?ter2@db/customers')).not.toContain('ter2')
   expect(shownMirror('/data/customers.db')).toBe('/data/customers.db')
-})
-
-test.each([
-  ['this machine', 'postgres://127.0.0.1/c', { mode: 'disable', rootCertificate: undefined }],
-  ['another machine', 'postgres://db/c', { mode: 'require', rootCertificate: undefined }],
-  ['an authority', 'postgres://db/c?sslmode=verify-ca&sslrootcert=/ca', { mode: 'verify-ca', rootCertificate: '/ca' }],
-])('TLS is asked for wherever the address leaves this machine, unless it says otherwise: %s', (_name, text, tls) => {
-  const parsed = parsePostgresAddress(text)
-
-  expect(parsed).toMatchObject({ address: { database: 'c', schema: 'customer_mirror', tls } })
 })
 
 const KEYS = 'mirror queue schedule defaults organizations id baseUrl apiKey secret env file'.split(' ')

@@ -138,13 +138,8 @@ test('what is published: files relative to the folder of the configuration, or a
   const nothing = { group: undefined, keep: undefined, withoutPersonalData: false, report: false }
   expect(publish).toEqual({ ...nothing, file: join(dirname(file), 'copies', 'readers.db') })
   expect((await read(all)).publish).toEqual({
-    ...{
-      file: '/srv/{organization}/x.db',
-      group: 'readers-{organization}',
-      keep: 7,
-      withoutPersonalData: true,
-      report: true,
-    },
+    ...{ file: '/srv/{organization}/x.db', group: 'readers-{organization}' },
+    ...{ keep: 7, withoutPersonalData: true, report: true },
   })
   expect((await read('{ to: s3://analytics, group: 1005, file: x.db }')).publish).toMatchObject({
     ...{ to: { bucket: 'analytics', prefix: '' }, group: 1005 },

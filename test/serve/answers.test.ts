@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { openApi } from '../../src/serve/open-api.ts'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { PRESETS, recipeOf } from '../../src/signing/signing.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customerId, START_MS } from '../support/builders.ts'
 import { aPlayedMirror, tamper } from '../support/mirror-file.ts'
@@ -34,15 +33,12 @@ const serve = async (options: Parameters<typeof aServe>[1] = {}) =>
 /** The active customers in the order of the list. */
 const LISTED = Array.from({ length: 230 }, (_, index) => customerId(230 - index))
 
-test('a signed request is answered with the documented envelope: six of meta, four links, and how current it is', async () => {
-  const { ask, baseUrl } = await serve()
-  const { ids, meta, links, headers, data } = await ask('/customers?page=2&per_page=90')
+test('a signed request is answered with a page, every field of its customers, and how current it is', async () => {
+  const { ask } = await serve()
+  const { ids, meta, headers, data } = await ask('/customers?page=2&per_page=90')
 
   expect(ids).toEqual(LISTED.slice(90, 180))
   expect(meta).toEqual({ current_page: 2, from: 91, last_page: 3, per_page: 90, to: 180, total: 230 })
-  const link = (page: number) => `${baseUrl}/customers?page=${page}`
-  expect(links).toEqual({ first: link(1), last: link(3), prev: link(1), next: link(3) })
-  expect(headers.get('Content-Type')).toBe('application/json')
   expect(headers.get('Cache-Control')).toBe('no-store')
   expect([headers.get('X-Data-As-Of'), headers.get('X-Proof')]).toEqual([new Date(START_MS).toISOString(), 'proven'])
   expect(Object.keys(data[0] ?? {}).toSorted()).toEqual(['id', ...TEXT_FIELDS].toSorted())
@@ -94,60 +90,7 @@ test('a field that the specification does not know is passed on, and no other is
   })
 })
 
-test('a number of customers on a page that is none is answered 422 with details', async () => {
-  const { ask } = await serve()
-  for (const size of ['0', '101', 'ten', '-1', '1.5', '1e1', '99999999999999999999']) {
-    const { status, error, details } = await ask(`/customers?per_page=${size}`)
-    expect([size, status, error, Object.keys(details)]).toEqual([size, 422, 'validation_error', ['per_page']])
-  }
-})
-
 type Headers = Record<string, string>
-const SPOILED: [how: string, change: (headers: Headers) => unknown][] = [
-  ['without a key', (headers: Headers) => delete headers['X-API-Key']],
-  ['without a signature', (headers: Headers) => delete headers['X-Signature']],
-  ['with the key of another reader', (headers: Headers) => (headers['X-API-Key'] = 'key-other')],
-  ['with a signature that is cut', (headers: Headers) => (headers['X-Signature'] = '0a')],
-  ['with a wrong signature', (headers: Headers) => (headers['X-Signature'] = 'f'.repeat(64))],
-  ['with another time than was signed', (headers: Headers) => (headers['X-Timestamp'] = '1')],
-]
-
-test('a request that is not signed rightly is answered 401, and says no more', async () => {
-  const { ask } = await serve({ readers: [SHOP, aReader('other')] })
-  const refused = { status: 401, error: 'unauthorized', message: 'The request is not authenticated.', details: {} }
-  for (const [how, change] of SPOILED)
-    expect({ how, ...(await ask('/customers', { change: (headers) => void change(headers) })) }).toMatchObject({
-      how,
-      ...refused,
-    })
-})
-
-test('a request is answered that was signed within five minutes of the time of the server', async () => {
-  const { ask } = await serve({ now: () => START_MS })
-  const statusAt = async (ms: number) => (await ask('/customers', { atMs: START_MS + ms })).status
-  const statuses = [
-    await statusAt(-301_000),
-    await statusAt(-300_000),
-    await statusAt(300_000),
-    await statusAt(301_000),
-  ]
-
-  expect(statuses).toEqual([401, 200, 200, 401])
-})
-
-test.each(Object.keys(PRESETS).filter((name): name is keyof typeof PRESETS => name in PRESETS))(
-  'a request signed by %s is accepted, and not one of another page with the same signature where that is signed',
-  async (preset) => {
-    const reader = aReader('shop', { recipe: recipeOf(preset) })
-    const { ask } = await serve({ readers: [reader], now: () => START_MS })
-    let signature = ''
-    await ask('/customers?page=2', { change: (headers) => (signature = headers['X-Signature'] ?? '') })
-
-    expect((await ask('/customers?page=2&per_page=50')).meta.per_page).toBe(50)
-    const { status } = await ask('/customers?page=3', { change: (headers) => (headers['X-Signature'] = signature) })
-    expect(status).toBe(PRESETS[preset].includes('{target}') ? 401 : 200)
-  },
-)
 
 test('a nonce is accepted once, from each reader, for as long as its time is', async () => {
   let nowMs = START_MS
@@ -165,36 +108,30 @@ test('a nonce is accepted once, from each reader, for as long as its time is', a
   expect((await ask('/customers', { atMs, change })).status).toBe(401)
 })
 
+const ACME = ['acme']
+const BOTH = ['acme', 'globex']
+
 test.each([
-  ['acme.shop.test', 200, 230],
-  ['globex.shop.test:4020', 200, 1],
-  ['GLOBEX', 200, 1],
-  ['initech.shop.test', 403, 0],
-  ['shop.test', 404, 0],
-  ['127.0.0.1', 404, 0],
-])('a reader of two organizations names one by the host %s: %i', async (host, status, total) => {
-  const both = aReader('both', { organizations: ['acme', 'globex'] })
-  const answer = await (await serve({ readers: [both] })).ask('/customers', { host })
+  [BOTH, 'acme.shop.test', 200, 230],
+  [BOTH, 'globex.shop.test:4020', 200, 1],
+  [BOTH, 'GLOBEX', 200, 1],
+  [BOTH, 'initech.shop.test', 403, 0],
+  [BOTH, 'shop.test', 404, 0],
+  [BOTH, '127.0.0.1', 404, 0],
+  [ACME, '127.0.0.1', 200, 230],
+  [ACME, 'customers.internal', 200, 230],
+  [ACME, 'acme.shop.test', 200, 230],
+  [ACME, 'globex.shop.test', 403, 0],
+  [ACME, 'acme.eu.shop.test', 403, 0],
+  [ACME, 'acme.europe.shop.test', 200, 230],
+])('a reader of %j who asks the host %s is answered with that organization or none: %i', async (...row) => {
+  const [opened, host, status, total] = row
+  const organizations = ['acme', 'globex', 'initech', 'acme.eu', '127']
+  const { ask } = await serve({ organizations, readers: [aReader('shop', { organizations: opened })] })
+  const answer = await ask('/customers', { host })
 
   expect([answer.status, answer.meta.total]).toEqual([status, total])
 })
-
-test.each([
-  ['127.0.0.1', 200],
-  ['customers.internal', 200],
-  ['acme.shop.test', 200],
-  ['globex.shop.test', 403],
-  ['acme.eu.shop.test', 403],
-  ['acme.europe.shop.test', 200],
-])(
-  'a reader of one organization is never answered with it at the host of another one: %s, %i',
-  async (host, status) => {
-    const organizations = ['acme', 'globex', 'acme.eu', '127']
-    const answer = await (await serve({ organizations })).ask('/customers', { host })
-
-    expect([answer.status, answer.error]).toEqual([status, status === 403 ? 'forbidden' : ''])
-  },
-)
 
 test('behind a proxy that ends TLS, links and the signed address are those that the client asked', async () => {
   const reader = aReader('shop', { recipe: WITH_NONCE })

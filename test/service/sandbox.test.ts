@@ -1,15 +1,17 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { readCredentials } from '../../src/config/credentials.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../../src/service/sandbox.ts'
 import { ask } from './a-sandbox.ts'
+import { syncRuns } from '../support/json-page.ts'
+import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 
@@ -54,46 +56,32 @@ test.each([
   await expect(start).rejects.toThrow(message)
 })
 
+test('prints every organization with its address, key and secret, writes a private configuration that mirrors it, and keeps its limit', async () => {
+  const file = join(temporaryFolder(), 'my trial.yaml')
+  const stopping = new AbortController()
+  const started = Promise.withResolvers<void>()
+  const options = ['--port', '0', '--customers', '230,7', '--rate-limit', '600', '--write-config', file]
+  const ending = runCommand(sandboxCommand, options, {
+    signal: stopping.signal,
+    onStderr: (text) => text.includes(`\n  customer-mirror sync --config '${file}'\n`) && started.resolve(),
+  })
+  await started.promise
+  const { organizations } = configSchema.parse(parse(await readFile(file, 'utf8')))
+  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
+  const synced = await runCommand(syncCommand, ['--config', file, '--json'])
+  stopping.abort()
+  const { stdout } = await ending
+
+  expect(synced.code).toBe(0)
+  expect(syncRuns(synced.stdout)).toMatchObject([{ inserted: 230 }, { inserted: 7 }])
+  expect(answers.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['600', '600'])
+  for (const each of organizations.flatMap((organization) => Object.values(organization)))
+    expect(stdout).toContain(each)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
 const configSchema = z.object({
   organizations: z.array(z.object({ id: z.string(), baseUrl: z.string(), apiKey: z.string(), secret: z.string() })),
-})
-
-/** Runs the command until the test ends; resolves when it has printed its address. */
-async function running(...options: string[]) {
-  const file = join(temporaryFolder(), 'customer-mirror.yaml')
-  const stopping = new AbortController()
-  const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
-  const command = sandboxCommand({ signal: stopping.signal, stdout, stderr, exitWith: () => undefined })
-  const ended = command.parseAsync(['--port', '0', '--write-config', file, ...options], { from: 'user' })
-  onTestFinished(async () => {
-    stopping.abort()
-    await ended
-  })
-  const talk = await Promise.race([firstText(stderr), ended.then(() => Promise.reject(new Error('It ended')))])
-  const { organizations } = configSchema.parse(parse(await readFile(file, 'utf8')))
-  return { organizations, printed: String(stdout.read()), talk, stop: () => stopping.abort(), ended }
-}
-
-async function firstText(stream: PassThrough): Promise<string> {
-  for await (const text of stream) return String(text)
-  return ''
-}
-
-test('prints every organization with its address, key and secret, and serves them', async () => {
-  const { organizations, printed, talk } = await running('--customers', '120,7', '--seed', 'mine')
-  expect(organizations.map(({ id }) => id)).toEqual(['acme', 'globex'])
-  for (const { id, baseUrl, apiKey, secret } of organizations) {
-    for (const part of [id, baseUrl, apiKey, secret]) expect(printed).toContain(part)
-  }
-  expect(talk).toContain('Ctrl-C stops it')
-  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
-  expect(answers.map((answer) => answer.meta.total)).toEqual([120, 7])
-})
-
-test('its limit reaches the service', async () => {
-  const { organizations } = await running('--customers', '3', '--rate-limit', '60')
-  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
-  expect(answers.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['60', '60', '60'])
 })
 
 test('the written configuration is read back as the sandbox it was written for', async () => {

@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
@@ -24,24 +23,13 @@ test('on any terminal, no line is wider than the terminal, in any script', () =>
   )
 })
 
-/** The lines that a terminal of 40 columns is sent. */
-async function sent(...args: readonly string[]) {
-  let text = ''
-  const write = (chunk: unknown, _: unknown, done: () => void) => {
-    text += String(chunk)
-    done()
-  }
-  const screen = Object.assign(new Writable({ write }), { isTTY: true, columns: 40 })
-  const io = { signal: new AbortController().signal, stdout: screen, stderr: screen, exitWith: () => {} }
-  await runProgram(args, io)
-  return text.split('\n')
-}
-
 test.each(['status --config no.yaml', 'sql', '--help'])('on 40 columns, nothing is wider: %s', async (command) => {
-  const lines = await sent(...command.split(' '))
+  const screen = new FakeScreen({ columns: 40 })
+  const io = { signal: new AbortController().signal, stdout: screen, stderr: screen, exitWith: () => {} }
+  await runProgram(command.split(' '), io)
 
-  expect(lines.length).toBeGreaterThan(2)
-  expect(lines.filter((line) => columnsOf(line) > 40)).toEqual([])
+  expect(screen.text.split('\n').length).toBeGreaterThan(2)
+  expect(screen.broken).toEqual([])
 })
 
 test('lines that are too long are broken between words; a path on a line of its own, and a command, stay whole', () => {
