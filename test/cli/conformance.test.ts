@@ -88,7 +88,7 @@ const THROTTLED = ['throttle', 'shared-throttle']
 test.each(
   someOf(
     SCENARIOS.map(({ name }) => name).filter((name) => !THROTTLED.includes(name)),
-    { every: 8 },
+    { every: 12 },
   ),
 )(
   'scenario %s: what does not hold is found in at most 40 requests, and nothing is written or shown of a customer',

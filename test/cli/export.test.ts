@@ -85,13 +85,11 @@ const CSV = ['--format', 'csv']
 
 test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
   const { config } = aWorkplace([anAwayOrganization('soon')], { mirror })
-  const ask = (org: string) => runCommand(exportCommand, ['--format', 'csv', '--config', config, '--org', org])
 
-  expect(await ask('soon')).toMatchObject({
+  expect(await runCommand(exportCommand, [...CSV, '--config', config, '--org', 'soon'])).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^The list of soon was never read/),
   })
-  expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
   expect(await runCli(['export', ...CSV, '--mirror', 'none.db', '-o', 'x.csv'], { cwd: folder })).toMatchObject({
     ...{ code: 7, stdout: '', stderr: expect.stringContaining('there is no mirror yet') },
   })

@@ -1,24 +1,19 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli, withoutPrivileges } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* Each class of fault, as a command meets it: the place, what was reported with its code, and one sentence with what to do. */
 
 /** A mirror in a file; `run` runs a command line there, and gives all that it says on one line. */
-async function aMirroredPlace(settings: { mirror?: string; customers?: number } = {}) {
-  const { mirror, customers = 30 } = settings
-  const organizations = organizationsOf(await aSandbox({ customers: [customers] }))
-  const place = aWorkplace(organizations, mirror === undefined ? {} : { mirror })
+async function aMirroredPlace() {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
   const run = async (line: string) => {
     const { code, stdout, stderr } = await runCli(line.split(' '), { cwd: place.folder })
     return { code, said: (stdout + stderr).replaceAll(/\s+/g, ' ') }
   }
-  if (mirror !== undefined) return { ...place, run }
   if (synced !== undefined) writeFileSync(place.mirror, synced, { mode: 0o600 })
   else expect(await run('sync')).toMatchObject({ code: 0 })
   synced ??= readFileSync(place.mirror)
@@ -69,25 +64,6 @@ test('denied: the file and its folder belong to another user', async () => {
     said: expect.stringMatching(/customers\.db: permission denied \(\w+, EACCES\)\. Check the name, who owns it/),
   })
 })
-
-test.runIf(spawnSync('mount', ['--version']).status === 0 && process.getuid?.() === 0)(
-  'full: the disk has no room, what was saved is kept, and the next run goes on',
-  async () => {
-    const disk = temporaryFolder()
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status !== 0) return
-    onTestFinished(() => void spawnSync('umount', ['--lazy', disk]))
-    const { run } = await aMirroredPlace({ mirror: `${disk}/data/customers.db`, customers: 300 })
-    await run('sync --dry-run')
-    writeFileSync(`${disk}/ballast`, Buffer.alloc(900 * 1024))
-
-    expect(await run('sync')).toEqual({
-      code: 5,
-      said: expect.stringMatching(/customers\.db: .*\((SQLITE_\w+|\w+, ENOSPC)\)\. Free some space on that disk/),
-    })
-    rmSync(`${disk}/ballast`)
-    expect(await run('sync')).toMatchObject({ code: 0 })
-  },
-)
 
 /** The next run puts back what was edited: the name of the first customer, and both of two e-mail addresses, one after the other. */
 const EDIT = `UPDATE customers SET name = 'Edited' WHERE row_id = 1;

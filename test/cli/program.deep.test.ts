@@ -54,20 +54,15 @@ test.runIf(existsSync('/dev/full'))('a full disk behind the results ends every c
   })
 })
 
-test.each(['sync', 'init', 'sql 1 --mirror /made-up/customers.db'])(
-  '%s in a folder that was removed ends with 2, and says so',
-  (command) => {
-    const { code, stderr } = runInShell(`mkdir gone && cd gone && rmdir ../gone && customer-mirror ${command}`, {
-      cwd: temporaryFolder(),
-    })
+test('in a folder that was removed a command ends with 2, and says so', () => {
+  const line = 'mkdir gone && cd gone && rmdir ../gone && customer-mirror init'
+  const { code, stderr } = runInShell(line, { cwd: temporaryFolder() })
 
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr:
-        'The folder in which this command was started is no longer there. Change to one that is (cd), then run it again.\n',
-    })
-  },
-)
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/is no longer there\. Change to one .*\n$/),
+  })
+})
 
 test('SIGUSR1 opens no debugger', async () => {
   const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']

@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { shownMirror } from '../../src/address/mirror-address.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
-import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
+import { acme, aFolder, linesOf, mistakesIn } from './configuration-folder.ts'
 import { heldPipe } from '../support/failing-disk.ts'
 import { seeds } from '../support/seeds.ts'
 
@@ -66,14 +66,6 @@ test('paths are relative to the folder of the file, not to where the command run
   const config = await readConfig({ cwd, file: join(folder, 'c.yaml'), environment: {} })
   expect(config.mirror).toBe(join(folder, 'm.db'))
   expect(config.organizations[0]?.secret).toEqual({ file: join(folder, 's.txt') })
-})
-
-test.each([
-  ['the usual', 'postgres://mirror@db.example.com:5432/customers'],
-  ['a checked certificate', 'postgres://db.example.com/customers?sslmode=verify-full'],
-  ['a socket', 'postgres:///customers?host=/var/run/postgresql'],
-])('a mirror may be a PostgreSQL address, which is kept as written: %s', async (_name, address) => {
-  expect((await configOf(`mirror: ${address}\n${acme()}`)).mirror).toBe(address)
 })
 
 test('the certificate that an address names starts from the folder of the configuration, as every path', async () => {

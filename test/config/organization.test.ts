@@ -2,33 +2,8 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/signing/signing.ts'
+import { PRESETS, recipeOf } from '../../src/signing/signing.ts'
 import { acme, configOf } from './configuration-folder.ts'
-
-test('an organization without settings gets the built-in ones', async () => {
-  const config = await configOf(acme())
-  expect(config).toMatchObject({ queue: undefined, jobs: { concurrency: 8 } })
-  expect(config.mirror).toMatch(/\/data\/customers\.db$/)
-  expect(config.organizations).toEqual([
-    {
-      id: 'acme',
-      baseUrl: new URL('https://acme.example.com/api/v1'),
-      apiKey: { env: 'ACME_API_KEY' },
-      secret: { env: 'ACME_SECRET' },
-      pageSize: 100,
-      concurrency: 8,
-      requestTimeoutMs: 30_000,
-      maxWaitMs: 15 * 60_000,
-      maxRunMs: 6 * 3_600_000,
-      resumeWithinMs: 6 * 3_600_000,
-      scan: 'chain',
-      removals: { after: 2, maxShare: 0.1 },
-      rateLimit: {},
-      signing: recipeOf(DEFAULT_PRESET),
-      schedule: undefined,
-    },
-  ])
-})
 
 test('defaults hold for every organization, and its own settings win key by key', async () => {
   const shared = `

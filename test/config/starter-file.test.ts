@@ -57,12 +57,14 @@ test('schema prints a JSON Schema that knows every setting, accepts the starter 
 })
 
 test('the defaults that the JSON Schema names are the ones that hold', async () => {
-  const { properties } = z.object({ properties: z.object({ defaults: z.unknown() }) }).parse(configJsonSchema())
+  const { properties } = z
+    .object({ properties: z.object({ defaults: z.unknown(), jobs: z.unknown() }) })
+    .parse(configJsonSchema())
   const named = defaultsIn(properties.defaults)
+  const plain = await configOf(acme())
   expect(named).toMatchObject({ maxWait: '15m', removals: { maxShare: 0.1 }, signing: { encoding: 'hex' } })
-  expect((await configOf(acme('<<<').replace('    <<<', lines(named)))).organizations).toEqual(
-    (await configOf(acme())).organizations,
-  )
+  expect((await configOf(acme('<<<').replace('    <<<', lines(named)))).organizations).toEqual(plain.organizations)
+  expect(plain.jobs).toEqual({ concurrency: 8, ...defaultsIn(properties.jobs) })
 })
 
 function defaultsIn(value: unknown): Record<string, unknown> {

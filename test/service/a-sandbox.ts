@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type OrganizationInHand, type Sandbox, type SandboxOptions, startSandbox } from '../../src/service/sandbox.ts'
-import type { Truth } from '../../src/service/scenarios/scenario.ts'
+import { type SandboxOptions, startSandbox } from '../../src/service/sandbox.ts'
 import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 
 /** The answer to a request: as text, and what either envelope has in it. */
@@ -41,23 +40,14 @@ export async function ask(
   return { ...told, status: response.status, headers: response.headers, text, ids }
 }
 
-/** A sandbox that runs until the test ends, with its first organization at hand. */
-type Played = {
-  sandbox: Sandbox
-  acme: Sandbox['organizations'][number]
-  hand: OrganizationInHand
-  truth: Truth
-  /** Asks for a page of the first organization, however it is answered. */
-  get: (page: number, size?: number, search?: string) => Promise<Answer>
-}
-
-/** By default one organization of 1,000 customers. */
-export async function played(scenario: string, options: SandboxOptions = {}): Promise<Played> {
+/** A sandbox that runs until the test ends, with its first organization at hand; by default it has one, of 1,000 customers. */
+export async function played(scenario: string, options: SandboxOptions = {}) {
   const sandbox = await startSandbox({ organizations: 1, customers: 1000, ...options, scenario })
   onTestFinished(() => sandbox.close())
   const [acme] = sandbox.organizations
   if (acme === undefined) throw new Error('The sandbox has no organization')
-  const get: Played['get'] = (page, size = 100, search) => {
+  /** Asks for a page of the first organization, however it is answered. */
+  const get = (page: number, size = 100, search?: string) => {
     const query = new URLSearchParams({ page: `${page}`, per_page: `${size}`, ...(search && { search }) })
     return ask(acme, `/customers?${query.toString()}`, { recipe: sandbox.recipe, atMs: options.now?.() })
   }

@@ -127,19 +127,6 @@ test('customers that were listed all the time are reported as such', async () =>
   expect(truth.listed()).toEqual(new Set([...acme.customers.slice(1).map(({ id }) => id), newcomer.id]))
 })
 
-test('capped-total: a search finds the customers behind the total', async () => {
-  const { get, acme } = await played('capped-total', { customers: 1200 })
-  const hidden = acme.customers.at(-1)
-  expect((await get(1)).meta.total).toBe(1000)
-  expect((await get(1, 100, hidden?.email)).ids).toEqual([hidden?.id])
-})
-
-test('poison: every answer with one customer is a 500, however small, and all others are not', async () => {
-  const { get, acme } = await played('poison')
-  const statuses = [await get(501, 1), await get(1, 100, acme.customers[500]?.email), await get(500, 1)]
-  expect(statuses.map(({ status }) => status)).toEqual([500, 500, 200])
-})
-
 test('slow-drip: a sandbox that is closed does not drip on', async () => {
   const { get, sandbox, hand } = await played('slow-drip', { dripMs: 3_600_000 })
   const dripping = get(6)
