@@ -15,14 +15,14 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-/* What only a PostgreSQL of its own has: TLS, rules of who may come in, roles, partitions, its programs, and standbys. */
+/* What only a PostgreSQL of its own has: TLS, roles, partitions, its programs, and standbys. */
 
-let server: Awaited<ReturnType<typeof startStrictServer>>
+let server: Awaited<ReturnType<typeof startServer>>
 let sandbox: Sandbox
 beforeAll(async () => {
-  server = await startStrictServer()
+  server = await startServer()
   sandbox = await startSandbox({ customers: [300] })
-  for (const name of ['with_tls', 'of_roles', 'of_owner']) await server.run('postgres', `CREATE DATABASE ${name}`)
+  for (const name of ['of_roles', 'of_owner']) await server.run('postgres', `CREATE DATABASE ${name}`)
 })
 afterAll(async () => {
   await sandbox.close()
@@ -30,15 +30,14 @@ afterAll(async () => {
 })
 
 test.each([
-  ['mirrors', '127.0.0.1', 'sslmode=verify-ca&sslrootcert=OURS', undefined],
-  ['with_tls', 'localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
-  ['mirrors', '127.0.0.1', 'sslmode=verify-full&sslrootcert=OURS', /does not match certificate's altnames/],
-  ['mirrors', 'localhost', 'sslmode=verify-full', /self-signed certificate|unable to .*certificate.*sslrootcert/],
-  ['with_tls', 'localhost', '', /no encryption \(SQLSTATE 28000\)\. Check the address and its sslmode/],
-])('TLS as the address asks for it: %s at %s with %s', async (database, host, asked, refused) => {
+  ['127.0.0.1', 'sslmode=verify-ca&sslrootcert=OURS', undefined],
+  ['localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
+  ['127.0.0.1', 'sslmode=verify-full&sslrootcert=OURS', /does not match certificate's altnames/],
+  ['localhost', 'sslmode=verify-full', /self-signed certificate|unable to .*certificate.*sslrootcert/],
+])('TLS as the address asks for it: at %s with %s', async (host, asked, refused) => {
   const query = asked.replace('OURS', server.certificate)
-  await mirrored(database)
-  const done = await run(at(database, { host, query }), 'status')
+  await mirrored('mirrors')
+  const done = await run(at('mirrors', { host, query }), 'status')
 
   if (refused === undefined) expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('proven') })
   else expectRefused(done, refused)
@@ -241,8 +240,7 @@ const made = new Set<string>()
 /** Has the organization mirrored in a database, once. */
 async function mirrored(database: string): Promise<void> {
   if (made.has(database)) return
-  const query = database === 'with_tls' ? 'sslmode=require' : ''
-  expect(await run(at(database, { query }), 'sync')).toMatchObject({ code: 0 })
+  expect(await run(at(database), 'sync')).toMatchObject({ code: 0 })
   made.add(database)
 }
 
@@ -259,26 +257,16 @@ function expectRefused({ code, stdout, stderr }: Awaited<ReturnType<typeof run>>
   expect(stderr).not.toMatch(/Unexpected|\bat .*\.ts/)
 }
 
-/** Into the database `with_tls` no connection without TLS. */
-const RULES = `
-hostssl   with_tls all   all trust
-hostnossl with_tls all   all reject
-host      replication all all trust
-host      all      all   all trust
-`
-
-/** A server with TLS, made by openssl, whose certificate is for `localhost`, and which lets users in by rules of its own. */
-async function startStrictServer() {
+/** A server with TLS, made by openssl, whose certificate is for `localhost`. */
+async function startServer() {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-tls-'))
   chmodSync(folder, 0o755)
   const { certificate, key } = aCertificate(folder)
-  const rules = join(folder, 'pg_hba.conf')
-  writeFileSync(rules, RULES)
   const postgres = await startPostgres({ isDurable: false })
   const runIn = (database: string, sql: string) =>
     oneStatement(Object.assign(new URL(postgres.url), { pathname: `/${database}` }).href, sql)
-  const settings = { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key, hba_file: rules }
-  for (const [name, value] of Object.entries(settings)) await runIn('postgres', `ALTER SYSTEM SET ${name} = '${value}'`)
+  for (const [name, value] of Object.entries({ ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key }))
+    await runIn('postgres', `ALTER SYSTEM SET ${name} = '${value}'`)
   await postgres.kill()
   await postgres.start()
   return {

@@ -94,15 +94,24 @@ const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM cu
 const read = (args: readonly string[], TMPDIR?: string) =>
   runCli(args, { cwd: temporaryFolder(), ...(TMPDIR !== undefined && { env: { TMPDIR } }) })
 
-test('sql gives the same values, and ends what takes too long', async () => {
+test('sql and export give the same rows, and leave no private copy; sql ends what takes too long', async () => {
   const { file, address } = await aMirrorInBoth(await aFullMirror())
+  const TMPDIR = temporaryFolder()
   const statement =
     'SELECT organization, count(*) AS n, max(updated_at) AS last, sum(1) AS total FROM customers GROUP BY 1 ORDER BY 1'
   const endless = 'SELECT count(*) FROM generate_series(1, 10000000)'
 
-  expect(await read(['sql', '--mirror', address, statement, '--json'])).toEqual(
-    await read(['sql', '--mirror', file, statement, '--json']),
-  )
+  for (const [command = '', ...options] of [
+    ['sql', '--json', statement],
+    ['export', '--format', 'csv', '--org', 'acme'],
+    ['export', '--format', 'csv', '--org', 'globex', '--changes-since', '0'],
+  ]) {
+    const readFrom = (mirror: string) => read([command, '--mirror', mirror, ...options], TMPDIR)
+    const found = await readFrom(address)
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringMatching(/"acme"|^(organization|seq),.*\r\n./) })
+    expect(found).toEqual(await readFrom(file))
+  }
+  expect(readdirSync(join(TMPDIR, `customer-mirror-${process.geteuid?.()}`))).toEqual([])
   expect(await read(['sql', '--mirror', address, endless, '--timeout', '100ms'])).toMatchObject({
     ...{ code: 5, stderr: expect.stringContaining('it took longer than 100 ms') },
   })
@@ -148,20 +157,6 @@ test('query and sql refuse what is no mirror, or one that they do not know, as t
   await refused(address, /another version of Customer Mirror made this mirror/)
   writer.run('DROP TABLE mirror_schema')
   await refused(address, /holds tables that are not a mirror of ours/)
-})
-
-test('an export is the same, and the private copy that it reads is gone', async () => {
-  const { file, address } = await aMirrorInBoth(await aFullMirror())
-  const temporary = temporaryFolder()
-
-  for (const options of ['--org acme', '--org globex --changes-since 0']) {
-    const exporting = (mirror: string) =>
-      read(['export', '--mirror', mirror, '--format', 'csv', ...options.split(' ')], temporary)
-    const exported = await exporting(address)
-    expect(exported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(organization|seq),.*\r\n./) })
-    expect(exported).toEqual(await exporting(file))
-  }
-  expect(readdirSync(join(temporary, `customer-mirror-${process.geteuid?.()}`))).toEqual([])
 })
 
 /** A mirror in a file, moved to PostgreSQL too. */

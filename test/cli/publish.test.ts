@@ -74,9 +74,6 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
   const { run, mirror } = await aPlace({ to: TO }, { ...bucket.env, ...nowhere })
   const named = await run('publish', `${TO}/`, '--json')
   const rows = manifestIn(bucket).organizations.map((each) => each.rows)
-  bucket.requests.length = 0
-  const good = await run('check')
-  const asked = bucket.requests.map(({ method, key, query }) => [method, key, query.get('prefix')])
   bucket.fault = (_, response) => {
     refuse(response, 403, 'AccessDenied')
     return true
@@ -89,8 +86,7 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
     ...{ copies: [], failed: [] },
     bucket: { to: TO, isNew: true, organizations: [{ organization: 'acme', isNew: true, customers: 12 }, {}] },
   })
-  expect({ rows, asked }).toEqual({ rows: [12, 3], asked: [['GET', '', 'customer-mirror/customers/']] })
-  expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining(`✔ publish: ${TO} answered`) })
+  expect(rows).toEqual([12, 3])
   expect(denied).toMatchObject([
     { code: 2, stderr: expect.stringContaining(`${TO} at `) },
     { code: 3, stdout: expect.stringMatching(/✖ publish: s3:.*AccessDenied/) },

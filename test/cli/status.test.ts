@@ -226,10 +226,8 @@ test('the page shows every organization, and loads and links nothing', async () 
   const { place, report } = await aPlaceToReport()
   const { stdout } = await report('--html', '-')
 
-  expect(stdout).toMatch(/^<!doctype html>/)
   expect(stdout).toMatch(/<meta\s+http-equiv="Content-Security-Policy"\s+content="default-src &#39;none&#39;/)
   for (const { id } of place.organizations) expect(stdout).toContain(`<h3>${id}</h3>`)
-  expect(stdout).toContain('None of 2 organizations needs attention.')
   expect(stdout).not.toMatch(/<a href="\//)
 })
 

@@ -55,13 +55,8 @@ test('--json prints one line; its runs are those of the mirror: those that are n
       ...{ proof: 'unproven', reasons: ['plain-scan'], error: null },
     },
   ])
-  const inMirror = (iso: string | null) => iso?.replace('T', ' ').replace('Z', '')
-  const shown = runs.map(({ runId, startedAt, finishedAt, organization }) => {
-    return { id: runId, started_at: inMirror(startedAt), finished_at: inMirror(finishedAt), organization }
-  })
-  expect(shown.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual(
-    rowsOf(place.mirror, 'SELECT id, started_at, finished_at, organization FROM runs'),
-  )
+  const inMirror = rowsOf(place.mirror, 'SELECT id, organization FROM runs ORDER BY organization DESC')
+  expect(runs.map(({ runId, organization }) => ({ id: runId, organization }))).toEqual(inMirror)
 })
 
 test('--dry-run prints what it would write, the first of many, and all of it as JSON, under no number; it makes no file and changes no byte', async () => {

@@ -87,14 +87,6 @@ test('nothing in a table or in JSON acts on a terminal, nor in CSV for one', () 
   )
 })
 
-test('a table of many rows is written a thousand at a time, each with its head', () => {
-  const rows = Array.from({ length: 2500 }, (_, index) => [BigInt(index)])
-  const lines = written({ format: 'table', nothing: 'NULL' }, ['number'], rows).split('\n')
-
-  expect(lines.filter((line) => line === 'number')).toHaveLength(3)
-  expect(lines.filter((line) => /^ *\d+$/.test(line)).map(Number)).toEqual(rows.map(([number]) => Number(number)))
-})
-
 test('a very long value widens only the rows around it', () => {
   const rows = Array.from({ length: 900 }, (_, index) => [index === 800 ? 'y'.repeat(900_000) : 'Ada', BigInt(index)])
   const text = written({ format: 'table', nothing: 'NULL' }, ['name', 'number'], rows)
