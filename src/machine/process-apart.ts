@@ -9,7 +9,7 @@ import { programFile } from './version.ts'
  * The arguments with which Node starts a program that runs apart. As in the launcher, no signal opens the debugger. Without a bound on young
  * objects, an export of 100,000 customers to Parquet took 281 MB of memory; with it, 197.
  */
-export function argumentsOf(program: string): string[] {
+function argumentsOf(program: string): string[] {
   return ['--disable-sigusr1', '--max-semi-space-size=8', programFile(program)]
 }
 

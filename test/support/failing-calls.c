@@ -1,8 +1,9 @@
-/* The n-th call that changes a file below FAULT_UNDER fails with FAULT_ERRNO. Loaded before a program with LD_PRELOAD. */
+/* The n-th call that changes a file below FAULT_UNDER fails with FAULT_ERRNO, or is where the process is killed if that is 0. Loaded before a program with LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static int fails(const char *path) {
   if (!under || !at || !path || strncmp(path, under, strlen(under)) != 0) return 0;
   if (__sync_add_and_fetch(&counted, 1) != atoi(at)) return 0;
   errno = atoi(getenv("FAULT_ERRNO"));
+  if (errno == 0) raise(SIGKILL);
   return 1;
 }
 
