@@ -4,7 +4,6 @@ import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { afterPlacing } from '../../src/copies/copy-error.ts'
 import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
 import { failOnDisk } from '../support/failing-disk.ts'
@@ -50,14 +49,6 @@ test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of t
 
   for (const path of [below, join(below, '..'), file])
     expect(statSync(path)).toMatchObject({ uid: 54_321, gid: 54_322 })
-})
-
-test('what the system refuses after a file is in its place is said to be left', () => {
-  const refused = () => afterPlacing('/out/readers.db', 'the rest is old', () => readFileSync('/nowhere/at/all'))
-
-  expect(refused).toThrow(
-    /^\/out\/readers\.db: is in its place, but the rest is old: no such file or directory \(open, ENOENT\)\. Check the name/,
-  )
 })
 
 test('a file takes its place when the disk has confirmed all of it, and not before', () => {

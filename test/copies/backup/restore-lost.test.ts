@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { restoredText } from '../../../src/cli/backup.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { makeNight } from '../../support/alike-nights.ts'
@@ -49,7 +48,6 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
   const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
 
   expect(restored).toMatchObject({ forgotten: 1, unrecognized: 1 })
-  expect(restoredText(restored)).toMatch(/1 customer .* cannot be recognized .* Forget them again/)
   expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: 2 })
   expect(left).not.toContain(customerId(3))
   expect(left).not.toContain(customerId(5))
@@ -82,19 +80,6 @@ test.each<[when: string, organization: string, before: number[], after: number[]
   const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
   for (const n of [...before, ...after]) expect(left).not.toContain(customerId(n))
   expect(rowsOf(mirror, 'PRAGMA foreign_key_check')).toEqual([])
-})
-
-test('the organizations that only the backup had are named', async () => {
-  const mirror = aMirrorFile()
-  for (const organization of ['acme', 'globex']) await mirrored(mirror, [10], organization)
-  const { file } = await backUp(mirror, { file: aBackupFile() })
-  const organizations = await organizationsOf(mirror)
-  await organizations.forget('globex', CLOCKS)
-  await organizations.close()
-
-  const restored = await restore(file, mirror)
-
-  expect(restoredText(restored)).toMatch(/not in the replaced mirror: globex\. If you renamed or forgot/)
 })
 
 /** A night for each length of the list. */
