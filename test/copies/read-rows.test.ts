@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type Database from 'better-sqlite3'
-import { type CustomersFilter, prepareToRead, readCustomers } from '../../src/copies/read-rows.ts'
+import { prepareToRead, readCustomers } from '../../src/copies/read-rows.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
+import { customerId, customers } from '../support/builders.ts'
+import { mirrorPages } from '../support/mirror-file.ts'
 
 let file: string
 let db: Database.Database
@@ -89,33 +88,12 @@ function stateNow() {
   }
 }
 
-/*
- * Customers that a filter asks for.
- */
-
-async function idsOf(place: string, filter: Partial<CustomersFilter>): Promise<unknown[]> {
-  const found = await Array.fromAsync(readCustomers(place, { columns: ['id'], includeRemoved: false, ...filter }))
-  return found.flatMap(({ rows }) => rows.flat())
-}
-
-const SEARCHED: Parameters<typeof aCustomer>[] = [
-  [1, { name: 'Ada Example', username: 'ada', email: 'one@example.com' }],
-  [2, { name: 'ÅSA ÉXAMPLE', username: 'asa', email: 'Asa@Example.SE' }],
-  [3, { name: '100% Sure', username: 'sure', email: 'three@example.com' }],
-  [4, { name: 'Under Score', username: 'under_score', email: null }],
-]
-
-const searched = (mirror: Mirror) => mirrorPages(mirror, [SEARCHED.map((each) => aCustomer(...each))])
-
 test.each([
-  ['a part of the name, in any case', 'ADA exa', [1]],
-  ['a part of the username', 'asa', [2]],
-  ['a part of the e-mail address', '@example.se', [2]],
-  ['letters that are not ASCII, in any case', 'åsa é', [2]],
-  ['a percent sign, which is itself', '%', [3]],
-  ['an underscore, which is itself', '_', [4]],
+  ['a part of the e-mail address, in any case', '-3@EXAMPLE', [3]],
   ['an asterisk, which is itself', '*', []],
   ['a quotation mark, which is itself', `' OR 1=1 --`, []],
 ])('a search finds %s', async (_, search, expected) => {
-  expect(await idsOf(await aPlayedFile(searched), { search })).toEqual(expected.map(customerId))
+  const found = await Array.fromAsync(readCustomers(file, { columns: ['id'], includeRemoved: false, search }))
+
+  expect(found.flatMap(({ rows }) => rows.flat())).toEqual(expected.map(customerId))
 })

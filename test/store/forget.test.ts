@@ -112,10 +112,7 @@ test.each([
   const { file } = mirror
   await night(mirror, 20, customers(1, 3), { organization: 'globex' })
 
-  await expect(mirror.forgetCustomer(forgetting(asked))).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringContaining('holds no customer with this id'),
-  })
+  await expect(mirror.forgetCustomer(forgetting(asked))).rejects.toMatchObject({ code: 'usage' })
   expect(rowsOf(file, 'SELECT * FROM forgotten_keys')).toEqual([])
   expect(valueOf(file, 'SELECT count(*) FROM windows')).toBe(1)
 })

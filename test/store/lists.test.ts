@@ -150,13 +150,8 @@ test('a mirror that lost its key takes another one, and knows none of its record
 
   const { recognized, report } = await makeNight(mirror, 1, { list: [...customers(101, 125), ...list], told })
 
-  expect({ recognized, ...report }).toMatchObject({
-    recognized: 0,
-    proof: 'settled',
-    inserted: 25,
-    updated: 0,
-    missing: 0,
-  })
+  expect(recognized).toBe(0)
+  expect(report).toMatchObject({ proof: 'settled', inserted: 25, updated: 0, missing: 0 })
   expect(keyOf(mirror.file)).toHaveLength(32)
   expect(keyOf(mirror.file)).not.toBe(key)
 })

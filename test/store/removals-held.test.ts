@@ -190,19 +190,11 @@ test('a customer who changes and loses fields in one run is one update, with the
   const report = await night(mirror, 2, [...changed, ...ALL.slice(2)])
 
   expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
-  const fed = rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id, seq')
-  const told = fed.map(({ change, fields }) => [
-    change,
-    Object.keys(JSON.parse(String(fields)))
-      .toSorted()
-      .join(),
-  ])
-  expect(told).toEqual(
-    [1, 2].flatMap(() => [
-      ['changed', 'name'],
-      ['changed', 'company_name,phone'],
-    ]),
-  )
+  const fed = [
+    { change: 'changed', fields: expect.stringMatching(/^{"name":\[[^\]]*"New"\]}$/) },
+    { change: 'changed', fields: expect.stringMatching(/"company_name":.*"phone":|"phone":.*"company_name":/) },
+  ]
+  expect(rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id, seq')).toEqual([...fed, ...fed])
 })
 
 test('many records that are rejected of known customers change the shape, night after night, and no date of reading moves', async () => {

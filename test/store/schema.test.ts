@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { openMirror, openMirrorToRead, rehearseMirror, type Mirror } from '../../src/store/mirror.ts'
+import { openMirror, openMirrorToRead, rehearseMirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
@@ -118,43 +118,28 @@ test('a mirror opened to read refuses to be written, and reads on', async () => 
   expect(await reader.listRuns({ limit: 5 })).toHaveLength(1)
 })
 
-test('a run writes nothing more once another version has changed the mirror, and says so', async () => {
-  const { mirror, run } = await aRunUnderway()
+test('a run writes nothing more once another version has changed the mirror, is recorded as failed, and gives its organization free', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS + MINUTE_MS)
+  setVersion(mirror.file, VERSION + 1)
   const before = dump(mirror.file)
 
-  await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
-    ...OTHER,
-    message: expect.stringMatching(/another version of Customer Mirror.*version 2.*Use the version that made it/),
-  })
+  await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject(OTHER)
   await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject(OTHER)
   const retention = { changesMs: 0, resolvedRejectsMs: 0, runsMs: 0, removedCustomersMs: 0 }
   const reckoning = { asOfMs: START_MS + 60 * 24 * 60 * MINUTE_MS, isConfirmed: true }
   await expect(mirror.prune('acme', retention, reckoning)).rejects.toMatchObject(OTHER)
-
   expect(dump(mirror.file)).toEqual(before)
-})
 
-test('such a run is recorded as failed, and gives its organization free', async () => {
-  const { mirror, run } = await aRunUnderway()
   const error = { code: 'version', message: 'acme: made up' }
-
   await mirror.finishRun(run, anEnding({ status: 'failed', proof: 'unproven', reasons: ['failed'], error }), START_MS)
-
   expect(rowsOf(mirror.file, 'SELECT status, error_code FROM runs ORDER BY id DESC LIMIT 1')).toEqual([
     { status: 'failed', error_code: 'version' },
   ])
   expect(rowsOf(mirror.file, 'SELECT * FROM leases')).toEqual([])
 })
-
-/** A run that has saved a page, in a mirror that another version has changed since. */
-async function aRunUnderway() {
-  const mirror: Mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)])
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
-  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS + MINUTE_MS)
-  setVersion(mirror.file, VERSION + 1)
-  return { mirror, run }
-}
 
 /** A date as no database function, or no program in another language, reads it. */
 const UNREADABLE = onPostgres ? 'infinity' : 'in the evening'
@@ -170,10 +155,6 @@ test.each([
   expect(await mirror.findDamage()).toEqual([])
   tamper(mirror.file, `UPDATE ${table} SET ${column} = '${UNREADABLE}'`)
 
-  await expect(mirror.findDamage()).rejects.toMatchObject({
-    code: 'foreign',
-    message: expect.stringContaining(
-      `${column} in the row ${row} of ${table} holds a time that cannot be read (${UNREADABLE})`,
-    ),
-  })
+  const said = `${column} in the row ${row} of ${table} holds a time that cannot be read (${UNREADABLE})`
+  await expect(mirror.findDamage()).rejects.toThrow(said)
 })

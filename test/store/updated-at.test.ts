@@ -3,29 +3,19 @@ import { DAY_MS, night, scanEnding } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 
-/** A warehouse that asks only for what has a greater `updated_at` than what it has. */
-class Reader {
-  readonly #file: string
-  readonly #rows = new Map<string, Row>()
-  #newest = '1970-01-01'
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  /** The rows that are new to it. */
-  read(): Row[] {
-    const rows = rowsOf(this.#file, 'SELECT * FROM customers WHERE updated_at > ? ORDER BY updated_at', this.#newest)
-    for (const row of rows) {
-      this.#rows.set(`${String(row['organization'])} ${String(row['id'])}`, row)
-      this.#newest = String(row['updated_at'])
+/** A warehouse that asks only for what has a greater `updated_at` than what it has; `read` returns the rows that are new to it. */
+function aReader(file: string) {
+  const rows = new Map<string, Row>()
+  let newest = '1970-01-01'
+  const read = () => {
+    const found = rowsOf(file, 'SELECT * FROM customers WHERE updated_at > ? ORDER BY updated_at', newest)
+    for (const row of found) {
+      rows.set(`${String(row['organization'])} ${String(row['id'])}`, row)
+      newest = String(row['updated_at'])
     }
-    return rows
+    return found
   }
-
-  rows(): Row[] {
-    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
-  }
+  return { read, rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row) }
 }
 
 const HOUR_MS = 60 * MINUTE_MS
@@ -34,7 +24,7 @@ const badRecord = (n: number) => ({ id: customerId(n), name: {} })
 
 test('every visible change of a row is read by its updated_at, and nothing else is', async () => {
   const mirror = await aMirror()
-  const reader = new Reader(mirror.file)
+  const reader = aReader(mirror.file)
   const changed = () =>
     reader
       .read()
@@ -63,7 +53,7 @@ test('a reader of updated_at has every row as it is, whatever runs at once, is a
   const first = await aMirror()
   await night(first, 0, customers(1, 40))
   const { runId = 0 } = await night(first, 1, customers(31, 40))
-  const reader = new Reader(first.file)
+  const reader = aReader(first.file)
   // One clock is two days ahead of the other, and both are set back.
   const clocks = [START_MS + 4 * DAY_MS, START_MS + 2 * DAY_MS]
   const mirrors = [first, await aMirror(first.file)]

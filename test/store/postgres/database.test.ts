@@ -9,6 +9,7 @@ import { text } from '../../../src/store/port/sql.ts'
 import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { PAGES } from '../../support/documents.ts'
+import { mirrorPages } from '../../support/mirror-file.ts'
 import {
   anAddress,
   anEmptyMirror,
@@ -290,15 +291,8 @@ test.each([
 
 const removals = { rule: { after: 2, maxShare: 1 }, confirmed: new Set<string>() }
 
-async function night(pages: readonly (readonly unknown[])[], number = 0, ending: Parameters<typeof anEnding>[0] = {}) {
-  const run = await start(number)
-  const nowMs = START_MS + number * MINUTE_MS
-  await mirror.savePages(
-    run,
-    pages.map((records, index) => page(index + 1, records)),
-    nowMs,
-  )
-  return await mirror.finishRun(run, anEnding(ending), nowMs)
+function night(pages: readonly (readonly unknown[])[], number = 0) {
+  return mirrorPages(mirror, pages, { organization, atMs: START_MS + number * MINUTE_MS })
 }
 
 function start(number = 0): Promise<Run> {
