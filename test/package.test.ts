@@ -13,7 +13,6 @@ import {
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { z } from 'zod'
 import { TIMINGS } from '../jobs/timings.ts'
 import { launcherFiles, manifest, ROOT } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -160,33 +159,23 @@ function check(packages: readonly object[]) {
 
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 
-const texts = z.array(z.string())
-const service = z.object({
-  image: z.string().optional(),
-  command: texts.optional(),
-  depends_on: z.record(z.string(), z.object({ condition: z.literal('service_healthy') })).optional(),
-  environment: z.record(z.string(), z.string()).optional(),
-  volumes: z.array(z.string().regex(/^[^:]+:\/[^:]+(:ro)?$/)),
-  secrets: texts.optional(),
-  networks: texts,
-  stop_grace_period: z.string().optional(),
-  cap_drop: texts.optional(),
-})
-const compose = z.object({
-  services: z.strictObject({ queue: service, worker: service }),
-  networks: z.record(z.string(), z.strictObject({ internal: z.boolean() }).nullable()),
-  volumes: z.record(z.string(), z.null()),
-  secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
-})
+type Service = { image?: string; command?: string[]; networks: string[]; volumes: string[] } & Partial<{
+  depends_on: Record<string, { condition: string }>
+  environment: Record<string, string>
+  secrets: string[]
+  stop_grace_period: string
+  cap_drop: string[]
+}>
 
-const file = compose.parse(parse(text))
-const { queue, worker } = file.services
+const file: Record<'services' | 'networks' | 'volumes' | 'secrets', Record<string, unknown>> = parse(text)
+const { queue, worker }: Record<'queue' | 'worker', Service> = parse(text).services
 
 test('everything a service names is declared', () => {
   for (const { networks, secrets = [], depends_on = {}, volumes } of [queue, worker]) {
     expect(Object.keys(file.networks)).toEqual(expect.arrayContaining(networks))
     expect(Object.keys(file.secrets)).toEqual(expect.arrayContaining(secrets))
     expect(Object.keys(file.services)).toEqual(expect.arrayContaining(Object.keys(depends_on)))
+    for (const { condition } of Object.values(depends_on)) expect(condition).toBe('service_healthy')
     const named = volumes.map((volume) => volume.split(':')[0] ?? '').filter((source) => !source.startsWith('.'))
     expect(Object.keys(file.volumes)).toEqual(expect.arrayContaining(named))
   }
@@ -232,6 +221,7 @@ test('the user of the image may read and start the program, also where the umask
 
 test('secrets are files, and no port is open to others', () => {
   expect(worker.secrets).toEqual(Object.keys(file.secrets))
+  for (const secret of Object.values(file.secrets)) expect(secret).toEqual({ file: expect.any(String) })
   expect(Object.keys(worker.environment ?? {}).toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'CUSTOMER_MIRROR_QUEUE'])
   expect(text).not.toMatch(/^\s*ports:/m)
   expect(file.networks['queue']).toEqual({ internal: true })

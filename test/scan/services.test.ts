@@ -77,7 +77,7 @@ const PAGE = readFileSync(new URL('services.md', import.meta.url), 'utf8').split
 
 test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
   const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), ...OTHERS, 'plain', 'reasons']
-  const lines = someOf(Object.entries(SERVICES), { every: 12 }).map(([name, serve]) => {
+  const lines = someOf(Object.entries(SERVICES), { every: 16 }).map(([name, serve]) => {
     const reasons = new Set<string>()
     const cells = [
       ...ORDERS.map((order) => read(name, serve, { order }, reasons)),

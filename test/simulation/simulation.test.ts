@@ -11,20 +11,16 @@ const NIGHTS = 5
 /** Its service says of a longer list that it ends with the first page, which quick runs took for the end. */
 const CAPPED_TOTAL = 224
 
-test('in no world is a grade, a removal, a report or a secret other than it may be, and all is current after calm nights', async () => {
-  for (const seed of [...Array.from({ length: WORLDS }, (_, index) => index + 1), CAPPED_TOTAL]) {
+test('in no world is a grade, a removal, a report or a secret other than it may be, all is current after calm nights, and a seed brings the same world again', async () => {
+  const play = (seed: number) => {
     const planned = planOf(seed, NIGHTS)
-    const faults = onPostgres ? onServer(planned) : planned
-    const { untruths } = await playWorld({ file: aMirrorFile(), seed, nights: NIGHTS, faults })
-    expect({ seed, untruths }).toEqual({ seed, untruths: [] })
+    return playWorld({ file: aMirrorFile(), seed, nights: NIGHTS, faults: onPostgres ? onServer(planned) : planned })
   }
-})
-
-test.runIf(!onPostgres)('the same seed brings the same world, line for line', async () => {
-  const play = () => playWorld({ file: aMirrorFile(), seed: 20, nights: 5, faults: planOf(20, 5) })
-  const { log } = await play()
-  expect(log.length).toBeGreaterThan(5)
-  expect(await play()).toEqual({ log, untruths: [] })
+  for (const seed of Array.from({ length: WORLDS }, (_, index) => index + 1))
+    expect({ seed, ...(await play(seed)) }).toMatchObject({ seed, untruths: [] })
+  const { log, untruths } = await play(CAPPED_TOTAL)
+  expect({ log: log.length > 5, untruths }).toEqual({ log: true, untruths: [] })
+  if (!onPostgres) expect(await play(CAPPED_TOTAL)).toEqual({ log, untruths })
 })
 
 test('faults that a failure does not need are left out', async () => {

@@ -71,8 +71,8 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
     const card = (organization: string) =>
       page.locator('article').filter({ has: page.getByRole('heading', { name: organization, exact: true }) })
     expect(await card('running').getByRole('progressbar').getAttribute('value')).toBe('36')
-    expect(await card('failing').getByRole('img', { name: 'The last 30 runs: 3 failed' }).count()).toBe(1)
-    expect(await card('fresh').getByRole('img', { name: 'The last 30 runs: none failed' }).count()).toBe(1)
+    expect(await card('failing').getByRole('img', { name: 'The last 10 runs: 3 failed' }).count()).toBe(1)
+    expect(await card('fresh').getByRole('img', { name: 'The last 10 runs: none failed' }).count()).toBe(1)
     // Under its own policy the page has its style, asks for nothing else, and no rule is broken.
     expect(await page.evaluate('getComputedStyle(document.querySelector("article")).display')).toBe('grid')
     expect(asked).toEqual([`${origin}/`])

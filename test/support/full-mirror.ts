@@ -110,13 +110,13 @@ export function publishedFrom(
 
 const HOUR_MS = 60 * MINUTE_MS
 /** The night on which the page is looked at, and when. */
-const TONIGHT = 29
+const TONIGHT = 9
 export const LOOKED_AT_MS = START_MS + TONIGHT * DAY_MS + 20 * MINUTE_MS
 
 /** One organization for each state, by the name of the state, and what must be true of it. */
 export const IN_STATES = ['failing', 'fresh', 'held', 'late', 'never', 'running', 'unproven', 'waiting'] as const
 
-/** Mirrors thirty nights of every organization, so that each is in the state of its name. */
+/** Mirrors ten nights of every organization, so that each is in the state of its name. */
 export async function mirrorAllStates(mirror: Mirror): Promise<void> {
   const { file } = mirror
   for (let n = 0; n < TONIGHT; n += 1) {
@@ -172,7 +172,7 @@ function dueEveryNight(
   return {
     lastMs,
     nextMs: lastMs + DAY_MS,
-    nextLocal: '2026-02-04 02:00 GMT',
+    nextLocal: '2026-01-15 02:00 GMT',
     nextPartialMs: undefined,
     isDue: readAsOfMs < lastMs,
     isLate: readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS,
