@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
-import { bytes, cut, drip, envelopeOf, html, list, refusal, type Reply } from './support/fault-server.ts'
+import { bytes, cut, drip, envelopeOf, list, refusal, type Reply } from './support/fault-server.ts'
 import { onlyRun } from './support/json-page.ts'
 import { dump, valueOf } from './support/mirror-file.ts'
 import { asPlainUser, runCli, withoutPrivileges } from './support/run-cli.ts'
@@ -14,6 +14,7 @@ import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts
 /** What a page of the list is in bytes, to be spoiled. */
 const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
 
+const LATIN = Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1')
 const TOO_LARGE = ' '.repeat(17 * 1024 * 1024)
 
 const GZIP = { 'Content-Encoding': 'gzip' }
@@ -28,18 +29,11 @@ const QUICK = { defaults: { maxWait: '0s', requestTimeout: '300ms' } }
 test.each(
   someOf<[what: string, code: number, error: string, said: RegExp, reply: Reply]>([
     ['401', 4, 'unauthorized', /answered 401/, refusal(401, 'unauthorized', 'Who are you?')],
-    ['HTML at 200', 3, 'bad-answer', /HTML/, html(200)],
     ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
     ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
     ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE)],
     ['a small body that swells over the cap', 3, 'too-large', /larger/, bytes(200, gzipSync(TOO_LARGE), GZIP)],
-    [
-      'invalid UTF-8',
-      3,
-      'not-utf8',
-      /not valid UTF-8/,
-      bytes(200, Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1')),
-    ],
+    ['invalid UTF-8', 3, 'not-utf8', /not valid UTF-8/, bytes(200, LATIN)],
     ['a body that drips', 5, 'network', /within 0\.3 s/, drip(20)],
     ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
   ]),

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -31,8 +31,11 @@ test.each(
   if (blocks.length === 0) return
   const machine = await aDocumentedMachine()
   for (const block of blocks) {
-    const [started, others] = partition(commandsToRun(block), (command) => command.startsWith('customer-mirror init'))
-    for (const [commands, folder] of [[started, 'empty'] as const, [others, folderOf(block)] as const]) {
+    // Who follows the README writes a configuration in a folder of their own; the other commands use the one that is filled in.
+    const { empty = [], others = [] } = Object.groupBy(commandsToRun(block), (command) =>
+      command.startsWith('customer-mirror init') ? 'empty' : 'others',
+    )
+    for (const [commands, folder] of [[empty, 'empty'] as const, [others, folderOf(block)] as const]) {
       const shown = []
       for (const part of partsOf(commands)) {
         if (isOnAnotherPage(part)) continue
@@ -64,11 +67,6 @@ function argumentsOf(command: string): string[] | undefined {
   const [, bare = ''] = /^customer-mirror (?!sandbox |worker )(.*?)(?: +#.*)?$/.exec(command) ?? []
   const words = bare.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', ''))
   return /\$/.test(bare) || words?.some((word) => /^[|>&]/.test(word)) ? undefined : words
-}
-
-/** Who follows the README writes a configuration in a folder of their own; the other commands use the one that is filled in. */
-function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
 function commandsToRun(block: Block): string[] {
@@ -128,16 +126,12 @@ test('the documented backup is complete, and private whatever the umask is', asy
 test('each example of publishing, used as it stands, makes copies that those it names may read', async () => {
   const { config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
   const group = execFileSync('id', ['--group', '--name'], { encoding: 'utf8' }).trim()
-  const examples = PAGES.filter(({ name }) => name === 'docs/operate/copies.md').flatMap((page) =>
-    blocksIn(page, 'yaml'),
-  )
+  const examples = BLOCKS.filter(({ page, language }) => page === 'docs/operate/copies.md' && language === 'yaml')
   const settings = readFileSync(config, 'utf8')
   for (const [number, { text }] of examples.entries()) {
     const copies = join(folder, `copies-${number}`)
-    writeFileSync(
-      config,
-      settings + text.replaceAll('/srv/copies', copies).replace('group: analysts', `group: ${group}`),
-    )
+    const here = text.replaceAll('/srv/copies', copies).replace('group: analysts', `group: ${group}`)
+    writeFileSync(config, settings + here)
     expect(await runCommand(syncCommand, ['--config', config])).toMatchObject({ code: 0 })
     const [made = ''] = readdirSync(copies, { recursive: true, encoding: 'utf8' }).filter((name) =>
       /\.(db|parquet)$/.test(name),
@@ -210,10 +204,8 @@ async function mirrorNights(): Promise<Buffer> {
   })
   for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
   const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
-  const left = aWorkplace(
-    others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id })),
-    { mirror },
-  )
+  const renamed = others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id }))
+  const left = aWorkplace(renamed, { mirror })
   await runCommand(syncCommand, ['--config', left.config])
   return readFileSync(mirror)
 }
@@ -244,10 +236,9 @@ function environment([acme]: readonly Written[]): Record<string, string> {
   if (acme === undefined) throw new Error('There is no organization.')
   const { baseUrl, apiKey, secret } = acme
   const url = `${baseUrl}/customers?page=1&per_page=100`
-  const unixMs = 1_767_225_600_000
   const credentials = { apiKey: String(apiKey), secret: String(secret) }
-  const recipe = recipeOf(DEFAULT_PRESET)
-  const headers = signedHeaders({ method: 'GET', url: new URL(url) }, credentials, { unixMs }, recipe)
+  const request = { method: 'GET', url: new URL(url) }
+  const headers = signedHeaders(request, credentials, { unixMs: 1_767_225_600_000 }, recipeOf(DEFAULT_PRESET))
   return {
     NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
     ACME_SECRET: String(secret),
@@ -290,16 +281,9 @@ wait $server
 [ $? -eq 143 ] || { cat "$said" >&2; exit 1; }
 `
 
-/** Stops the sandboxes that are still there. */
+/** Stops the sandboxes that are still there; one that has ended is not. */
 function stopAll(pids: string): void {
-  if (!existsSync(pids)) return
-  for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
-    try {
-      process.kill(Number(pid), 'SIGKILL')
-    } catch {
-      // It ended before.
-    }
-  }
+  if (existsSync(pids)) spawnSync('kill', ['-9', ...readFileSync(pids, 'utf8').trim().split('\n')])
 }
 
 /** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */

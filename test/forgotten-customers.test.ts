@@ -49,7 +49,6 @@ test.each([
   ['with other values', { name: 'Another Name', extra_field: 5 }],
   ['that is no valid record', { email: ['not', 'text'] }],
   ['whose id is in braces', { id: `{${customerId(5)}}` }],
-  ['whose id has no dashes', { id: customerId(5).replaceAll('-', '') }],
   ['that is too long', { notes: 'n'.repeat(MAX_RECORD_LENGTH) }],
 ])('a list that still has a forgotten customer keeps nothing of a record %s', async (_, overrides) => {
   const list = customers(1, 12)
@@ -111,9 +110,8 @@ describe('a run that is stopped and continued', () => {
 
       const { requests } = (await play(whole, 2, { list: later })).report
       expect(report).toMatchObject({ proof: 'proven', reasons: [], requests })
-      const certificate = valueOf(mirror.file, 'SELECT certificate FROM runs ORDER BY id DESC')
-      const proof = { basis: 'witness', witness: order }
-      expect(JSON.parse(String(certificate))).toMatchObject(proof)
+      const certificate = String(valueOf(mirror.file, 'SELECT certificate FROM runs ORDER BY id DESC'))
+      expect(JSON.parse(certificate)).toMatchObject({ basis: 'witness', witness: order })
       const active = rowsOf(mirror.file, 'SELECT id FROM active_customers ORDER BY id').map(({ id }) => id)
       const expected = later.map(({ id }) => id).filter((id) => id !== customerId(n))
       expect(new Set(active)).toEqual(new Set(expected))
@@ -127,12 +125,8 @@ describe('a run that is stopped and continued', () => {
     await forget(mirror, 6, 1)
     const second = await play(mirror, 2, { list, stopAfter: 2 })
     expect(second.report).toMatchObject({ resumedFrom: undefined, suppressed: 2 })
-    await mirror.readmitCustomer({
-      organization: 'acme',
-      id: customerId(5),
-      nowMs: START_MS + 3 * DAY_MS,
-      monotonicMs: undefined,
-    })
+    const again = { organization: 'acme', id: customerId(5), nowMs: START_MS + 3 * DAY_MS, monotonicMs: undefined }
+    await mirror.readmitCustomer(again)
 
     const { report } = await play(mirror, 3, { list })
 

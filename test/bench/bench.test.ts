@@ -39,19 +39,15 @@ test('an unknown group is reported before anything is measured', async () => {
   await expect(runBench(['--only', 'nihgt'], output)).rejects.toThrow(/^--only\.0: .*"quick-runs"/)
 })
 
-function madeUp(measurement: Partial<Measurement> = {}): Measurement {
-  return {
-    ...{ wallMs: 1000, cpuMs: 900, peakRssBytes: 100 * 1024 ** 2, writtenBytes: 5000, fileBytes: 8000 },
-    ...{ requests: 12, customers: 1000, longestBlockMs: 90 },
-    ...measurement,
-  }
+const MADE_UP: Measurement = {
+  ...{ wallMs: 1000, cpuMs: 900, peakRssBytes: 100 * 1024 ** 2, writtenBytes: 5000, fileBytes: 8000 },
+  ...{ requests: 12, customers: 1000, longestBlockMs: 90 },
 }
 
 /** Results in which every member took the same. */
-const SERVED_ROWS = Object.values(SERVED).flatMap(({ served, byHand }) => [served, byHand])
-
 function madeUpResults(members: readonly Member[]): GroupResult[] {
-  const names = [...members.map(({ name }) => name), ...Object.values(QUICK_SCANS), ...SERVED_ROWS]
-  const rows = names.map((name) => ({ name, floors: [], measurements: [madeUp()] }))
+  const served = Object.values(SERVED).flatMap((each) => [each.served, each.byHand])
+  const names = [...members.map(({ name }) => name), ...Object.values(QUICK_SCANS), ...served]
+  const rows = names.map((name) => ({ name, floors: [], measurements: [MADE_UP] }))
   return [{ name: 'made up', about: 'nothing', rows }]
 }

@@ -36,11 +36,7 @@ test('a listed customer that was removed from the copy is reported as wrongly re
   let night = 0
   const careless = tampered(({ active, spendNight }) => ({
     active: () => (night < 3 ? active() : new Set([...active()].slice(1))),
-    spendNight: async (listRead) => {
-      const said = await spendNight(listRead)
-      night += 1
-      return said
-    },
+    spendNight: (listRead) => spendNight(listRead).finally(() => (night += 1)),
   }))
   const { code, text } = await scoreboard(['still'], careless, '--customers', '30')
 
@@ -48,14 +44,8 @@ test('a listed customer that was removed from the copy is reported as wrongly re
   expect(text).toContain('still, night 3 (proven): 1 customer removed though listed')
 })
 
-type Run = { code: number; text: string; rows: Record<string, Row> }
-
-type Row = { loop: Side; scan: Side }
-
-type Side = { lost: string; removed: string; said: string }
-
 /** Runs the scoreboard in this process and takes its table apart. */
-export async function scoreboard(scenarios: readonly string[], scan: OpenContender = ourScan, ...args: string[]) {
+async function scoreboard(scenarios: readonly string[], scan: OpenContender = ourScan, ...args: string[]) {
   let text = ''
   const stdout = { write: (chunk: string) => (text += chunk) }
   const only = scenarios.flatMap((name) => ['--only', name])
@@ -64,10 +54,10 @@ export async function scoreboard(scenarios: readonly string[], scan: OpenContend
     { stdout, stderr: { write: () => true } },
     { loop: plainLoop, scan },
   )
-  return { code, text, rows: rowsIn(text) } satisfies Run
+  return { code, text, rows: rowsIn(text) }
 }
 
-function rowsIn(table: string): Run['rows'] {
+function rowsIn(table: string): Record<string, { loop: object; scan: object }> {
   const rows = table.split('\n').filter((line) => line.startsWith('| `'))
   return Object.fromEntries(
     rows.map((line) => {
@@ -77,7 +67,6 @@ function rowsIn(table: string): Run['rows'] {
   )
 }
 
-function sideIn(cells: readonly string[]): Side {
-  const [lost = '', removed = ''] = cells
-  return { lost, removed, said: cells.at(-1) ?? '' }
+function sideIn([lost, removed, ...cells]: readonly string[]): object {
+  return { lost, removed, said: cells.at(-1) }
 }

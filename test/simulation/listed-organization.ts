@@ -1,11 +1,11 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
 import type { RunKind } from '../../jobs/queue/port.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { atSecond, type Churn, KnownList, type Order, type Person } from '../support/known-list.ts'
 import type { Reader } from '../support/mirror-reader.ts'
+import { anOrganization } from '../support/mirrored-sandbox.ts'
 import type { FaultKind } from './plan.ts'
 import { RandomService, SEARCHES } from './service.ts'
 import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from './untruths.ts'
@@ -73,27 +73,17 @@ export class ListedOrganization {
     this.service.cacheSays = this.service.sendsDate ? dice.pick(['Age', 'Date', 'both']) : 'Age'
     const [apiKey = '', secret = '', key = ''] = SECRETS
     const hidden = { drop: ['phone'], hash: ['email'], key: { literal: key } }
-    this.configured = Object({
-      ...{
-        id,
-        baseUrl: new URL(`https://${id}.example/api/v1`),
-        apiKey: { literal: apiKey },
-        secret: { literal: secret },
-      },
-      ...{ pageSize, concurrency: 1 + dice.below(6), scan: 'chain', signing: recipeOf(DEFAULT_PRESET) },
-      ...{
-        requestTimeoutMs: MINUTE_MS,
-        maxWaitMs: 15 * MINUTE_MS,
-        maxRunMs: 120 * MINUTE_MS,
-        resumeWithinMs: 360 * MINUTE_MS,
-      },
-      ...{ removals: { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) }, rateLimit: {}, retention: undefined },
+    const settings = {
+      ...{ pageSize, concurrency: 1 + dice.below(6), requestTimeoutMs: MINUTE_MS },
+      ...{ maxWaitMs: 15 * MINUTE_MS, maxRunMs: 120 * MINUTE_MS },
+      removals: { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) },
       privacy: dice.chance(0.25) ? hidden : undefined,
       schedule: {
         ...{ cron: scheduled.nights, timezone: 'UTC', spreadMs: dice.pick([0, 20 * MINUTE_MS]) },
         ...(dice.chance(0.6) && { quick: scheduled.quick }),
       },
-    })
+    }
+    this.configured = anOrganization({ id, baseUrl: `https://${id}.example/api/v1`, apiKey, secret }, settings)
   }
 
   /** What the service and the list do in a run that begins now. */

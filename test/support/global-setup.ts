@@ -1,16 +1,14 @@
-import { randomUUID } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { getuid, stderr } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
-import { z } from 'zod'
 import { PLAIN_USER, postgresPrograms } from '../../bench/postgres-server.ts'
 import { startRedis } from '../../bench/redis-server.ts'
 import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { onPostgres } from './mirror-choice.ts'
-import { openKeptPglite, startTestServer } from './postgres/server.ts'
+import { keptOf, openKeptPglite, PGLITE, startTestServer } from './postgres/server.ts'
 import { chosenQueue } from './test-run.ts'
 
 declare module 'vitest' {
@@ -35,7 +33,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const redis = chosen === 'own' ? await startRedis() : undefined
   const address = redis?.url ?? chosen
   provide('queueAddress', address)
-  provide('queueTemplate', await queueTemplate())
+  provide('queueTemplate', await keptOf('small-queue', ['bullmq', PGLITE], makeQueue))
   stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
   const isWanted = onPostgres || (project.config.provide.isDeep && postgresPrograms() !== undefined)
   const postgres = isWanted ? await startTestServer() : undefined
@@ -69,30 +67,12 @@ function folderOfPlainUser(): string {
   return folder
 }
 
-const POSTGRES = '@electric-sql/pglite'
-
-/**
- * A folder with an embedded queue that was never used, to copy. To make one takes four seconds of a processor, so it is kept for
- * the next run of the tests, one for each pair of versions of what makes it.
- */
-export async function queueTemplate(): Promise<string> {
-  const { bullmq, [POSTGRES]: postgres } = z
-    .object({ dependencies: z.object({ bullmq: z.string(), [POSTGRES]: z.string() }) })
-    .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))).dependencies
-  const kept = fileURLToPath(new URL(`customer-mirror-tests/small-queue-${bullmq}-${postgres}`, CACHE))
-  if (existsSync(kept)) return kept
-  const made = `${kept}-${randomUUID()}`
+/** Makes a folder with an embedded queue that was never used, to copy: that takes four seconds of a processor. */
+async function makeQueue(made: string): Promise<void> {
   // The mirrors of tests need a PGlite that was just made too.
   mkdirSync(made, { recursive: true, mode: 0o700 })
   await openKeptPglite(join(made, 'postgres')).then((database) => database.close())
   await openEmbedded(made, 'customer-mirror').then((store) => store.close())
   // The templates for further databases, which no queue makes: more than half of the files that each test copies.
   for (const template of ['1', '4']) rmSync(join(made, 'postgres', 'base', template), { recursive: true })
-  try {
-    renameSync(made, kept)
-  } catch {
-    // Another run of the tests was first.
-    rmSync(made, { recursive: true })
-  }
-  return kept
 }

@@ -2,6 +2,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
 import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
@@ -34,22 +35,20 @@ export function configured({ organizations, recipe }: Sandbox, settings: Partial
   const { id = 'acme' } = settings
   const found = organizations.find((organization) => organization.id === id)
   if (found === undefined) throw new Error(`The sandbox has no organization ${id}`)
+  const { baseUrl, apiKey, secret } = found
+  return anOrganization({ id, baseUrl, apiKey, secret }, { signing: recipe, ...settings })
+}
+
+/** An organization as configured, with these settings. */
+export function anOrganization(
+  { id, baseUrl, apiKey, secret }: Record<'id' | 'baseUrl' | 'apiKey' | 'secret', string>,
+  settings: Partial<Organization> = {},
+): Organization {
   return {
-    id,
-    baseUrl: new URL(found.baseUrl),
-    apiKey: { literal: found.apiKey },
-    secret: { literal: found.secret },
-    pageSize: 100,
-    concurrency: 4,
-    requestTimeoutMs: 5000,
-    maxWaitMs: 60_000,
-    maxRunMs: 3_600_000,
-    resumeWithinMs: 6 * 3_600_000,
-    scan: 'chain',
-    removals: { after: 2, maxShare: 0.1 },
-    rateLimit: {},
-    signing: recipe,
-    ...{ retention: undefined, privacy: undefined, schedule: undefined },
+    ...{ id, baseUrl: new URL(baseUrl), apiKey: { literal: apiKey }, secret: { literal: secret } },
+    ...{ pageSize: 100, concurrency: 4, requestTimeoutMs: 5000, maxWaitMs: 60_000, maxRunMs: 3_600_000 },
+    ...{ resumeWithinMs: 6 * 3_600_000, scan: 'chain', removals: { after: 2, maxShare: 0.1 }, rateLimit: {} },
+    ...{ signing: recipeOf(DEFAULT_PRESET), retention: undefined, privacy: undefined, schedule: undefined },
     ...settings,
   }
 }

@@ -3,22 +3,19 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { runToEnd } from '../../bench/run-program.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export const ALWAYS = ['LICENSE', 'README.md', 'package.json']
 
-export const manifest = z
-  .object({
-    name: z.string(),
-    version: z.string(),
-    bin: z.record(z.string(), z.string()),
-    scripts: z.record(z.string(), z.string()),
-    files: z.array(z.string()),
-  })
-  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
+export const manifest: {
+  name: string
+  version: string
+  bin: Record<string, string>
+  scripts: Record<string, string>
+  files: string[]
+} = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 /** A copy of this checkout, so that nothing is compiled or packed beside what other tests read. */
 export function aCheckout(folder: string): string {
@@ -48,9 +45,10 @@ function filesIn(folder: string): string[] {
 export async function pack(checkout: string): Promise<{ tarball: string; files: string[] }> {
   const types = ['node_modules/.bin/tsc', '--project', 'src/tsconfig.build.json']
   await Promise.all([['src/build.mjs'], types].map((part) => runToEnd([execPath, ...part], { cwd: checkout })))
-  const [packed] = z
-    .array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }))
-    .parse(JSON.parse(npm(checkout, 'pack', '--json', '--ignore-scripts').replace(/^[^[]*(?=\[)/, '')))
+  const said: { filename: string; files: { path: string }[] }[] = JSON.parse(
+    npm(checkout, 'pack', '--json', '--ignore-scripts').replace(/^[^[]*(?=\[)/, ''),
+  )
+  const [packed] = said
   if (packed === undefined) throw new Error('npm has packed nothing')
   return { tarball: join(checkout, packed.filename), files: packed.files.map(({ path }) => path).toSorted() }
 }

@@ -48,14 +48,8 @@ export function withPlayedLeases(mirror: Mirror): Mirror {
       for (const organization of renewalsIn(file).keys()) age(organization, clocks)
       return mirror.listUnderway(clocks)
     },
-    forgetCustomer: async (asked) => {
-      age(asked.organization, asked)
-      return mirror.forgetCustomer(asked)
-    },
-    readmitCustomer: async (asked) => {
-      age(asked.organization, asked)
-      return mirror.readmitCustomer(asked)
-    },
+    forgetCustomer: async (asked) => (age(asked.organization, asked), mirror.forgetCustomer(asked)),
+    readmitCustomer: async (asked) => (age(asked.organization, asked), mirror.readmitCustomer(asked)),
   }
 }
 

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
-import { z } from 'zod'
 import {
   NEW,
   oneStatement,
@@ -53,38 +52,41 @@ export function startQuickPostgres(): Promise<PostgresServer> {
   return startPostgres({ isDurable: false, newFiles: fileURLToPath(new URL(`postgres-${version}-${how}.tar`, KEPT)) })
 }
 
-/** The file with the bytes of a new one, by the version of the package. */
-function keptPglite(): string {
-  const versions = z.object({ dependencies: z.object({ '@electric-sql/pglite': z.string() }) })
-  const { dependencies } = versions.parse(JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')))
-  return fileURLToPath(
-    new URL(`node_modules/.cache/customer-mirror-tests/pglite-${dependencies['@electric-sql/pglite']}.tar`, ROOT),
-  )
+/** The path of what takes long to make, which is kept for the next run of the tests, by the versions of the packages that make it. */
+export async function keptOf(name: string, packages: string[], make: (path: string) => Promise<void>): Promise<string> {
+  const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const kept = fileURLToPath(new URL([name, ...packages.map((each) => dependencies[each])].join('-'), KEPT))
+  if (existsSync(kept)) return kept
+  mkdirSync(dirname(kept), { recursive: true })
+  const made = `${kept}-${randomUUID()}`
+  await make(made)
+  try {
+    renameSync(made, kept)
+  } catch {
+    // Another run of the tests was first.
+    rmSync(made, { recursive: true })
+  }
+  return kept
 }
 
-const ROOT = new URL('../../../', import.meta.url)
+export const PGLITE = '@electric-sql/pglite'
 
 /**
  * A PGlite as it was just made, in memory or in a folder. To make one takes four seconds of a processor, so its bytes are kept in a file
  * for the next one.
  */
 export async function openKeptPglite(folder?: string): Promise<PGlite> {
-  const kept = keptPglite()
-  if (!existsSync(kept)) await keep(kept)
+  const kept = await keptOf('pglite', [PGLITE], keepPglite)
   const place = folder === undefined ? {} : { dataDir: folder }
   // To clear the usual 128 MB for pages in memory takes a third of a start.
   const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=8MB']
   return PGlite.create({ ...place, startParams, loadDataDir: new Blob([readFileSync(kept)]) })
 }
 
-async function keep(kept: string): Promise<void> {
+async function keepPglite(path: string): Promise<void> {
   // As in vitest.config.ts: to optimize what runs once takes a second.
   setFlagsFromString('--liftoff-only')
   const made = await PGlite.create()
-  const bytes = Buffer.from(await (await made.dumpDataDir('none')).arrayBuffer())
+  writeFileSync(path, Buffer.from(await (await made.dumpDataDir('none')).arrayBuffer()))
   await made.close()
-  mkdirSync(dirname(kept), { recursive: true })
-  const own = `${kept}-${randomUUID()}`
-  writeFileSync(own, bytes)
-  renameSync(own, kept)
 }
