@@ -165,10 +165,14 @@ export class KnownList {
     if (isFixed(this.order)) return this.#listed
     // Numbers are sorted in a tenth of the time: what was dealt to each, and its place below 2^16.
     const dealt = Float64Array.from(this.#listed, (_, at) => Math.floor(this.dice.next() * 2 ** 32) * 2 ** 16 + at)
-    const shuffled = Array.from(dealt.sort(), (key) => this.#listed[key % 2 ** 16]).filter((each) => each !== undefined)
+    const shuffled = Array.from(dealt.toSorted(), (key) => this.#listed[key % 2 ** 16]).filter(
+      (each) => each !== undefined,
+    )
     if (this.order === 'shuffled') return shuffled
     const [first, second] = this.order === 'ties asc' ? [-1, 1] : [1, -1]
-    return shuffled.sort(({ createdAt: a }, { createdAt: b }) => (a === b ? 0 : (a ?? '') < (b ?? '') ? first : second))
+    return shuffled.toSorted(({ createdAt: a }, { createdAt: b }) =>
+      a === b ? 0 : (a ?? '') < (b ?? '') ? first : second,
+    )
   }
 
   /** A page of the list, as a scan reads it. */
