@@ -173,9 +173,6 @@ test('a changed shape ends status with 3 and is no good night, until it is accep
   const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
 
   expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
-  expect((await status('--format', 'prometheus')).stdout).toContain(
-    'customer_mirror_standing{organization="acme",state="shape-changed"} 1',
-  )
   expect((await status('--html', '-')).stdout).toContain('customer-mirror accept acme')
   const shown = await runCommand(runsCommand, ['show', '2', '--config', workplace.config])
   expect(shown.stdout).toMatch(
