@@ -119,7 +119,7 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   await sync()
   replies.acme = list(40)
   const dry = await sync('acme', '--dry-run')
-  const night = await sync('acme', '--json')
+  const held = await sync('acme', '--json')
   replies.acme = html(500)
   const later = [await sync('globex'), await sync('acme'), await sync('--dry-run')]
   const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
@@ -127,11 +127,10 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   await removals('discard', '3', '--yes')
 
   expect(dry).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(night.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
-  expect([night, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
-  for (const { stderr } of [night, ...later]) {
+  expect(JSON.parse(held.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
+  expect([held, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
+  for (const { stderr } of [held, ...later])
     expect(stderr).toContain(`  customer-mirror removals show acme --config ${workplace.config}\n`)
-  }
   expect(before.stdout).toContain('customer-mirror removals approve acme')
   expect((await show()).stdout).not.toContain('customer-mirror removals')
   replies.acme = list(40)
