@@ -73,13 +73,10 @@ test.each([
   ['x.jsonl', [], /^\{"organization"/],
   ['X.PARQUET', [], /^PAR1/],
   ['x.csv', ['--format', 'jsonl'], /^\{"organization"/],
-])(
-  'a file named %s, with %j, has the format that was asked for, or that of its name',
-  async (name, args, beginning) => {
-    expect(await run(...args, '-o', join(folder, name))).toMatchObject({ code: 0 })
-    expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
-  },
-)
+])('a file named %s with %j has the format that is asked for, or that of its name', async (name, args, beginning) => {
+  expect(await run(...args, '-o', join(folder, name))).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
+})
 
 const CSV = ['--format', 'csv']
 
