@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { Help } from '@commander-js/extra-typings'
 import { plainJson, plainLines, plainText } from '../../text/plain-text.ts'
 import { grouped } from '../../text/wording.ts'
 
@@ -62,15 +63,19 @@ export function columnsOf(text: string): number {
 /** Loads a package once a text needs it: what these two prepare takes longer than a whole command that prints plain letters. */
 const load = createRequire(import.meta.url)
 
-/** Nearly every text, and told apart from others a hundred times faster than its columns are counted. */
-const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f]*$/
+/** Nearly every text, and the signs of this program: told apart from others a hundred times faster than its columns are counted. */
+const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f–…✖■]*$/
 
 /** The text in lines of at most `width` columns, broken between words. Longer words are broken too, unless they are to be copied whole. */
 function wrapText(text: string, width: number, { hard = true } = {}): string[] {
   if (columnsOf(text) <= width) return [text]
+  if (!hard && LATIN.test(text)) return PLAIN.boxWrap(text, width).split('\n')
   const { default: wrapAnsi }: typeof import('wrap-ansi') = load('wrap-ansi')
   return wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
 }
+
+/** Breaks plain texts between words, as help texts are. */
+const PLAIN = Object.assign(new Help(), { minWidthToWrap: 1 })
 
 /** The lines of the text, each in lines of at most `width` columns; an indented one goes on a little further in. Commands and words stay whole. */
 export function wrapLines(text: string, width: number): string {
