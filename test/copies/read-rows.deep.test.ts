@@ -1,9 +1,14 @@
-import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { aMirrorOfFive } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
+import { asPlainUser, type Ended, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirrorForOthers, aWriter, COUNT, makeReadOnly, OTHER_USER, runAsOther } from '../support/unprivileged.ts'
+
+/** Options to run the program as a user who owns nothing; undefined where there is none who reaches the program. */
+const OTHER_USER = asPlainUser()
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test('a published copy is read, also one without personal data', async () => {
@@ -71,3 +76,55 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     expect(ended.stderr).not.toMatch(/^\s+at |Unexpected/m)
   })
 })
+
+/** A mirror of five customers in a folder that others may look into. */
+async function aMirrorForOthers(): Promise<string> {
+  const folder = join(temporaryFolder(), 'data')
+  chmodSync(dirname(folder), 0o755)
+  mkdirSync(folder)
+  const file = join(folder, 'a mirror?.db')
+  return aMirrorOfFive(file)
+}
+
+/** All users may read the files of this folder from now on, and write nothing. */
+function makeReadOnly(folder: string): void {
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444)
+  chmodSync(folder, 0o555)
+  onTestFinished(() => chmodSync(folder, 0o755))
+}
+
+/** Runs a command as a user who owns nothing, and expects that everything in the folder stays as it is. */
+async function runAsOther(args: readonly string[], folder: string): Promise<Ended> {
+  const before = contentsOf(folder)
+  const ended = await startCli(args, { cwd: folder, env: { TMPDIR: aPlaceForOthers() }, ...OTHER_USER }).ended
+  expect(contentsOf(folder)).toEqual(before)
+  expect(readdirSync(place)).toEqual([])
+  return ended
+}
+
+let place: string
+
+/** A folder for temporary files that every user may write. */
+function aPlaceForOthers(): string {
+  place = join(temporaryFolder(), 'temporary')
+  chmodSync(dirname(place), 0o755)
+  mkdirSync(place)
+  chmodSync(place, 0o777)
+  return place
+}
+
+function contentsOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'))
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
+}
+
+/** Counts the active customers. */
+const COUNT = 'SELECT COUNT(*) AS number FROM active_customers'
+
+/** A program that has the mirror open, with a journal that every user may read. */
+function aWriter(file: string): Database.Database {
+  const writer = new Database(file, { fileMustExist: true })
+  onTestFinished(() => void writer.close())
+  chmodSync(file, 0o644)
+  return writer
+}

@@ -8,11 +8,13 @@ import { lockPlace } from '../../../src/copies/written-file.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
 import { night } from '../../store/nights.ts'
-import { aBackup, backUp, COUNT, namesBeside, type Place, restore } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { aWorkplace } from '../../support/workplace.ts'
+
+const COUNT = 'SELECT count(*) FROM customers'
 
 test('a restore puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
   const { mirror, backup } = await aBackup()
@@ -180,6 +182,34 @@ test('the command says what was restored, what was kept, and what is left to do'
     restored: { mirror, file: backup, customers: 10, kept: expect.stringContaining('-replaced-') },
   })
 })
+
+/** Without what a test that reads the mirror lets SQLite leave there. */
+function namesBeside(file: string): string[] {
+  return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
+}
+
+/** The paths of a mirror and of a backup. */
+type Place = { mirror: string; backup: string }
+
+/** A closed mirror with 12 customers, and a backup of the night before, when there were 10. */
+async function aBackup(): Promise<Place> {
+  const place = { mirror: aMirrorFile(), backup: aBackupFile() }
+  const bytes = await (backedUp ??= backUpAndGoOn())
+  for (const which of ['mirror', 'backup'] as const) writeFileSync(place[which], bytes[which], { mode: 0o600 })
+  return place
+}
+
+let backedUp: Promise<Record<keyof Place, Buffer>> | undefined
+
+/** The bytes of both, made once for all tests. */
+async function backUpAndGoOn(): Promise<Record<keyof Place, Buffer>> {
+  const mirror = await openMirror(aMirrorFile())
+  await night(mirror, 0, customers(1, 10))
+  const { file } = await backUp(mirror.file)
+  await night(mirror, 1, customers(1, 12))
+  await mirror.close()
+  return { mirror: readFileSync(mirror.file), backup: readFileSync(file) }
+}
 
 /** Reads a mirror in another connection; returns what closes it. */
 function opened(file: string, options: Database.Options = {}): () => void {
