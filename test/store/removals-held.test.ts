@@ -42,28 +42,6 @@ test.each([
   expect(report).toMatchObject(areHeld ? { held: gone, missing: 0 } : { held: 0, missing: gone })
 })
 
-test.each([
-  ['all were searched for', false, []],
-  ['a sample was searched for', true, [2]],
-])(
-  'where a search finds an absent customer, only those are held that are due and were not searched for: %s',
-  async (_, isSample, held) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, customers(1, 30))
-    await night(mirror, 2, customers(3, 30))
-    const found = { confirmed: new Set<string>(), found: new Set([customerId(1)]), isSample }
-    const removals = { rule: { after: 2, maxShare: 0.1 }, ...found }
-
-    const report = await night(mirror, 3, customers(4, 30), { ending: { removals, certificate: {} } })
-
-    expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], held: held.length, missing: 0 })
-    expect(rowsOf(mirror.file, 'SELECT id FROM held_removals')).toEqual(held.map((n) => ({ id: customerId(n) })))
-    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
-      certificate: { proof: 'unproven', reasons: ['contradicted'], found: [customerId(1)] },
-    })
-  },
-)
-
 test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
   const { mirror, runId, startedAtMs } = await thirtyAbsent()
   expect(await mirror.listHeldRemovals()).toEqual([{ runId, organization: 'acme', held: 30, startedAtMs }])

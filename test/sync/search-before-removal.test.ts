@@ -232,7 +232,7 @@ test('a customer in any answer to a search, even for another customer, is named 
 
   const { report } = await night(mirror, 3, { shown, search })
 
-  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], removed: 0 })
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], removed: 0, held: 0 })
   expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { found: [customerId(50)] } })
   expect(fateOf(mirror, 50)).toBe('listed')
 })

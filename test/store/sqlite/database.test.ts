@@ -1,14 +1,13 @@
-import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
 import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
-import { makeNight } from '../../support/alike-nights.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
-import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
@@ -106,23 +105,3 @@ test('a full disk keeps nothing of the page that did not fit', async () => {
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(5)
   expect(valueOf(file, 'SELECT received FROM runs')).toBe(5)
 })
-
-const told = { scan: 'chain', concurrency: 1 } as const
-const list = customers(1, 30)
-
-test.each(['copied as a file', 'copied by SQLite'])('a mirror %s knows its pages as before', async (how) => {
-  const [file, copied] = [aMirrorFile(), aMirrorFile()]
-  const mirror = await openMirror(file)
-  for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
-  await mirror.close()
-  if (how === 'copied as a file') copyFileSync(file, copied)
-  else tamper(file, 'VACUUM INTO ?', copied)
-
-  const copy = await aMirror(copied)
-  expect(keyOf(copied)).toBe(keyOf(file))
-  expect((await makeNight(copy, 1, { list, told })).known).toBe(5)
-})
-
-function keyOf(file: string): unknown {
-  return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
-}
