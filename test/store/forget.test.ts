@@ -140,20 +140,6 @@ test('rows of another customer that hold the id stay, and are reported', async (
   expect(valueOf(mirror.file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
 })
 
-test('a customer that may come back is one that no run knows', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [wanted(1), aCustomer(1)])
-  await mirror.forgetCustomer(forgetting())
-  const other = { nowMs: NOW, id: customerId(1) }
-
-  await expect(mirror.readmitCustomer(forgetting(other))).rejects.toMatchObject({ code: 'usage' })
-  await mirror.readmitCustomer(forgetting())
-  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'usage' })
-
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW + MINUTE_MS })
-  expect(run.forgotten).toBeUndefined()
-})
-
 const LATER_MS = START_MS + MINUTE_MS
 
 test('a changed policy rewrites many rows in bounded steps, between which another organization is mirrored', async () => {

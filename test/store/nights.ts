@@ -68,12 +68,6 @@ function rowIdsOf(mirror: Mirror, numbers: readonly number[]): number[] {
 
 const USUAL_RULE = { after: 2, maxShare: 0.1 }
 
-export function customerRow(mirror: Mirror, n: number): Record<string, unknown> {
-  const sql = `SELECT id, name, email, created_at, first_seen_at, changed_at, missing_since, removed_at
-    FROM customers WHERE organization = 'acme' AND id = ?`
-  return rowsOf(mirror.file, sql, customerId(n))[0] ?? {}
-}
-
 export type Fate = 'listed' | 'missing' | 'removed'
 
 export function fateOf(mirror: Mirror, n: number): Fate {

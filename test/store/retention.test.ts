@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { ChangesAsked } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
@@ -171,23 +170,12 @@ function withoutAges(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !/age_seconds$|_after$/.test(name)))
 }
 
-const ALL = { organization: 'acme', since: { run: 0 }, afterSeq: 0, limit: 100 }
-
-test('changes are listed by run and by time, a page at a time, with the customer of now and both values', async () => {
+test('changes are listed a page at a time, with the customer of now, and none of another organization', async () => {
   const mirror = await nightsOfRenames(4)
-  await night(mirror, 1, [aCustomer(9)], { organization: 'globex' })
-  const fieldsOf = async (asked: Partial<ChangesAsked>) =>
-    (await mirror.listChanges({ ...ALL, ...asked })).map(({ fields = '' }) => JSON.parse(fields))
-  const [first, ...others] = await mirror.listChanges(ALL)
+  const asked = { organization: 'acme', since: { ms: START_MS + 2 * DAY_MS }, afterSeq: 0, limit: 1 }
+  const [first] = await mirror.listChanges({ ...asked, since: { run: 2 } })
 
-  expect(first).toMatchObject({ runId: 2, change: 'changed', id: customerId(1), name: 'Name 3' })
-  expect(first?.changedAtMs).toBe(START_MS + DAY_MS)
-  expect(others).toHaveLength(2)
-  expect(await fieldsOf({ since: { run: 2 } })).toEqual([
-    { name: ['Name 1', 'Name 2'] },
-    { name: ['Name 2', 'Name 3'] },
-  ])
-  expect(await fieldsOf({ since: { ms: START_MS + 2 * DAY_MS } })).toEqual([{ name: ['Name 2', 'Name 3'] }])
-  expect(await fieldsOf({ limit: 1, afterSeq: first?.seq ?? 0 })).toEqual([{ name: ['Name 1', 'Name 2'] }])
-  expect(await mirror.listChanges({ ...ALL, organization: 'globex' })).toEqual([])
+  expect(first).toMatchObject({ runId: 3, change: 'changed', id: customerId(1), name: 'Name 3' })
+  expect(await mirror.listChanges({ ...asked, afterSeq: first?.seq ?? 0 })).toMatchObject([{ runId: 4 }])
+  expect(await mirror.listChanges({ ...asked, organization: 'globex' })).toEqual([])
 })
