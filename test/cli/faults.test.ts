@@ -70,8 +70,10 @@ const EDIT = `UPDATE customers SET name = 'Edited' WHERE row_id = 1;
   CREATE TEMP TABLE first AS SELECT email FROM customers WHERE row_id = 1;
   UPDATE customers SET email = NULL WHERE row_id = 1;
   UPDATE customers SET email = (SELECT email FROM first) WHERE row_id = 2;`
-const NAMED = `UPDATE customers SET name = 'Edited';`
-const ON_UPDATE = 'BEFORE UPDATE ON customers BEGIN'
+const INDEXES = 'CREATE UNIQUE INDEX added ON customers (email); CREATE UNIQUE INDEX one_id ON customers (id)'
+const CHECKED = `UPDATE customers SET name = 'Edited';
+  ALTER TABLE customers ADD COLUMN size INTEGER CHECK (length(name) < 7)`
+const trigger = (body: string) => `CREATE TRIGGER added BEFORE UPDATE ON customers BEGIN ${body}; END`
 const WORDS = `CREATE VIRTUAL TABLE words USING fts5 (name, content='customers', content_rowid='row_id');
   CREATE TRIGGER added AFTER UPDATE ON customers BEGIN
     INSERT INTO words (words, rowid, name) VALUES ('delete', OLD.row_id, OLD.name);
@@ -79,31 +81,12 @@ const WORDS = `CREATE VIRTUAL TABLE words USING fts5 (name, content='customers',
   END`
 
 test.each<[add: string, drop: string, named: string, said: RegExp]>([
-  [
-    'CREATE UNIQUE INDEX added ON customers (email); CREATE UNIQUE INDEX one_id ON customers (id)',
-    'INDEX added',
-    'unique index added on customers',
-    /UNIQUE constraint failed: customers\.email \(SQLITE_CONSTRAINT_UNIQUE\), unique index added on customers, unique index one_id/,
-  ],
-  ...['ABORT', 'ROLLBACK'].map((way): [string, string, string, RegExp] => [
-    `CREATE TRIGGER added ${ON_UPDATE} SELECT RAISE(${way}, 'Ann Lee'); END`,
-    'TRIGGER added',
-    'trigger added on customers',
-    /a statement failed \(SQLITE_CONSTRAINT_TRIGGER\), /,
-  ]),
-  [
-    `CREATE TRIGGER added ${ON_UPDATE} INSERT INTO audit VALUES (NEW.id); END`,
-    'TRIGGER added',
-    'no such table: main.audit (SQLITE_ERROR), trigger added on customers',
-    /\. /,
-  ],
+  [INDEXES, 'INDEX added', 'unique index added on customers', /\.email \(\w+_UNIQUE\), .*, unique index one_id/],
+  [trigger(`SELECT RAISE(ABORT, 'Ann Lee')`), 'TRIGGER added', 'trigger added on customers', /\(\w+_TRIGGER\), /],
+  [trigger(`SELECT RAISE(ROLLBACK, 'Ann Lee')`), 'TRIGGER added', 'trigger added on customers', /\(\w+_TRIGGER\), /],
+  [trigger('INSERT INTO audit VALUES (NEW.id)'), 'TRIGGER added', 'no such table: main.audit', /, trigger added on/],
   [WORDS, 'TRIGGER added', 'virtual table words', /\(SQLITE_CORRUPT_VTAB\), virtual table words, trigger added on/],
-  [
-    `${NAMED} ALTER TABLE customers ADD COLUMN size INTEGER CHECK (length(name) < 7)`,
-    '',
-    'changed table customers',
-    /CHECK constraint failed: length\(name\) < 7 \(SQLITE_CONSTRAINT_CHECK\), /,
-  ],
+  [CHECKED, '', 'changed table customers', /CHECK constraint failed: length\(name\) < 7 \(\w+_CHECK\), /],
 ])('%s is named by the run that it refuses and by check, and is no damage', async (add, drop, named, said) => {
   const { run, mirror } = await aMirroredPlace()
   edit(mirror, `${EDIT} ${add}`)

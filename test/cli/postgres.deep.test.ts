@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
-import { MINUTE_MS, START_MS, customers } from '../support/builders.ts'
+import { night } from '../store/nights.ts'
+import { customers } from '../support/builders.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
-import { mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aPostgresMirror, statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -170,14 +171,10 @@ async function aMirrorInBoth(file: string): Promise<{ file: string; address: str
 /** Runs 3 and 4 hold back removals of acme and globex; initech has a reject. */
 async function aMirrorToDecide(): Promise<string> {
   const mirror = await aSqliteMirror()
-  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-  const ending = { proof: 'proven', reasons: [], removals } as const
-  for (const organization of ['acme', 'globex'])
-    await mirrorPages(mirror, [customers(1, 100)], { organization, ending })
-  const atMs = START_MS + MINUTE_MS
-  await mirrorPages(mirror, [customers(51, 100)], { organization: 'acme', atMs, ending })
-  await mirrorPages(mirror, [customers(61, 100)], { organization: 'globex', atMs, ending })
-  await mirrorPages(mirror, [[...customers(201, 205), { name: 'Without an id' }]], { organization: 'initech', ending })
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 100), { organization })
+  await night(mirror, 1, customers(51, 100))
+  await night(mirror, 1, customers(61, 100), { organization: 'globex' })
+  await night(mirror, 0, [...customers(201, 205), { name: 'Without an id' }], { organization: 'initech' })
   return mirror.file
 }
 

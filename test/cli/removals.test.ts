@@ -3,17 +3,12 @@ import { removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
-import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { night } from '../store/nights.ts'
+import { customers } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
-import { aPlayedFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aPlayedFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
 import { anAwayOrganization, aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
-
-const ending = {
-  proof: 'proven',
-  reasons: [],
-  removals: { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() },
-} as const
 
 let workplace: Workplace
 
@@ -24,14 +19,9 @@ beforeEach(async () => {
 })
 
 async function fourNights(mirror: Mirror): Promise<void> {
-  for (const organization of ['acme', 'globex']) await aNight(mirror, organization, 1, 0)
-  await aNight(mirror, 'acme', 51, 1)
-  await aNight(mirror, 'globex', 61, 1)
-}
-
-/** A run after so many minutes that read the customers from a number to 100. */
-function aNight(mirror: Mirror, organization: string, from: number, minutes: number) {
-  return mirrorPages(mirror, [customers(from, 100)], { organization, atMs: START_MS + minutes * MINUTE_MS, ending })
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 100), { organization })
+  await night(mirror, 1, customers(51, 100))
+  await night(mirror, 1, customers(61, 100), { organization: 'globex' })
 }
 
 const removals = (...args: string[]) => runCommand(removalsCommand, [...args, '--config', workplace.config])
@@ -45,8 +35,8 @@ test('the runs that hold removals back are listed, newest first', async () => {
   expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({
     schemaVersion: 1,
     removals: [
-      { run: 4, organization: 'globex', held: 60, at: '2026-01-05T02:01:00.000Z' },
-      { run: 3, organization: 'acme', held: 50, at: '2026-01-05T02:01:00.000Z' },
+      { run: 4, organization: 'globex', held: 60, at: '2026-01-06T02:00:00.000Z' },
+      { run: 3, organization: 'acme', held: 50, at: '2026-01-06T02:00:00.000Z' },
     ],
   })
 })
@@ -86,7 +76,7 @@ test('at a terminal, the first names are shown and the person is asked; without 
 
 test('the number of an old alert says which run holds removals back now', async () => {
   const mirror = await openMirror(workplace.mirror)
-  await aNight(mirror, 'acme', 61, 2)
+  await night(mirror, 2, customers(61, 100))
   await mirror.close()
 
   expect(await removals('approve', '3', '--yes')).toMatchObject({
@@ -129,7 +119,7 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   await sync()
   replies.acme = list(40)
   const dry = await sync('acme', '--dry-run')
-  const night = await sync('acme', '--json')
+  const held = await sync('acme', '--json')
   replies.acme = html(500)
   const later = [await sync('globex'), await sync('acme'), await sync('--dry-run')]
   const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
@@ -137,11 +127,10 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   await removals('discard', '3', '--yes')
 
   expect(dry).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(night.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
-  expect([night, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
-  for (const { stderr } of [night, ...later]) {
+  expect(JSON.parse(held.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
+  expect([held, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
+  for (const { stderr } of [held, ...later])
     expect(stderr).toContain(`  customer-mirror removals show acme --config ${workplace.config}\n`)
-  }
   expect(before.stdout).toContain('customer-mirror removals approve acme')
   expect((await show()).stdout).not.toContain('customer-mirror removals')
   replies.acme = list(40)

@@ -24,14 +24,6 @@ test('a secret comes from the environment or from a file, whose last line break 
   })
 })
 
-test('all missing secrets are named at once, with the fix', async () => {
-  const file = join(await aFolder(), 'absent')
-  expect(await linesOf(readCredentials(anOrganization({ file }), {}))).toEqual([
-    'environment KEY (the API key of organization acme) is not set: export it before running, or use { file: path }',
-    `${file} (the secret of organization acme) does not exist: create it, readable by this user only (chmod 600)`,
-  ])
-})
-
 test.each([
   ['empty', '', 'utf8', /is empty/],
   ['two lines', 'hunter2-made-up\nb', 'utf8', /must be one line/],

@@ -1,7 +1,5 @@
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { chooseOrganizations } from '../../src/config/organization.ts'
-import { UsageError } from '../../src/errors/errors.ts'
 import { PRESETS, recipeOf } from '../../src/signing/signing.ts'
 import { acme, configOf } from './configuration-folder.ts'
 
@@ -73,21 +71,6 @@ test.each<[written: string, read: object]>([
   ),
 ])('%s is accepted', async (written, read) => {
   expect((await configOf(acme(written))).organizations[0]).toMatchObject(read)
-})
-
-test('no id chooses every organization; ids choose these, once each, in their order', async () => {
-  const globex = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
-  const config = await configOf(acme() + globex)
-  const ids = (...chosen: string[]): string[] => chooseOrganizations(config, chosen).map(({ id }) => id)
-  expect(ids()).toEqual(['acme', 'globex'])
-  expect(ids('globex', 'acme', 'globex')).toEqual(['globex', 'acme'])
-})
-
-test('an unknown organization is a usage error that names the nearest', async () => {
-  const config = await configOf(acme())
-  expect(() => chooseOrganizations(config, ['acmee', 'acme'])).toThrow(
-    new UsageError('unknown organization "acmee" (did you mean "acme"?): known are acme'),
-  )
 })
 
 const SHARED = 'schedule: { cron: "0 2 * * *", timezone: Europe/Paris, quick: "*/15 * * * *" }\n'

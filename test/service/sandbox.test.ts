@@ -38,16 +38,8 @@ test('the same seed gives the same keys, secrets and customers; another seed giv
 })
 
 test.each([
-  [
-    'more lists than organizations',
-    { organizations: 2, customers: [1, 2, 3] },
-    '3 numbers of customers for 2 organizations',
-  ],
-  [
-    'a limit for an unknown organization',
-    { rateLimits: [{ organization: 'acne', requests: 1, windowMs: 1 }] },
-    'It has acme, globex, initech.',
-  ],
+  ['more lists than organizations', { organizations: 2, customers: [1, 2, 3] }, '3 numbers of customers for 2'],
+  ['an unknown organization limited', { rateLimits: [{ organization: 'acne', requests: 1, windowMs: 1 }] }, 'acne'],
   ['an unknown organization forbidden', { forbidden: ['org-9'] }, 'no organization "org-9"'],
   ['more customers than fit', { customers: 1_000_000, organizations: 9 }, 'more than the sandbox can hold in memory'],
 ])('%s is refused', async (_, options, message) => {

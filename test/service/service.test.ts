@@ -101,13 +101,10 @@ test.each([
   expect([status, JSON.parse(text)]).toEqual([401, { success: false, error: 'unauthorized', message, details: {} }])
 })
 
-test.each(['', 'now', '01700000000'])(
-  'a timestamp that is none, or is spelt otherwise than signed, is refused: "%s"',
-  async (sent) => {
-    const change = (headers: Record<string, string>) => (headers['X-Timestamp'] = sent)
-    expect((await (await serve()).get('/customers', { change })).status).toBe(401)
-  },
-)
+test.each(['', 'now', '01700000000'])('the timestamp "%s" is refused where another was signed', async (sent) => {
+  const change = (headers: Record<string, string>) => (headers['X-Timestamp'] = sent)
+  expect((await (await serve()).get('/customers', { change })).status).toBe(401)
+})
 
 test('a request is answered that was signed within five minutes of the time of the server', async () => {
   const { get } = await serve()
