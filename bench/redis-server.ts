@@ -20,7 +20,6 @@ type Wanted = {
   folder?: string
   /** It forgets nothing when it is killed. */
   appendOnly?: boolean
-  password?: string
   /** It has no slots yet. */
   isCluster?: boolean
 }
@@ -29,7 +28,6 @@ type Wanted = {
 export async function startRedis({
   folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-')),
   appendOnly = false,
-  password = '',
   isCluster = false,
 }: Wanted = {}) {
   const program = redisProgram()
@@ -38,15 +36,14 @@ export async function startRedis({
   const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
   const sharing = isCluster ? ['--cluster-enabled', 'yes'] : []
-  const access = password === '' ? [] : ['--requirepass', password]
-  const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
+  const url = `redis://127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let isFrozen = false
 
   /** On the same port, with what it had written, if it was to write. */
   async function start(): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    child = spawn(program ?? '', [...server, ...durability, ...sharing, ...access], { stdio: 'ignore' })
+    child = spawn(program ?? '', [...server, ...durability, ...sharing], { stdio: 'ignore' })
     await command('ping')
   }
 

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { compareConfigurations, configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
 import { eventually } from '../support/eventually.ts'
-import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
-import { message, readiness, startWorker } from '../support/worker-log.ts'
+import { isEmbedded, aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { readiness, startWorker } from '../support/worker-log.ts'
 import { aWorkplace, organizationAt, aSandbox, organizationsOf } from '../support/workplace.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
@@ -103,19 +103,6 @@ test('a worker that has ended is forgotten, and so is what it wrote', async () =
 
 // Other processes cannot add to the embedded queue, and it has one worker.
 if (!isEmbedded) {
-  test('a job of an organization that is on its way in the file waits for it', async () => {
-    const { place, write } = await aWrittenPlace()
-    write('acme')
-    const worker = startWorker(place, { timings: { configLookMs: 20 } })
-    const { queues } = await someQueues(place.queue, place.mirror)
-    await queues.request('sync', 'globex', 'manual')
-    const left = await worker.said(message('job left to other workers'))
-    write('acme', 'globex')
-    await worker.ran('globex')
-
-    expect(left).toMatchObject({ organization: 'globex', why: 'another-configuration' })
-  })
-
   test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {
     const { place, write } = await aWrittenPlace()
     const other = join(place.folder, 'other.yaml')

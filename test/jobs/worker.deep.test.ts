@@ -6,7 +6,7 @@ import { VERSION } from '../../src/store/schema/schema.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { aSilentProxy } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
-import { FAR_AWAY, aJobsWorkplace, aQueue, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { aJobsWorkplace, aQueue, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -104,7 +104,13 @@ if (!isEmbedded) {
   test('a person asks for a quick run, which is counted apart, and for a full one that follows it and is no retry', async () => {
     const gate = aGate()
     let isClosed = false
-    const { place, worker } = await aQuickWorker((context, next) => (isClosed ? gate.intercept(context, next) : next()))
+    const sandbox = await aSandbox({
+      customers: [300],
+      intercept: (context, next) => (isClosed ? gate.intercept(context, next) : next()),
+    })
+    const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }))
+    const worker = startWorker(place)
+    await worker.ran('acme')
     const asking = async (...options: string[]) =>
       (await runCli(['run', 'acme', ...options, '--config', place.config], { cwd: place.folder })).stdout
     isClosed = true
@@ -136,51 +142,4 @@ if (!isEmbedded) {
     expect(worker.lines.join('\n')).not.toMatch(/"kind":"(retry|give-up)"/)
     expect(valueOf(place.mirror, 'SELECT count(*) FROM leases')).toBe(0)
   })
-}
-
-test('a worker stops at once while a quick run is under way, and the next one makes it', async () => {
-  const gate = aGate()
-  let isClosed = false
-  const {
-    sandbox,
-    place,
-    worker: first,
-  } = await aQuickWorker((context, next) => (isClosed ? gate.intercept(context, next) : next()), {
-    schedule: { ...FAR_AWAY, quick: FAR_AWAY.cron.replace(/^30/, '40') },
-  })
-  await first.stop()
-  await dueQuickRun(place)
-  isClosed = true
-  const worker = startWorker(place)
-  await gate.reached
-  isClosed = false
-  const stopping = worker.stop()
-  gate.open()
-  await stopping
-
-  const stopped = await worker.said(message('worker stopped'))
-  const { queues } = await someQueues(place.queue, place.mirror)
-  expect(stopped).toMatchObject({ inOrder: true })
-  expect(await queues.quick.getJobCountByTypes('waiting')).toBe(1)
-  expect(await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')).toBe(0)
-  expect(sandbox.organization('acme').customers).toHaveLength(300)
-})
-
-/** Adds the job that a worker adds when a quick run is due. An embedded queue is open in one place at a time: no worker may run. */
-async function dueQuickRun({ queue, mirror }: { queue: string; mirror: string }): Promise<void> {
-  const { queues, close } = await someQueues(queue, mirror)
-  await queues.request('quick', 'acme', 'schedule', { dueMs: Date.now() })
-  await close()
-}
-
-/** A worker whose organization was read to the end. */
-async function aQuickWorker(
-  intercept: ReturnType<typeof aGate>['intercept'] = (_context, next) => next(),
-  settings: { schedule?: object } = {},
-) {
-  const sandbox = await aSandbox({ customers: [300], intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }), settings)
-  const worker = startWorker(place)
-  await worker.ran('acme')
-  return { sandbox, place, worker }
 }

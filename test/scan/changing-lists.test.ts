@@ -118,11 +118,3 @@ test('an import of one second, ordered by time and then by id, is proven in at m
   expect(requests).toBeLessThanOrEqual(1.4 * 30)
   expect(small.certificate.proof, 'pages in which order may be chance').toBe('settled')
 })
-
-test('two pages by last change, between which a customer moved to the top, are not proven: both ends are read again', () => {
-  for (const pages of [2, 3]) {
-    const moving: ScanOptions['between'] = (list, _luck, answered) => answered === 1 && list.move(list.size - 5)
-    const { certificate, lost } = scanOf(honest, { size: 100 * pages - 40, order: 'last change desc', between: moving })
-    expect({ pages, proof: certificate.proof, lost }).toEqual({ pages, proof: 'settled', lost: 0 })
-  }
-})

@@ -166,6 +166,14 @@ export class ListedOrganization {
     return this.service.hidden.size === 0 && this.service.replica === undefined
   }
 
+  /** What is not so after a program has ended in a run: the rows of a page and their counts are saved together, or not at all. */
+  untrueAfterEnd({ stored: before }: ReturnType<ListedOrganization['stateIn']>, db: Reader): string[] {
+    const after = readStored(db, this.id)
+    const inserted = ({ runs }: typeof before) => runs.reduce((sum, run) => sum + Number(run.inserted), 0)
+    const [saved, counted] = [after.customers.size - before.customers.size, inserted(after) - inserted(before)]
+    return saved === counted ? [] : [`${saved} customers were saved by a run that ended, and ${counted} are counted`]
+  }
+
   /** A run has read since then, and its report was lost. */
   noteUnreported({ tick }: { tick: number }): void {
     const before = this.#unreported ?? [...this.#nights.values()].at(-1)

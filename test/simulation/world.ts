@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
-import { endedWell } from '../../src/model/report.ts'
+import { addsUp, endedWell, type RecordCounts } from '../../src/model/report.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { openReader, type Reader } from '../support/mirror-reader.ts'
 import { countTurns, PlayedTime, wireTo } from '../support/played-wire.ts'
@@ -189,7 +189,12 @@ class World {
     })
     if (this.disk.isDead) {
       organization.noteUnreported(before)
-      return this.#restart(program, job)
+      const started = await this.#restart(program, job)
+      this.#tell(
+        organization.id,
+        this.#reading((db) => organization.untrueAfterEnd(before, db)),
+      )
+      return started
     }
     if (run !== undefined) {
       const isOnDisk = onDisk !== undefined || run.outcome.report.runId === undefined
@@ -253,6 +258,8 @@ class World {
           .all('SELECT id, status, proof FROM runs')
           .map((row) => [Number(row['id']), `${String(row['status'])} ${String(row['proof'])}`]),
       )
+      for (const run of db.all<RecordCounts & { id: number }>('SELECT * FROM runs'))
+        if (!addsUp(run)) this.#tell('disk', [`run ${run.id} does not add up after a restart`])
       for (const [id, said] of this.#reported)
         if (stored.get(id) !== said)
           this.#tell('disk', [`run ${id} was reported as ${said} and is ${stored.get(id)} after a restart`])

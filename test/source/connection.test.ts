@@ -67,33 +67,20 @@ test.each([
   expect(server.requests).toHaveLength(2)
 })
 
-test('a port without a listener is unavailable, with the cause kept', async () => {
-  const server = await faultServer(hang())
-  await server.close()
-  const { source } = aSource(server)
-  const error = await rejection(source.readPage(FIRST, PATIENT))
-  expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', cause: { code: 'ECONNREFUSED' } })
-  expect(source.counters.requests).toBe(5)
-})
-
-test.each([301, 302, 303, 307, 308])(
-  'a redirect with %d is not followed: its host receives no request',
-  async (status) => {
-    await using other = await faultServer(list(3))
-    const { error, server } = await readFrom(redirect(status, `${other.origin}/api/v1/customers`))
-    expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
-    expect(String(error)).toContain(`a redirect to the host ${new URL(other.origin).host}, which is never followed`)
-    expect([server.requests.length, other.requests.length]).toEqual([1, 0])
-  },
-)
+const ELSEWHERE = 'another host'
 
 test.each([
-  ['/login', /login page.*API key/s],
-  ['/elsewhere', /Check baseUrl/],
-  [undefined, /nowhere readable/],
-  ['javascript:alert(1)', /nowhere readable, which is never followed/],
-])('a redirect to %s says what to check', async (location, message) => {
-  expect(String((await readFrom(redirect(302, location))).error)).toMatch(message)
+  [301, ELSEWHERE],
+  [302, '/login'],
+  [303, undefined],
+  [307, 'javascript:alert(1)'],
+  [308, ELSEWHERE],
+])('a redirect with %d to %s is not followed', async (status, location) => {
+  await using other = await faultServer(list(3))
+  const target = location === ELSEWHERE ? `${other.origin}/api/v1/customers` : location
+  const { error, server } = await readFrom(redirect(status, target))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
+  expect([server.requests.length, other.requests.length]).toEqual([1, 0])
 })
 
 test('an untrusted certificate is refused before any request, whatever the environment says', async () => {

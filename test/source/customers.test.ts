@@ -47,10 +47,6 @@ test.each([
   else expect(page?.refusal).toBeUndefined()
 })
 
-test.each([302, 400, 422])('status %d on a later page is not its end', async (status) => {
-  expect((await readFrom(html(status), { window: { page: 9, size: 100 } })).error).toBeInstanceOf(Error)
-})
-
 test.each([
   ['the count says there are customers', { total: 101, last_page: undefined }],
   ['the service says that it is the last one', { total: undefined, last_page: 2 }],
@@ -77,7 +73,10 @@ test.each([
   ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'page-mismatch'],
   ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'page-mismatch'],
   ['a status of its own', json(201, envelopeOf(250, { page: 2, size: 100 })), 'bad-answer'],
+  ['more records than it says', list(250, { meta: { per_page: 2 } }), 'page-mismatch'],
   ['no content', bytes(204, ''), 'bad-answer'],
+  ['nothing new', bytes(304, ''), 'bad-answer'],
+  ['a question for the credentials of a proxy', bytes(407, ''), 'bad-answer'],
 ])('an answer with %s breaks the contract at once', async (_, reply, code) => {
   const { error, server } = await readFrom(reply, { window: { page: 2, size: 100 } })
   expect(error).toMatchObject({ name: 'ContractBroken', code })
@@ -101,14 +100,6 @@ test.each([
 ])('a 200 with %s is no page', async (what, body) => {
   const { error } = await readFrom(bytes(200, body))
   expect(error).toMatchObject({ code: 'bad-answer', message: expect.stringContaining(`answered ${what}`) })
-})
-
-test.each([
-  ['a larger size', { per_page: 100 }],
-  ['more records than it says', { per_page: 2 }],
-])('an answer with %s says which scan reads a service with one size', async (_, meta) => {
-  const { error } = await readFrom(list(250, { meta }), { window: { page: 2, size: 13 } })
-  expect(String(error)).toMatch(/Look for a cache or a proxy.*`scan: plain`.*reads it, without a proof/)
 })
 
 test('a search asks for the first page in the size it is given, and says what to search for', async () => {

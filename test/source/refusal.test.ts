@@ -29,16 +29,6 @@ test.each([
 })
 
 test.each([
-  [304, /answered 304.*cache or proxy/],
-  [407, /answered 407.*A proxy in between asks for credentials/],
-])('a %i is put down to the proxy that gives it, and baseUrl is not blamed', async (status, said) => {
-  const { error, server } = await readFrom(bytes(status, ''))
-  expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer', message: expect.stringMatching(said) })
-  expect(String(error)).not.toMatch(/redirect|baseUrl/)
-  expect(server.requests).toHaveLength(1)
-})
-
-test.each([
   [401, true],
   [403, false],
   [422, false],

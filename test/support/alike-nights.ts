@@ -3,7 +3,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
-import { type ListedOptions, listedSource, mirroring, readBy } from './listed-source.ts'
+import { listedSource, mirroring, readBy } from './listed-source.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { aMirror, tamper, withReader } from './mirror-file.ts'
 
@@ -17,7 +17,6 @@ export type Night = {
   /** The list, or a function from the number of answered pages to the list. */
   list: readonly unknown[] | ((answered: number) => readonly unknown[])
   told?: Partial<Mirroring>
-  options?: ListedOptions
   /** Pages after which the run is stopped, or its source fails. */
   stopAfter?: number | undefined
   failAfter?: number | undefined
@@ -59,10 +58,10 @@ function forgetCustomersOfList(file: string): void {
 
 /** One run; `known` counts the pages that were not parsed, `recognized` the records. */
 export async function makeNight(mirror: Mirror, index: number, night: Night) {
-  const { list, told = {}, options, stopAfter, failAfter, stopHiding, meanwhile } = night
+  const { list, told = {}, stopAfter, failAfter, stopHiding, meanwhile } = night
   const stop = new AbortController()
   let [answered, known, recognized, hidden] = [0, 0, 0, 0]
-  const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list), options)
+  const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list))
   if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
   const source = readBy(listed, async (window, reading) => {
     if (answered === failAfter) throw new Error('reset')

@@ -4,26 +4,17 @@ import { argv, stderr, stdout } from 'node:process'
 import { PassThrough } from 'node:stream'
 import { z } from 'zod'
 
-const PROGRAMS = { mirror, hide, work, write, load }
-
-/** Mirrors a list again and again, a new edition each time, and writes a line when it opens the mirror and after each save. */
-async function mirror(file: string, edition: string): Promise<void> {
-  const { mirrorOrganization, openMirror, changingList, listedSource, mirroring } = await mirroringModules()
-  stdout.write('opening\n')
-  const opened = await openMirror(file)
-  for (let current = Number(edition); ; current += 1) {
-    const { error } = await mirrorOrganization({
-      ...mirroring(opened, listedSource(changingList(current)), { pageSize: 100, resumeWithinMs: 0 }),
-      ...{ now: Date.now, monotonicMs: Date.now, random: Math.random, onProgress: () => stdout.write('saved\n') },
-    })
-    if (error !== undefined) throw error
-  }
-}
+const PROGRAMS = { hide, work, write, load }
 
 /** Brings a mirror of so many customers to a privacy policy, and writes a line after each step. */
 async function hide(file: string, count: string, policy: string): Promise<void> {
-  const { mirrorOrganization, openMirror, customers, listedSource, mirroring } = await mirroringModules()
+  const { openMirror } = await import('../../src/store/mirror.ts')
+  const { mirrorOrganization } = await import('../../src/sync/mirror-organization.ts')
+  const { customers } = await import('./builders.ts')
+  const { listedSource, mirroring } = await import('./listed-source.ts')
   const { privacyPolicy } = await import('../../src/privacy/privacy-policy.ts')
+  // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
+  flushCompileCache()
   const opened = await openMirror(file)
   const applying: typeof opened = {
     ...opened,
@@ -41,18 +32,6 @@ async function hide(file: string, count: string, policy: string): Promise<void> 
   if (error !== undefined) throw error
   stdout.write('done\n')
   await opened.close()
-}
-
-async function mirroringModules() {
-  const modules = {
-    ...(await import('../../src/store/mirror.ts')),
-    ...(await import('../../src/sync/mirror-organization.ts')),
-    ...(await import('./builders.ts')),
-    ...(await import('./listed-source.ts')),
-  }
-  // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
-  flushCompileCache()
-  return modules
 }
 
 /** A worker with a test's timings. */

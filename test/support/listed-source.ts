@@ -3,29 +3,18 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import type { Mirroring } from '../../src/sync/mirror-organization.ts'
-import { aCustomer, aSourcePage, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
+import { aSourcePage, MINUTE_MS, START_MS } from './builders.ts'
 import { rowsOf } from './mirror-file.ts'
 
 /** The part of a source that mirroring uses. */
 export type PageSource = Pick<Source, 'readPage' | 'search' | 'counters'>
 type ReadPage = Source['readPage']
 
-export type ListedOptions = {
-  /** The largest page that the service sends, whatever size is requested. */
-  cap?: number
-  /** Whether the service reports a total. */
-  reportsTotal?: boolean
-}
-
-/** A page of a list, as the service cuts it. */
-export function pageOfList(
-  list: readonly unknown[],
-  { page, size: asked }: Window,
-  { cap = 100, reportsTotal = true }: ListedOptions = {},
-): CustomersPage {
+/** A page of a list, as a service cuts it that sends no larger page than `cap`. */
+export function pageOfList(list: readonly unknown[], { page, size: asked }: Window, cap = 100): CustomersPage {
   const size = Math.min(asked, cap)
   const records = list.slice(size * (page - 1), size * page)
-  const told = reportsTotal ? { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) } : {}
+  const told = { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) }
   return aSourcePage(page, records, { size, beyondEnd: page > 1 && records.length === 0, ...told })
 }
 
@@ -56,12 +45,9 @@ async function nothingFound(): Promise<CustomersPage> {
 }
 
 /** A source over a list that may change between its pages. */
-export function listedSource(
-  list: readonly unknown[] | (() => readonly unknown[]),
-  options: ListedOptions = {},
-): PageSource & { asked: Window[] } {
+export function listedSource(list: readonly unknown[] | (() => readonly unknown[])): PageSource & { asked: Window[] } {
   return sourceOf(async (window) => {
-    const page = pageOfList(typeof list === 'function' ? list() : list, window, options)
+    const page = pageOfList(typeof list === 'function' ? list() : list, window)
     const records = page.records()
     return records.length === 0 ? page : { ...page, digest: hash('sha256', JSON.stringify(records)) }
   })
@@ -98,12 +84,6 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
   }
 }
 
-/** A clock that advances a second at every reading, so that every page is saved alone. */
-export function movingClock(): () => number {
-  let nowMs = START_MS
-  return () => (nowMs += 1000)
-}
-
 /** The names of all customers in the mirror, by id. */
 export function storedNames(mirror: Mirror): unknown[] {
   return rowsOf(mirror.file, 'SELECT name FROM customers ORDER BY id').map(({ name }) => name)
@@ -111,19 +91,6 @@ export function storedNames(mirror: Mirror): unknown[] {
 
 export function namesOf(list: readonly Record<string, unknown>[]): unknown[] {
   return list.map(({ name }) => name)
-}
-
-/**
- * The list in one edition: every customer has changed since the edition before, one is new, one is broken, one is listed twice,
- * and one record has no id.
- */
-export function changingList(edition: number): SentRecord[] {
-  const list = Array.from({ length: 1500 + edition }, (_, index) =>
-    aCustomer(index + 1, { name: `Customer ${index + 1}, edition ${edition}` }),
-  )
-  const broken = edition % list.length
-  list[broken] = { ...list[broken], email: [] }
-  return [...list, aCustomer(700, { name: `Customer 700, edition ${edition}` }), { name: 'Nobody' }]
 }
 
 /** Fails as soon as the signal is aborted, and does nothing before. */

@@ -102,7 +102,7 @@ const finding = (matches: Matches, size = 100): Answer => {
     pageOfList(
       listed.filter((record) => matches(record, text)),
       { page: 1, size: 100 },
-      { cap: size },
+      size,
     )
 }
 

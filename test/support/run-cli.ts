@@ -132,10 +132,7 @@ const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /** The arguments with which Node starts a program of child.ts. */
-export function childProgram(
-  name: 'mirror' | 'hide' | 'work' | 'write' | 'load',
-  ...args: readonly string[]
-): string[] {
+export function childProgram(name: 'hide' | 'work' | 'write' | 'load', ...args: readonly string[]): string[] {
   return ['--import', RESOLVING, CHILD, name, ...args]
 }
 

@@ -6,7 +6,7 @@ import { applyRetention, mirrorOrganization } from '../../src/sync/mirror-organi
 import { DAY_MS } from '../store/nights.ts'
 import { aCustomer, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring } from '../support/listed-source.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { aMirror } from '../support/mirror-file.ts'
 
 const UNLIMITED = { resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }
 const RETENTION = { ...UNLIMITED, changesMs: 3 * DAY_MS }
@@ -52,20 +52,6 @@ test('nothing is deleted, and nothing reported, without a limit or after a stop'
   expect(await applyRetention({ ...settings({ prune }), retention: undefined }, run)).toBeUndefined()
   expect(await applyRetention({ ...settings({ prune }), signal: AbortSignal.abort() }, run)).toBeUndefined()
   expect(await applyRetention(settings({ prune: async () => nothingPruned() }), run)).toBeUndefined()
-})
-
-test('a night deletes what is older than the organization keeps it, and says how much', async () => {
-  const mirror = await aMirror()
-  const reports = []
-  for (let n = 0; n < 8; n += 1) {
-    const source = { ...listedSource([aCustomer(1, { name: `Name ${n}` })]), clockOffsetMs: 0 }
-    const now = () => START_MS + n * DAY_MS
-    const { report } = await mirrorOrganization(mirroring(mirror, source, { retention: RETENTION, now }))
-    reports.push(toJson(report))
-  }
-
-  expect(reports.map((report) => report.pruned?.changes ?? 0)).toEqual([0, 0, 0, 0, 0, 1, 1, 1])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(4)
 })
 
 type Prune = Mirror['prune']

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import { RateLimited, SourceRefused } from '../../src/errors/errors.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
 import { confirmAbsences, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
-import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { aCustomer, customerId, customers, type SentRecord } from '../support/builders.ts'
+import { pageOfList } from '../support/listed-source.ts'
 
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
 
@@ -120,31 +118,6 @@ test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
 
   expect(searched.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
   expect(searched.found).toEqual(new Set())
-})
-
-test.each([
-  ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
-  ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
-  ['404', new SourceRefused('404', { code: 'not-found', status: 404 })],
-  ['something else', new ContractBroken('page 2 was answered instead', { code: 'page-mismatch' })],
-])('a service that answers a search with %s causes no removal, and the run ends like its scan', async (_, failure) => {
-  const mirror = await aMirror()
-  const night = (n: number, list: readonly unknown[]) => {
-    const now = () => START_MS + n * 60 * MINUTE_MS
-    // In two halves, neither ids nor creation times show an order, so the scan can only settle.
-    const inHalves = [...list.slice(150), ...list.slice(0, 150)]
-    const source = sourceOf(
-      async (window) => pageOfList(inHalves, window),
-      () => Promise.reject(failure),
-    )
-    return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', pageSize: 100, now }))
-  }
-  await night(1, customers(1, 300))
-  for (const n of [2, 3]) {
-    const { report } = await night(n, customers(2, 300))
-    expect(report).toMatchObject({ status: 'complete', proof: 'settled', missing: 1, removed: 0 })
-  }
-  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL')).toEqual([])
 })
 
 const EVERY_KIND = { everyKind: true } as const

@@ -2,37 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
-import {
-  listedSource,
-  mirroring,
-  movingClock,
-  namesOf,
-  pageOfList,
-  type PageSource,
-  sourceOf,
-  storedNames,
-} from '../support/listed-source.ts'
+import { listedSource, mirroring, pageOfList, sourceOf, storedNames } from '../support/listed-source.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { ContractBroken, Interrupted, OrganizationLeased } from '../../src/errors/errors.ts'
+import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { eventually } from '../support/eventually.ts'
-
-test('a whole list is mirrored, page by page, and the report counts it', async () => {
-  const mirror = await aMirror()
-  const list = customers(1, 95)
-  const source = listedSource(list)
-
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { trigger: 'schedule' }))
-
-  expect(error).toBeUndefined()
-  expect(report).toMatchObject({
-    ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
-    ...{ requests: 10, pages: 10, received: 95, inserted: 95, readAsOfMs: START_MS },
-  })
-  expect(storedNames(mirror)).toEqual(namesOf(list))
-  expect(source.asked.map(({ page }) => page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-  expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
-})
 
 test.each([
   [11, 'failed', 20],
@@ -69,16 +43,6 @@ test.each([1, 2, 7])(
   },
 )
 
-test('a list that seems to have become empty while it is read is not believed, and keeps what was read', async () => {
-  const source: PageSource = listedSource(() => (source.counters.requests > 2 ? [] : customers(1, 100)))
-  const mirror = await aMirror()
-
-  const { report } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1, now: movingClock() }))
-
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'page-mismatch' }, received: 20 })
-  expect(storedNames(mirror)).toHaveLength(20)
-})
-
 test('progress is reported after each save and never runs ahead of the mirror', async () => {
   const mirror = await aMirror()
   const told: Progress[] = []
@@ -114,61 +78,6 @@ test.skipIf(sqliteAlone.unseenReplace)(
     expect(storedNames(mirror)[4]).toBe('Customer 5')
   },
 )
-
-test('an error keeps what was saved, the run is recorded as failed with it, and the next one completes the mirror', async () => {
-  const mirror = await aMirror()
-  const broken = new ContractBroken('acme, page 3: HTML instead of JSON', { code: 'bad-answer' })
-  const source = failingAt(3, broken)
-
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
-
-  const told = { code: 'bad-answer', message: broken.message }
-  expect(error).toBe(broken)
-  const failed = { status: 'failed', reasons: ['failed'], requests: 3, pages: 2, received: 20, error: told }
-  expect(report).toMatchObject(failed)
-  expect(storedNames(mirror)).toEqual(namesOf(customers(1, 20)))
-  expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
-  const next = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 50))))
-  expect(next.report).toMatchObject({ status: 'complete', unchanged: 20, inserted: 30 })
-})
-
-test('a stopped run keeps its saved rows, sends no more requests, and is reported as stopped', async () => {
-  const mirror = await aMirror()
-  const stop = new AbortController()
-  const source = listedSource(customers(1, 100))
-
-  const onProgress = ({ pages }: Progress) => void (pages === 4 && stop.abort())
-  const told = { signal: stop.signal, concurrency: 1, now: movingClock(), onProgress }
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, told))
-
-  expect(error).toBeInstanceOf(Interrupted)
-  expect(report).toMatchObject({ status: 'interrupted', reasons: ['interrupted'], pages: 4, requests: 4, received: 40 })
-  expect(storedNames(mirror)).toHaveLength(40)
-  expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
-})
-
-test('a mirror that fails while it is written ends the run with its error', async () => {
-  const mirror = await aMirror()
-  const source = sourceOf(async (window) => {
-    if (window.page === 2) {
-      tamper(mirror.file, `CREATE TRIGGER no_more BEFORE INSERT ON customers BEGIN SELECT RAISE(ABORT, 'no more'); END`)
-    }
-    return pageOfList(customers(1, 30), window)
-  })
-
-  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
-
-  expect(String(error)).toMatch(/trigger no_more|P0001/)
-  expect(report).toMatchObject({ status: 'failed', received: 10 })
-  expect(storedNames(mirror)).toHaveLength(10)
-})
-
-function failingAt(page: number, error: Error): PageSource {
-  return sourceOf(async (window) => {
-    if (window.page === page) throw error
-    return pageOfList(customers(1, 100), window)
-  })
-}
 
 test('a run that waits long is not taken over while it lives', async () => {
   const mirror = await aMirror()

@@ -51,18 +51,6 @@ test.each(someOf(Object.entries(WORKING)))(
   },
 )
 
-test('a customer that the list always hides is never removed, and each run that would remove it reports this', async () => {
-  const mirror = await aPlayedMirror(lackingOne)
-  const said: unknown[] = []
-  for (const n of [3, 4, 5]) {
-    const { report } = await night(mirror, n, { shown: WITHOUT_50, listed: LIST })
-    said.push(report.reasons)
-  }
-
-  expect(said).toEqual([['contradicted'], [], ['contradicted']])
-  expect(fateOf(mirror, 50)).toBe('listed')
-})
-
 test.each([
   ['a change', { email: 'changed@example.com' }],
   ['a rejected record', { email: 'changed@example.com', phone: ['1', '2'] }],
@@ -215,6 +203,19 @@ test.each(['for any part, in any case', 'by e-mail only', 'by username only'] as
     ])
     const freshMs = START_MS + 5 * DAY_MS
     expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: freshMs, provenAsOfMs: freshMs }])
+  },
+)
+
+test.each(Object.entries(USELESS))(
+  'after settled scans, a service that answers a search %s removes no customer, and the run ends like its scan',
+  async (_, search) => {
+    const mirror = await aMirror()
+    const shown = inHalves(WITHOUT_50)
+    await night(mirror, 1, { shown: inHalves(LIST) })
+    for (const n of [2, 3]) {
+      const { report } = await night(mirror, n, { shown, search })
+      expect(report).toMatchObject({ status: 'complete', proof: 'settled', missing: 1, removed: 0 })
+    }
   },
 )
 

@@ -1,30 +1,11 @@
-import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { type Socket, createServer } from 'node:net'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { listenHere } from '../../support/fault-server.ts'
 import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 import { expectWhole, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
-
-test('every file of an embedded queue is private, also those of one from before', async () => {
-  const queue = join(temporaryFolder(), 'queue')
-  prepareQueue(queue)
-  chmodSync(join(queue, 'postgres'), 0o755)
-  chmodSync(join(queue, 'postgres', 'PG_VERSION'), 0o666)
-  const opened = await openEmbedded(queue, 'customer-mirror')
-  const found = readdirSync(join(queue, 'postgres'), { recursive: true, encoding: 'utf8' })
-  const open = found.filter((name) => (statSync(join(queue, 'postgres', name)).mode & 0o077) !== 0)
-  await opened.close()
-
-  expect(found.length).toBeGreaterThan(400)
-  expect(open).toEqual([])
-  expect(statSync(join(queue, 'postgres')).mode & 0o777).toBe(0o700)
-})
 
 test('the worker that starts after one was killed goes on with its runs at once', async () => {
   const gate = aGate({ fromPage: 4 })

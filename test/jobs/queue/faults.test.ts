@@ -5,27 +5,30 @@ import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 
 const PLACE = 'redis://127.0.0.1:6379'
 const OOM = "OOM command not allowed when used memory > 'maxmemory'."
-const READ_ONLY = "READONLY You can't write against a read only replica."
-const SCRIPT = ' script: 0123456789abcdef0123456789abcdef01234567, on @user_script:83.'
+
+const COMMAND = "ERR unknown command 'auth'"
 
 test.each([
-  [`${OOM}${SCRIPT}`, OOM],
-  [`${READ_ONLY}${SCRIPT}`, READ_ONLY],
-  ["ERR unknown command 'evalsha', with args beginning with: '373dd5' '11' ", "ERR unknown command 'evalsha'."],
-  ['permission denied for table meta', 'permission denied for table meta.'],
+  [`${OOM} script: 0123456789abcdef0123456789abcdef01234567, on @user_script:83.`, OOM],
+  [`${COMMAND}, with args beginning with: 'user' 'made-up-password' `, `${COMMAND}.`],
+  ['ERR unknown command `AUTH`, with args beginning with: `made-up-password`, ', 'ERR unknown command `AUTH`.'],
+  ['cannot reach redis://user:made-up-password@host:6379/0', 'cannot reach redis://host:6379/0.'],
   ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'it asks for a password.'],
-  ['sorry, too many clients already', 'sorry, too many clients already.'],
-  ['connect ECONNREFUSED 127.0.0.1:6379', 'connect ECONNREFUSED 127.0.0.1:6379.'],
-])('%s is reported with the queue, the reason and what to do', (said, quoted) => {
-  const error = queueUnavailable(new Error(said), PLACE)
+  ['sorry, too many clients already', 'sorry, too many clients already.', 'max_connections'],
+  ['timeout exceeded when trying to connect', 'timeout exceeded when trying to connect.', 'max_connections'],
+  ['query_wait_timeout', 'query_wait_timeout.', 'max_connections'],
+])(
+  '%s is reported with the queue, the reason and what to do, and without a password',
+  (said, quoted, fix = 'Start') => {
+    const error = queueUnavailable(new Error(said), PLACE)
 
-  expect(error).toBeInstanceOf(QueueUnavailable)
-  expect(error).not.toHaveProperty('cause')
-  expect(String(error)).toContain(
-    `The queue at ${PLACE} cannot be used: ${quoted} Start that server, or repair there what`,
-  )
-  expect(String(error)).not.toMatch(/script:|\.\./)
-})
+    expect(error).toBeInstanceOf(QueueUnavailable)
+    expect(error).not.toHaveProperty('cause')
+    expect(String(error)).toContain(`The queue at ${PLACE} cannot be used: ${quoted} `)
+    expect(String(error)).toContain(fix)
+    expect(`${codeAndReason(new Error(said))} ${String(error)}`).not.toMatch(/made-up-password|args|script:|\.\./)
+  },
+)
 
 test('a certificate that is not trusted is reported with the fix for it, and not as a queue that is not started', () => {
   const said = 'unable to verify the first certificate; try running Node.js with --use-system-ca'
@@ -36,24 +39,6 @@ test('a certificate that is not trusted is reported with the fix for it, and not
     expect(String(queueUnavailable(error, PLACE))).not.toContain('Start that')
   }
 })
-
-test.each([
-  ['an address', 'cannot reach redis://user:made-up-password@host:6379/0'],
-  ['a command', "ERR unknown command 'auth', with args beginning with: 'user' 'made-up-password' "],
-  ['another form of it', 'ERR unknown command `AUTH`, with args beginning with: `made-up-password`, '],
-])('a password that a server or a driver repeats in %s is left out', (_what, said) => {
-  const error = new Error(said)
-
-  expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toMatch(/made-up-password|args/)
-})
-
-test.each(['sorry, too many clients already', 'timeout exceeded when trying to connect', 'query_wait_timeout'])(
-  'a server or a pooler without a free connection: %s',
-  (said) => {
-    const error = queueUnavailable(new Error(said), PLACE)
-    expect(String(error)).toMatch(/connections are taken, allow more: max_connections .*process takes up to 10\./)
-  },
-)
 
 test('our own errors and defects of this program are reported unchanged', () => {
   for (const error of [new UsageError('no'), new TypeError('x is not a function')])

@@ -109,81 +109,52 @@ type Pooling = {
   size?: number
 }
 
-type Pooler = Required<Pooling> & {
-  servers: number
-  port: number
-  free: Socket[]
-  open: Set<Socket>
-  /** What clients introduce themselves with, and what a server answered. */
-  startup: Buffer
-  welcome: Buffer | undefined
-}
-
 /** The address of a pooler in front of a server, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
-async function through({ url }: PostgresServer, pooling: Pooling): Promise<string> {
-  const { mode, gives = 'last', size = Infinity } = pooling
+async function through({ url }: PostgresServer, { mode, gives = 'last', size = Infinity }: Pooling): Promise<string> {
   const address = new URL(url)
-  const [port, open] = [Number(address.port), new Set<Socket>()]
-  const pooler: Pooler = {
-    ...{ mode, gives, size, servers: 0, port, free: [], open, startup: Buffer.alloc(0), welcome: undefined },
+  const [port, open, free] = [Number(address.port), new Set<Socket>(), new Array<Socket>()]
+  let servers = 0
+  const tracked = (socket: Socket) => {
+    open.add(socket)
+    return socket.on('error', () => {}).on('close', () => open.delete(socket))
+  }
+  const inTransaction = async (client: Socket, sent: Buffer) => {
+    const server = gives === 'last' ? free.pop() : free.shift()
+    if (server === undefined) return
+    server.write(sent)
+    client.write(await answerOf(server))
+    free.push(server)
   }
   const greet = async (client: Socket, first: Buffer) => {
     if (first.includes('\0options\0')) return client.end(REFUSED)
-    pooler.startup = first
-    serve(pooler, client)
-    if (pooler.welcome === undefined) pooler.free.push(await aServer(pooler))
-    return client.write(pooler.welcome ?? '')
+    if ((servers += 1) > size) return undefined
+    const server = tracked(connect(port, '127.0.0.1'))
+    server.write(first)
+    const welcome = await answerOf(server)
+    // A pooler gives its clients numbers of its own.
+    welcome.writeInt32BE(1, welcome.indexOf(NUMBER) + NUMBER.length)
+    client.write(welcome)
+    if (mode === 'session') {
+      client.on('close', () => server.destroy())
+      return server.pipe(client.on('data', (sent: Buffer) => sent[0] !== GOODBYE && server.write(sent)))
+    }
+    free.push(server)
+    return client.on('data', (sent: Buffer) => sent[0] !== GOODBYE && void inTransaction(client, sent))
   }
-  const server = createServer((client) => {
-    tracked(pooler, client).once('data', (first: Buffer) => void greet(client, first))
+  const pooler = createServer((client) => {
+    tracked(client).once('data', (first: Buffer) => void greet(client, first))
   })
-  return Object.assign(address, { port: String(await listenHere(server, open)) }).href
+  return Object.assign(address, { port: String(await listenHere(pooler, open)) }).href
 }
 
-/** Passes on what a client sends, in order, to the connection that it holds. */
-function serve(pooler: Pooler, client: Socket): void {
-  let held: Promise<Socket> | undefined
-  const giveBack = (server: Socket) => {
-    held = undefined
-    server.removeAllListeners('data')
-    pooler.free.push(server)
-  }
-  const hold = async () => {
-    if (pooler.free.length === 0 && pooler.servers >= pooler.size) await new Promise(() => {})
-    const server = (pooler.gives === 'last' ? pooler.free.pop() : pooler.free.shift()) ?? (await aServer(pooler))
-    server.on('data', (answer: Buffer) => {
-      if (pooler.mode === 'transaction' && answer.subarray(-READY.length).equals(READY)) giveBack(server)
-      client.write(answer)
-    })
-    return server
-  }
-  client.on('data', (sent: Buffer) => {
-    if (sent[0] === GOODBYE) return
-    void (held ??= hold()).then((server) => server.write(sent))
-  })
-  client.on('close', () => void held?.then((server) => server.destroy()))
-}
-
-async function aServer(pooler: Pooler): Promise<Socket> {
-  const { port, startup } = pooler
-  pooler.servers += 1
-  const server = tracked(pooler, connect(port, '127.0.0.1'))
-  server.write(startup)
+async function answerOf(server: Socket): Promise<Buffer> {
   let answer = Buffer.alloc(0)
   do answer = Buffer.concat([answer, ...(await once(server, 'data'))])
   while (!answer.subarray(-READY.length).equals(READY))
-  // A pooler gives its clients numbers of its own.
-  answer.writeInt32BE(1, answer.indexOf(NUMBER) + NUMBER.length)
-  pooler.welcome ??= answer
-  return server
+  return answer
 }
 
 const NUMBER = Buffer.from('K\0\0\0\u000C', 'latin1')
-
-function tracked({ open }: Pick<Pooler, 'open'>, socket: Socket): Socket {
-  open.add(socket)
-  return socket.on('error', () => {}).on('close', () => open.delete(socket))
-}
 
 /** The server waits for a statement, outside a transaction. */
 const READY = Buffer.from('Z\0\0\0\u0005I', 'latin1')

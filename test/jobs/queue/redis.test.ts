@@ -5,7 +5,7 @@ import { checked } from '../../support/commands.ts'
 import { redisProgram, type RedisServer, startRedis } from '../../../bench/redis-server.ts'
 import { command, REFUSALS } from '../../support/worker-log.ts'
 
-const open = (address: string) => openBackend(address, { folder: tmpdir() })
+const open = (address: string) => openBackend(address, { folder: tmpdir() }).then(({ close }) => close())
 
 describe.skipIf(redisProgram() === undefined)('on Redis', () => {
   let redis: RedisServer
@@ -22,18 +22,18 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     await redis.command('ACL', 'SETUSER', 'odd', 'reset', 'on', '>made-up', ...rules.split(' '))
     const address = `${redis.url.replace('//', '//odd:made-up@')}?prefix=odd`
 
-    for (const use of [() => probeQueue(address), () => open(address).then(({ close }) => close())]) {
-      if (reason === undefined) await use()
-      else await expect(use()).rejects.toThrow(reason)
+    for (const use of [probeQueue, open]) {
+      if (reason === undefined) await use(address)
+      else await expect(use(address)).rejects.toThrow(reason)
     }
   })
 
   test.each<[what: string, begin: string, end: string, reason: RegExp | string]>([
-    ['used by another program', 'SET bull:customer-mirror-shared x', 'FLUSHALL', /WRONGTYPE.*prefix=/],
+    ['is used by another program', 'SET bull:customer-mirror-shared x', 'FLUSHALL', /WRONGTYPE.*prefix=/],
     ...REFUSALS,
-  ])('a server that is %s is refused by check, too', async (_what, begin, end, reason) => {
+  ])('a server that %s is refused before a worker takes jobs, and by check', async (_what, begin, end, reason) => {
     await command(redis, begin)
-    await expect(probeQueue(redis.url)).rejects.toThrow(reason)
+    for (const use of [probeQueue, open]) await expect(use(redis.url)).rejects.toThrow(reason)
     await command(redis, end)
   })
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -10,15 +10,17 @@ const HOUR_MS = 3_600_000
 
 describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
+  const queue = join(folder, 'queue')
   let backend: Backend
 
   /** One for all of them: to open the embedded queue takes most of a second of a processor. */
   beforeAll(async () => {
     if (kind === 'embedded') {
-      prepareQueue(join(folder, 'queue'))
-      chmodSync(join(folder, 'queue'), 0o755)
+      prepareQueue(queue)
+      for (const each of [queue, join(queue, 'postgres')]) chmodSync(each, 0o755)
+      chmodSync(join(queue, 'postgres', 'PG_VERSION'), 0o666)
       // As a process leaves it that is killed while PostgreSQL makes its lock file.
-      writeFileSync(join(folder, 'queue', 'postgres', 'postmaster.pid'), '')
+      writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
     }
     backend = await openBackend(aQueue(kind), { folder })
   })
@@ -29,8 +31,12 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
   })
 
   if (kind === 'embedded') {
-    test('are in a private folder, which is not opened a second time meanwhile', async () => {
-      expect(statSync(join(folder, 'queue')).mode & 0o777).toBe(0o700)
+    test('are in a private folder of private files, also those of one from before, which is not opened a second time meanwhile', async () => {
+      const found = readdirSync(queue, { recursive: true, encoding: 'utf8' })
+      const open = ['', ...found].filter((name) => (statSync(join(queue, name)).mode & 0o077) !== 0)
+
+      expect(found.length).toBeGreaterThan(400)
+      expect(open).toEqual([])
       await expect(openBackend('embedded', { folder })).rejects.toMatchObject({ code: 'queue' })
     })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Circumstances, isWaiting, verdictOf, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/verdict.ts'
 import {
+  Cancelled,
   Interrupted,
   MaxRunReached,
   MirrorUnusable,
@@ -11,10 +12,6 @@ import {
 } from '../../../src/errors/errors.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 import type { Trigger } from '../../../src/model/report.ts'
-import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
-import { rowsOf, tamper } from '../../support/mirror-file.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
@@ -56,10 +53,12 @@ test.each<[what: string, error: Error | undefined, around: Partial<Circumstances
   ['by something unexpected', new TypeError('x is not a function'), {}, 'retry 0'],
   ['complete', undefined, {}, 'complete'],
   ['complete, while its worker stops and its lock is lost', undefined, STOPS_LOST, 'complete'],
+  ['with its worker, and was quick', stopped, { stopping: true, ...QUICK }, 'hand-back'],
   ['by 403, and was quick', refused, QUICK, 'give-up'],
   ['by a service that is down, and was quick', down(), QUICK, 'give-up'],
   ['by another run, and was quick', leased, QUICK, 'drop'],
   ['by maxRun, and was quick', long, QUICK, 'drop'],
+  ['by a person, and was quick', new Cancelled('acme: made up'), QUICK, 'drop'],
 ])('the verdict on a run that ended %s', (_what, error, around, expected, waits) => {
   const verdict = verdictOf(error, { ...USUAL, ...around })
 
@@ -152,23 +151,6 @@ function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around
 function cut(status: LastRun['status'], agoMs: number): LastRun {
   return { ...read, status, startedAtMs: NOW_MS - agoMs }
 }
-
-test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
-  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
-  const worker = startWorker(place, { timings: { catchUpMs: 600_000 } })
-  await worker.ran('acme')
-  await worker.stop()
-  const { backend, queues, close } = await someQueues(place.queue, place.mirror)
-  await queues.request('sync', 'acme', 'manual')
-  const killed = anotherWorker(backend)
-  await (await killed.getNextJob('a token'))?.moveToWait('a token')
-  await killed.close()
-  tamper(place.mirror, `UPDATE runs SET started_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)
-  await close()
-
-  expect(await startWorker(place).said(message('run not needed'))).toMatchObject({ why: 'ended-before' })
-  expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toHaveLength(1)
-})
 
 /** A run since the due time, which read the list to its end. */
 function aRun(run: Partial<LastRun>): LastRun {

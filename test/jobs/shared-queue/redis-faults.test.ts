@@ -2,8 +2,7 @@ import { expect, inject, test } from 'vitest'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import { runCli } from '../../support/run-cli.ts'
-import { aPlaceOn, aRedis, aWorkerOn, command, message, REFUSALS } from '../../support/worker-log.ts'
+import { aRedis, aWorkerOn, message } from '../../support/worker-log.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
 const APPEND_ONLY = { 'with its append-only file': true, 'without one': false }
@@ -48,26 +47,3 @@ test.each([
   expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: true })
   await expect.poll(() => valueOf(place.mirror, COMPLETE)).toBe(2)
 })
-
-const PASSWORD = 'made-up-password-of-the-queue'
-
-const COMMANDS = ['run acme', 'worker --port 0'].flatMap((line) =>
-  REFUSALS.slice(0, inject('isDeep') ? 2 : 1).map((refusal) => [line, ...refusal] as const),
-)
-
-test.each(COMMANDS)(
-  '`%s` ends with 5 for a Redis that %s, and says why and what to do',
-  async (line, _what, begin, _end, reason) => {
-    const redis = await aRedis({ password: PASSWORD })
-    const place = await aPlaceOn(redis)
-    await command(redis, begin)
-    const { code, stdout, stderr } = await runCli([...line.split(' '), '--config', place.config], { cwd: place.folder })
-
-    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
-    expect(stderr).toMatch(/^The queue at redis:\/\/127\.0\.0\.1:\d+ cannot be used: /)
-    for (const part of [reason, 'repair there what it says', "'customer-mirror sync' needs no queue"])
-      expect(stderr).toContain(part)
-    expect(stderr).not.toMatch(/defect|Unexpected|^\s+at /m)
-    expect(stderr).not.toContain(PASSWORD)
-  },
-)

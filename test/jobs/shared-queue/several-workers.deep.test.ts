@@ -1,31 +1,14 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { redisProgram } from '../../../bench/redis-server.ts'
+import { askQueue, probeQueue } from '../../../jobs/queue/backend.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { expectWhole, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
+import { aRedis, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
-test('the job of a worker that was killed is taken over when its lock has run out, and its run goes on', async () => {
-  const gate = aGate({ fromPage: 4 })
-  const sandbox = await aSandbox({ customers: [500], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
-  const killed = startWorkerProcess(place, { timings: { lockMs: 2000 } })
-  await gate.reached
-  killed.send('SIGKILL')
-  await killed.ended
-  gate.open()
-  const next = startWorker(place, { timings: { catchUpMs: 3_600_000 } })
-  await next.said(message('job taken over from a worker without a heartbeat'))
-  await next.ran('acme')
-
-  expectWhole(place.mirror, 500)
-  expect(rowsOf(place.mirror, 'SELECT status, "trigger", resumed_from FROM runs ORDER BY id')).toEqual([
-    { status: 'interrupted', trigger: 'catch-up', resumed_from: null },
-    { status: 'complete', trigger: 'catch-up', resumed_from: 1 },
-  ])
-})
-
-const WAKES = ['after the other run', 'while the other worker reads'].slice(0, inject('isDeep') ? 2 : 1)
+const WAKES = ['after the other run', 'while the other worker reads']
 
 test.each(WAKES)('a worker that was frozen and replaced writes nothing when it wakes up %s', async (wakes) => {
   const gate = aGate({ fromPage: 3 })
@@ -64,3 +47,54 @@ test.each(WAKES)('a worker that was frozen and replaced writes nothing when it w
     { status: 'complete', received: 600 },
   ])
 })
+
+test.skipIf(redisProgram() === undefined)(
+  'two workers mirror by a cluster, where the prefix of their queue is a hash tag',
+  async () => {
+    const sandbox = await aSandbox({ customers: [250, 40, 3] })
+    const rateLimit = { shared: 'vendor', requestsPerMinute: 6000 }
+    const queue = `${await aCluster()}?prefix={cm}`
+    const place = aJobsWorkplace(organizationsOf(sandbox, { rateLimit }), { queue })
+    const workers = [startWorker(place), startWorker(place)]
+    for (const id of ['acme', 'globex', 'initech']) await Promise.any(workers.map((worker) => worker.ran(id)))
+    for (const worker of workers) await worker.stop()
+    await probeQueue(queue)
+    await expect(probeQueue(queue.replace('{cm}', 'cm'))).rejects.toThrow(
+      /(CROSSSLOT|MOVED).*a cluster with a hash tag as prefix/,
+    )
+    const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
+
+    expect(known).toContain(place.mirror)
+    expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')).toEqual([
+      { organization: 'acme', status: 'complete' },
+      { organization: 'globex', status: 'complete' },
+      { organization: 'initech', status: 'complete' },
+    ])
+    expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue fails|rate limit is away/)
+  },
+)
+
+/** The slots of each server of a cluster. */
+const SLOTS = [
+  ['0', '5460'],
+  ['5461', '10922'],
+  ['10923', '16383'],
+]
+
+/** The address of one of the servers that share the slots, which agree on that in some seconds. */
+async function aCluster(): Promise<string> {
+  const servers = await Promise.all(SLOTS.map(() => aRedis({ isCluster: true })))
+  for (const [index, server] of servers.entries()) {
+    // One that met no other does not know its own address.
+    await server.command('CONFIG', 'SET', 'cluster-announce-ip', '127.0.0.1')
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', ...(SLOTS[index] ?? []))
+  }
+  const [first, ...others] = servers
+  for (const { url } of others) await first?.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port)
+  for (const server of servers)
+    await eventually(
+      () => server.command('CLUSTER', 'INFO'),
+      (info) => new RegExp(`cluster_state:ok[^]*cluster_known_nodes:${SLOTS.length}`).test(String(info)),
+    )
+  return first?.url ?? ''
+}
