@@ -62,7 +62,8 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
   const before = identityOf(file)
   const db = access === 'read' ? connectToRead(file, busyMs) : connect(file, { fileMustExist: true, timeout: busyMs })
   try {
-    requireMirror(db, file)
+    // In one look, since another program may make a mirror of the empty file meanwhile.
+    db.transaction(() => requireMirror(db, file))()
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
     if (access === 'read' && isEmpty(db)) throw noMirror(file)
     db.pragma(`cache_size = -${CACHE_KB}`)
