@@ -1,15 +1,13 @@
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { moveCommand } from '../../src/cli/backup.ts'
 import { text } from '../../src/store/port/sql.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import { move } from '../support/commands.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
 import { opsFile } from '../support/metrics.ts'
 import { pgliteConnections } from '../support/pglite-connections.ts'
 import { aPostgresMirror } from '../support/postgres/statement.ts'
 import { openKeptPglite } from '../support/postgres/server.ts'
-import { runCommand } from '../support/run-command.ts'
-import { aWorkplace } from '../support/workplace.ts'
 
 const SCRIPT = opsFile('postgres/partition-customers.sql')
 
@@ -142,9 +140,7 @@ const SHOWN = 'SELECT organization, active, removed FROM freshness ORDER BY 1'
 async function aMirror() {
   const file = await aFullMirror()
   const address = aPostgresMirror()
-  const acme = [{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }]
-  const { config } = aWorkplace(acme, { mirror: file })
-  expect(await runCommand(moveCommand, ['--to', address, '--config', config])).toMatchObject({ code: 0 })
+  expect(await move(file, address)).toMatchObject({ code: 0 })
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? ''
   url.search = ''

@@ -10,19 +10,12 @@ import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirro
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aWorkplace } from '../support/workplace.ts'
+import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
 async function fiveNights() {
   const mirror = await aMirror()
   for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
   return mirror
-}
-
-const ACME = {
-  id: 'acme',
-  baseUrl: 'https://acme.example.com/api/v1',
-  apiKey: { env: 'KEY' },
-  secret: { env: 'SECRET' },
 }
 
 const report = (mirror: string, ...args: string[]) => runCommand(reportCommand, ['--mirror', mirror, ...args])
@@ -110,9 +103,11 @@ test('an unknown organization is named with those that are there, and the mirror
 
 test('publish.report writes the page beside each copy, for those who may read the copy, and replaces nothing else', async () => {
   const { file: mirror } = await fiveNights()
-  const { config: file } = aWorkplace([ACME], { mirror, publish: { file: 'copies/{organization}.db', report: true } })
-  const config = await readConfig({ file, cwd: '/', environment: { KEY: 'key', SECRET: 'x'.repeat(32) } })
-  const [plan] = configuredPlans(config)
+  const { config: file } = aWorkplace([anAwayOrganization()], {
+    mirror,
+    publish: { file: 'copies/{organization}.db', report: true },
+  })
+  const [plan] = configuredPlans(await readConfig({ file, cwd: '/' }))
   if (plan === undefined || !('file' in plan)) throw new Error('no plan')
   const places = ['acme', 'globex'].map((name) => plan.file.replace('{organization}.db', `${name}.html`))
   mkdirSync(dirname(plan.file), { mode: 0o750 })

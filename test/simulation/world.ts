@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici'
-import { isPostgres } from '../../src/address/mirror-address.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { addsUp, endedWell, type RecordCounts } from '../../src/model/report.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
@@ -160,11 +159,7 @@ class World {
     const moment = Math.floor((fault?.moment ?? 0) ** 2 * 15)
     const onDisk = DISK_FAULTS.find((each) => each === fault?.kind)
     if (onDisk !== undefined) this.disk.plan(onDisk, moment)
-    let sent = 0
-    const answer: Parameters<typeof wireTo>[0] = (asked) => {
-      sent += 1
-      return organization.service.answer(asked, this.#time.trueMs)
-    }
+    const answer: Parameters<typeof wireTo>[0] = (asked) => organization.service.answer(asked, this.#time.trueMs)
     const moved = () => {
       this.#time.pass({ isJumpy: dayLong.has('clock jumps') })
       organization.list.stir(organization.churn)
@@ -183,7 +178,7 @@ class World {
     const { run, why, error } = early
     const said = run === undefined ? (why ?? 'no run') : `${run.outcome.report.status} ${run.outcome.report.proof}`
     this.#note(organization.id, `${job.kind} ${said}`, fault, {
-      sent,
+      sent: organization.service.answers,
       verdict: run?.verdict.kind,
       code: run?.outcome.report.error?.code,
     })
@@ -249,17 +244,12 @@ class World {
     const started = await Program.start(this.#surroundings)
     if (job !== undefined) this.#queue.takeBack(job)
     this.#reading((db) => {
-      const damage = isPostgres(this.#file)
-        ? ['ok']
-        : db.all('PRAGMA integrity_check').map((row) => Object.values(row)[0])
-      if (damage.join() !== 'ok') this.#tell('disk', [`the mirror is damaged: ${damage.join()}`])
-      const stored = new Map(
-        db
-          .all('SELECT id, status, proof FROM runs')
-          .map((row) => [Number(row['id']), `${String(row['status'])} ${String(row['proof'])}`]),
-      )
-      for (const run of db.all<RecordCounts & { id: number }>('SELECT * FROM runs'))
-        if (!addsUp(run)) this.#tell('disk', [`run ${run.id} does not add up after a restart`])
+      const damage = db.value('PRAGMA integrity_check')
+      if (damage !== 'ok') this.#tell('disk', [`the mirror is damaged: ${String(damage)}`])
+      const told = `SELECT *, status || ' ' || proof AS said FROM runs`
+      const runs = db.all<RecordCounts & { id: number; said: string }>(told)
+      for (const run of runs) if (!addsUp(run)) this.#tell('disk', [`run ${run.id} does not add up after a restart`])
+      const stored = new Map(runs.map(({ id, said }) => [id, said]))
       for (const [id, said] of this.#reported)
         if (stored.get(id) !== said)
           this.#tell('disk', [`run ${id} was reported as ${said} and is ${stored.get(id)} after a restart`])

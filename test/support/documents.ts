@@ -39,12 +39,11 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
 }
 
 /** The program that a page shows, as a reader saves it. */
-const exampleOf = (name: string) =>
-  PAGES.flatMap((page) =>
-    blocksIn(page, 'js')
-      .filter((block) => block.page === name)
-      .map(({ text }) => text),
-  ).join()
+function exampleOf(name: string): string {
+  return blocksIn(pageNamed(name), 'js')
+    .map(({ text }) => text)
+    .join()
+}
 
 export const LIBRARY_EXAMPLE = exampleOf('docs/read/library.md')
 

@@ -7,7 +7,7 @@ import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { DAY_MS, night, scanEnding } from '../store/nights.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
-import { aMirror, aPlayedFile, aPlayedMirror, mirrorPages, rowsOf, tamper } from './mirror-file.ts'
+import { aMirror, aPlayedFile, aPlayedMirror, mirrorPages, tamper, valueOf } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
@@ -26,9 +26,8 @@ export function aFullMirror(): Promise<string> {
 async function fill(mirror: Mirror): Promise<void> {
   for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
   const { file } = mirror
-  const [acme = 0, globex = 0] = rowsOf(file, 'SELECT min(row_id) AS row FROM customers GROUP BY organization').map(
-    ({ row }) => Number(row),
-  )
+  const firstOf = (id: string) => Number(valueOf(file, 'SELECT min(row_id) FROM customers WHERE organization = ?', id))
+  const [acme, globex] = [firstOf('acme'), firstOf('globex')]
   tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
   tamper(file, `INSERT INTO held_rows VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)

@@ -59,13 +59,6 @@ export function activeIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): 
   return new Set(rows.map(({ id }) => String(id)))
 }
 
-/** The ids of the customers that went missing or were removed. */
-export function goneIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Set<string> {
-  const sql =
-    'SELECT id FROM customers WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)'
-  return new Set(rowsOf(mirror.file, sql, organization).map(({ id }) => String(id)))
-}
-
 /** A list that may hide customers, and its search. */
 export type SearchedService = {
   /** The customers on the pages of the list. */

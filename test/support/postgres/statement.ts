@@ -79,7 +79,7 @@ export function aPostgresMirror(): string {
 const PARTS = new RegExp(
   [
     ...[String.raw`x'[0-9a-f]*'`, `'(?:[^']|'')*'`, `"(?:[^"]|"")*"`, String.raw`--[^\n]*`, '::', String.raw`\?`],
-    ...[String.raw`[@:]\w+`, String.raw`\browid\b`, String.raw`\breplace into\b`],
+    ...[String.raw`\browid\b`, String.raw`\breplace into\b`],
     ...[String.raw`\bis not (?!null|true|false|distinct)`, String.raw`\bis (?!not|null|true|false|distinct)`],
   ].join('|'),
   'gi',
@@ -114,14 +114,12 @@ function translated(sql: string, given: readonly unknown[]): { sql: string; para
     refusal(sql) ??
     sql.match(DROPPED_TRIGGER)?.[0].replace(DROPPED_TRIGGER, 'DROP FUNCTION "$1" CASCADE')
   if (command !== undefined) return { sql: command, parameters: [] }
-  const [named] = given.filter((value) => isNamed(value))
-  const positional = given.filter((value) => !isNamed(value))
+  const positional = [...given]
   const parameters: unknown[] = []
   const add = (value: unknown) => `$${parameters.push(typeof value === 'boolean' ? Number(value) : value)}`
   const isReplacing = /^\s*replace into\b/i.test(sql)
   const text = sql.replaceAll(/CAST\((\w+) AS BLOB\)/gi, `convert_to($1, 'UTF8')`).replaceAll(PARTS, (part) => {
     if (part === '?') return add(positional.shift())
-    if (/^[@:]\w/.test(part)) return add(named?.[part.slice(1)])
     if (/^x'/i.test(part)) return String.raw`'\x${part.slice(2, -1)}'::bytea`
     return IN_POSTGRES[part.trim().toLowerCase().replace(/\s+/, ' ')]?.(sql) ?? part
   })
@@ -156,8 +154,4 @@ const IN_POSTGRES: Record<string, (sql: string) => string> = {
   'replace into': () => 'INSERT INTO',
   'is not': () => 'IS DISTINCT FROM ',
   is: () => 'IS NOT DISTINCT FROM ',
-}
-
-function isNamed(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
 }
