@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { RateLimited } from '../../src/errors/errors.ts'
-import type { Candidate, Listed } from '../../src/model/run.ts'
 import { RequestBudget } from '../../src/quick/quick-scan.ts'
 import { searchForGone } from '../../src/quick/read-quickly.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
@@ -12,7 +11,9 @@ import { listedSource, mirroring, pageOfList, type PageSource, readBy } from '..
 import { aMirror, aPlayedMirror, rowsOf } from '../support/mirror-file.ts'
 import {
   aDatedCustomer,
+  anAbsentCustomer,
   BROKEN,
+  CONTROL,
   datedCustomers,
   searchedSource,
   type SearchKind,
@@ -207,8 +208,6 @@ test('customers that a quick run inserted do not let more be marked at once than
   expect(fates(mirror)).toMatchObject({ missing: 0 })
 })
 
-const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
-
 const NONE_FOR_CERTAIN = { gone: [], pending: [5, 8, 9] }
 
 test.each<[what: string, told: Searching, left: object, searches: number]>([
@@ -235,7 +234,7 @@ async function searching({ most, requestsEach, certain = [], isSearchedBy = ['em
       return pageOfList(list, { page: 1, size: 100 })
     },
   }
-  const findGone = async (_: unknown, rowIds: readonly number[]) => rowIds.map(absent)
+  const findGone = async (_: unknown, rowIds: readonly number[]) => rowIds.map((rowId) => anAbsentCustomer(rowId))
   const mirror = { findGone, findListed: async () => [CONTROL] }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const { signal } = new AbortController()
@@ -245,9 +244,3 @@ async function searching({ most, requestsEach, certain = [], isSearchedBy = ['em
 }
 
 type Searching = { most: number; requestsEach: number; certain?: number[]; isSearchedBy?: string[] }
-
-function absent(n: number): Candidate {
-  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
-  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1 }
-  return { rowId: n, id: customerId(n), ...named, ...counted, createdAtUtc: null, earlier: [] }
-}

@@ -5,7 +5,8 @@ import type { Sandbox } from '../../src/service/sandbox.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
-import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
+import type { Candidate, Listed } from '../../src/model/run.ts'
+import { aCustomer, customerId, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
 import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 
@@ -154,4 +155,18 @@ export function searchedSource({ shown, listed = shown, search = finding(partial
 
 function upperCased(record: SentRecord): SentRecord {
   return { ...record, id: String(record['id']).toUpperCase() }
+}
+
+/** A listed customer by whom a search is tried, and one who is absent, as a mirror names them. */
+export const CONTROL: Listed = {
+  id: customerId(1),
+  name: null,
+  username: 'customer-1',
+  email: 'customer-1@example.com',
+}
+
+export function anAbsentCustomer(n: number, fields: Partial<Candidate> = {}): Candidate {
+  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
+  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: null, earlier: [] }
+  return { rowId: n, id: customerId(n), ...named, ...counted, ...fields }
 }

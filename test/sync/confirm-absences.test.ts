@@ -4,8 +4,7 @@ import type { Candidate, Listed } from '../../src/model/run.ts'
 import { confirmAbsences, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
 import { aCustomer, customerId, customers, type SentRecord } from '../support/builders.ts'
 import { pageOfList } from '../support/listed-source.ts'
-
-const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
+import { anAbsentCustomer, CONTROL } from '../support/mirrored-sandbox.ts'
 
 test.each<[string, Listed | undefined, SentRecord[]]>([
   ['there is no control', undefined, customers(1, 5)],
@@ -15,7 +14,7 @@ test.each<[string, Listed | undefined, SentRecord[]]>([
 ])('where %s no absence is confirmed, and no other customer is searched for', async (_, control, list) => {
   const { asked, search } = searchOf(list)
 
-  expect(await confirmed([absent(8), absent(9)], control, search)).toEqual(new Set())
+  expect(await confirmed([anAbsentCustomer(8), anAbsentCustomer(9)], control, search)).toEqual(new Set())
   expect(asked.filter((text) => text !== control?.email && text !== control?.username)).toEqual([])
 })
 
@@ -30,11 +29,11 @@ test.each([
     return { ...pageOfList(customers(101, 100 + length), { page: 1, size: 100 }), total }
   }
 
-  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
+  expect(await confirmed([anAbsentCustomer(9)], CONTROL, search)).toEqual(new Set())
 })
 
 test('no more than a hundred requests are made, those for controls included, and they go to a random sample', async () => {
-  const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
+  const candidates = Array.from({ length: 250 }, (_, index) => anAbsentCustomer(1000 + index))
   const samples = [0.1, 0.9].map(async (chance) => {
     const { asked, search } = searchOf(customers(1, 5))
     const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, { random: () => chance }))
@@ -51,7 +50,7 @@ test('no more than a hundred requests are made, those for controls included, and
 })
 
 test('a search that the source tries several times uses up as many requests', async () => {
-  const candidates = Array.from({ length: 100 }, (_, index) => absent(1000 + index))
+  const candidates = Array.from({ length: 100 }, (_, index) => anAbsentCustomer(1000 + index))
   const { asked, search } = searchOf(customers(1, 5))
   let requests = 0
   const repeated: Search = (text) => {
@@ -70,7 +69,7 @@ test('a rate limit postpones removals, although the service still answers with p
   const limited = new RateLimited('too many requests', { waitMs: 3_600_000 })
   const failing: Search = (text) => (asked.length === 4 ? Promise.reject(limited) : search(text))
 
-  const searched = await confirmAbsences([absent(3), absent(9)], [CONTROL], searchingBy(failing))
+  const searched = await confirmAbsences([anAbsentCustomer(3), anAbsentCustomer(9)], [CONTROL], searchingBy(failing))
 
   expect(searched).toMatchObject({ refused: 0, isPostponed: true })
 })
@@ -80,7 +79,7 @@ test('a defect during the searches is no outage', async () => {
 
   const failing = searchingBy(() => Promise.reject(defect))
 
-  await expect(confirmAbsences([absent(9)], [CONTROL], failing)).rejects.toBe(defect)
+  await expect(confirmAbsences([anAbsentCustomer(9)], [CONTROL], failing)).rejects.toBe(defect)
 })
 
 const WELL_KNOWN: Listed = { ...CONTROL, name: 'Customer 1' }
@@ -114,7 +113,7 @@ test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
 ])('after a settled scan, an absence confirmed %s', async (_, special, control, fields, isConfirmed) => {
   const search = searchWith(special)
   const searching = searchingBy(search, { confirmedBy: 'every field' })
-  const searched = await confirmAbsences([absent(9, fields)], [control], searching)
+  const searched = await confirmAbsences([anAbsentCustomer(9, fields)], [control], searching)
 
   expect(searched.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
   expect(searched.found).toEqual(new Set())
@@ -124,7 +123,7 @@ const EVERY_KIND = { everyKind: true } as const
 
 test('where a customer may be removed without a confirmation, one is found by a search that does not find the control', async () => {
   const { asked, search } = searchOf(customers(3, 4))
-  const candidates = [absent(3), absent(9), absent(4)]
+  const candidates = [anAbsentCustomer(3), anAbsentCustomer(9), anAbsentCustomer(4)]
 
   const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, EVERY_KIND))
 
@@ -139,7 +138,7 @@ test('a customer that the kind of search which works leaves open is looked for b
     text === 'customer-9@example.com' ? pageOfList(customers(101, 200), { page: 1, size: 100 }) : search(text)
   const control = { ...CONTROL, username: 'not listed' }
 
-  const searched = await confirmAbsences([absent(9)], [control], searchingBy(unsure, EVERY_KIND))
+  const searched = await confirmAbsences([anAbsentCustomer(9)], [control], searchingBy(unsure, EVERY_KIND))
 
   expect(searched.found).toEqual(new Set([customerId(9)]))
 })
@@ -170,12 +169,6 @@ function searchingBy(search: Search, overrides: Partial<Searching> = {}): Search
   const { signal } = new AbortController()
   const askForPage = async () => {}
   return { search: counting, askForPage, requestsMade: () => requests, random: () => 0, signal, ...overrides }
-}
-
-function absent(n: number, fields: Partial<Candidate> = {}): Candidate {
-  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
-  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: null, earlier: [] }
-  return { rowId: n, id: customerId(n), ...named, ...counted, ...fields }
 }
 
 /** A search as the service does it: any part of a name, username or e-mail, in any case. */

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { type NoRunOfJob, type Processing, runForJob, type RunOfJob } from '../../../jobs/run/run-job.ts'
 import { type Circumstances, isWaiting, verdictOf, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/verdict.ts'
+import { TIMINGS } from '../../../jobs/timings.ts'
 import {
   Cancelled,
   Interrupted,
@@ -151,6 +153,27 @@ function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around
 function cut(status: LastRun['status'], agoMs: number): LastRun {
   return { ...read, status, startedAtMs: NOW_MS - agoMs }
 }
+
+test.each([
+  [20, 'another-configuration'],
+  [21, 'give-up'],
+])('a job of an organization that no worker has ends its start %i with %s', async (attemptsStarted, end) => {
+  const ends: string[] = []
+  const job = { data: { organization: 'umbrella' }, opts: {}, attemptsStarted, moveToDelayed: async () => {} }
+  const listener = {
+    onRun: ({ verdict }: RunOfJob) => ends.push(verdict.kind),
+    onNoRun: ({ why }: NoRunOfJob) => ends.push(why),
+  }
+  const never = new AbortController().signal
+  const processing: Processing = Object({
+    ...{ organizationOf: () => undefined, mirror: { listLastRuns: async () => [] }, listener, stop: never },
+    ...{ pauses: { latest: async () => new Map() }, timings: TIMINGS, now: Date.now },
+  })
+  const signals = { lost: undefined, cancelled: never }
+
+  await expect(runForJob('sync', Object(job), undefined, signals, processing)).rejects.toBeInstanceOf(Error)
+  expect(ends).toEqual([end])
+})
 
 /** A run since the due time, which read the list to its end. */
 function aRun(run: Partial<LastRun>): LastRun {
