@@ -91,7 +91,7 @@ test('a publish that leaves personal data out, and is killed while files are rep
   expect(columns).not.toContainEqual({ name: 'email' })
 })
 
-test('a file that a killed publish replaced is written anew, though it is as long, and the mirror as it was before; what it left goes', async () => {
+test('a file that a killed publish replaced is written anew, though it is as long, and the mirror as it was before; unfinished files are removed', async () => {
   const { plan, failAt, acme } = await aPublishedMirror()
   const duck = await aDuckDb()
   const read = async () => [statSync(acme).size, await duck.all(`FROM '${acme}' ORDER BY id`)]
