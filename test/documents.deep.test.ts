@@ -288,11 +288,9 @@ function stopAll(pids: string): void {
 
 /** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
 function aStandInForSqlite3(): string {
-  const folder = join(temporaryFolder(), 'bin')
-  const program = join(folder, 'sqlite3')
-  mkdirSync(folder)
+  const folder = temporaryFolder()
   writeFileSync(
-    program,
+    join(folder, 'sqlite3'),
     `#!${process.execPath}
 const Database = require(${JSON.stringify(new URL('../node_modules/better-sqlite3', import.meta.url).pathname)})
 const [file, command] = process.argv.slice(2)

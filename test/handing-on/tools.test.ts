@@ -31,6 +31,7 @@ import { CLOCKS, DAY_MS, organizationsOf } from '../store/nights.ts'
 const RUN = ['sqlite3', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']
 
 const LANGUAGES = `SELECT organization, language, count(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2`
+const COUNTED = `SELECT organization, language, count(*) FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
 const TIMES = ['created_at_utc', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at', 'updated_at']
 
 test('every block of the page is in a section that is run', () => {
@@ -96,6 +97,8 @@ function iso(time: unknown): string {
   return new Date(`${String(time).replace(' ', 'T')}Z`).toISOString().slice(0, -1)
 }
 
+const valuesOf = (file: string, sql: string) => rowsOf(file, sql).map((row) => Object.values(row))
+
 /** NULL stands elsewhere in each program. */
 function sorted(rows: unknown): unknown[] {
   return Array.isArray(rows) ? rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : []
@@ -115,10 +118,8 @@ withPython('DuckDB', ['duckdb'], (python) => {
       'languages.fetchall()',
       `[str(type) for type in duckdb.sql("SELECT id, updated_at, is_active FROM 'customers.parquet'").types]`,
     )
-    const expected = `SELECT organization, language, count(*) FROM active_customers
-      GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
 
-    expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
+    expect(languages).toEqual(valuesOf(copy, COUNTED))
     expect(types).toEqual(['VARCHAR', 'TIMESTAMP WITH TIME ZONE', 'BOOLEAN'])
   })
 })
@@ -143,14 +144,13 @@ withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
     const history = `SELECT organization, id, valid_from, valid_to, name FROM customers_history
       ORDER BY organization, id, valid_from`
 
-    expect(days).toEqual(rowsOf(copy, daily).map((row) => Object.values(row)))
+    expect(days).toEqual(valuesOf(copy, daily))
     expect(types).toEqual(['VARCHAR', 'VARCHAR', 'BIGINT', 'BIGINT', 'BIGINT'])
-    expect(rowsWithMoments(versions)).toEqual(rowsWithMoments(rowsOf(copy, history).map((row) => Object.values(row))))
+    expect(rowsWithMoments(versions)).toEqual(rowsWithMoments(valuesOf(copy, history)))
     expect(counts).toEqual(OPENED.map((table) => rowsOf(copy, `SELECT 1 FROM ${table}`).length))
     expect(queries).toHaveLength(5)
     for (const [at, sql] of queries.entries()) {
-      const rows = rowsOf(copy, sql).map((row) => Object.values(row))
-      expect([sql, inOneOrder(found[at])]).toEqual([sql, inOneOrder(rows)])
+      expect([sql, inOneOrder(found[at])]).toEqual([sql, inOneOrder(valuesOf(copy, sql))])
     }
   })
 })
@@ -220,9 +220,8 @@ withPython('moto', ['moto', 'duckdb', 'duckdb_extensions', 'duckdb_extension_htt
       'languages.fetchall()',
       'customers.aggregate("count(*)").fetchall()',
     )
-    const expected = `SELECT organization, language, count(*) FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
 
-    expect(languages).toEqual(rowsOf(mirror, expected).map((row) => Object.values(row)))
+    expect(languages).toEqual(valuesOf(mirror, COUNTED))
     expect(count).toEqual([[32]])
 
     const store = openS3Store({ to: { bucket: BUCKET, prefix: 'x' } }, env)
@@ -272,15 +271,13 @@ withPython('dbt', ['dbt.adapters.duckdb'], (python) => {
       'warehouse.sql("SELECT count(*) FROM active_customers").fetchall()',
       'warehouse.sql("SELECT * FROM customers_by_language ORDER BY ALL").fetchall()',
     )
-    const expected = `SELECT organization, language, count(*) FROM active_customers
-      GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
 
     expect(ends).toEqual([
       ...[['pass'], ['success', 'success'], ['pass', 'pass', 'pass', 'pass']].map((all) => [true, all]),
       [false, ['error']],
     ])
     expect(active).toEqual([[valueOf(copy, 'SELECT count(*) FROM active_customers')]])
-    expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
+    expect(languages).toEqual(valuesOf(copy, COUNTED))
   })
 })
 

@@ -210,13 +210,8 @@ export async function aNight(it: World, name: string): Promise<string> {
   const hides = service.hides
   const retention = someRetention(dice)
   const told = {
-    ...{
-      organization: name,
-      scan: 'chain' as const,
-      resumeWithinMs: dice.chance(0.5) ? -1 : 5 * DAY_MS,
-      pageSize: 10,
-      concurrency: 1 + dice.below(2),
-    },
+    ...{ organization: name, scan: 'chain' as const, pageSize: 10 },
+    ...{ resumeWithinMs: dice.chance(0.5) ? -1 : 5 * DAY_MS, concurrency: 1 + dice.below(2) },
     ...{ removals: { after: it.after, maxShare: 1 }, privacy: policyOf(hides) },
     ...(dice.chance(0.6) && { retention }),
   }
@@ -351,12 +346,7 @@ export async function restoreOne(it: World): Promise<string> {
   if (chosen === undefined) return 'no backup yet'
   const { kept, forgotten: again } = await restore(chosen.file, it.file, it.clocks)
   if (kept !== undefined) rmSync(kept)
-  const before = [...it.model].map(([name, { service, held }]) => ({
-    name,
-    service,
-    gone: held.forgotten,
-    isWaiting: false,
-  }))
+  const before = [...it.model].map(([name, { service, held }]) => ({ name, service, gone: held.forgotten }))
   it.model = copyOf(chosen.model)
   const forgotten = [...before, ...it.waiting]
   it.waiting = []
