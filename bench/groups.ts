@@ -49,10 +49,12 @@ export type Member = {
   python?: string
   /** The Node that starts it, where it is not that of the benchmark. */
   node?: string
+  /** What was built of it, for one written in Go. */
+  built?: string
 }
 
 /** What a machine may lack. */
-export type Requirement = 'Python' | 'Node 20' | 'PostgreSQL'
+export type Requirement = 'Python' | 'Go' | 'Node 20' | 'PostgreSQL'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
@@ -189,13 +191,14 @@ function startup(dataset: Dataset): Member[] {
 
 /**
  * Whole commands, from start to exit, as users run them: `customer-mirror sync` on the Node of the benchmark and, where one
- * is on the PATH, started by Node 20; beside them the best that a good engineer writes in an afternoon, in Python and Node.
+ * is on the PATH, started by Node 20; beside them the best that a good engineer writes in an afternoon, in Python, Node and Go.
  */
 export const PROGRAMS = {
   sync: 'sync',
   fromNode20: 'sync, from Node 20',
   python: 'Python by hand',
   node: 'Node by hand',
+  go: 'Go by hand',
 } as const
 
 /** Each night that whole commands are measured in, under the name that follows a program's. */
@@ -225,6 +228,8 @@ function wholeCommands(night: Night, dataset: Dataset): Member[] {
     { ...byHand, name: python, program: 'by-hand-python', needs: 'Python' },
     { ...sync, name: wholeName('fromNode20', night), floors: [[python]], needs: 'Node 20' },
     { ...byHand, name: wholeName('node', night), program: 'by-hand-node' },
+    // Built from source and a module from the network, which takes a minute: not in a brief benchmark.
+    { ...byHand, name: wholeName('go', night), program: 'by-hand-go', needs: 'Go', extra: true },
   ]
 }
 

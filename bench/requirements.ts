@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Group, Member, Requirement } from './groups.ts'
 import { postgresPrograms } from './postgres-server.ts'
 import { runToEnd } from './run-program.ts'
@@ -7,11 +8,12 @@ import { runToEnd } from './run-program.ts'
 /** The program on this machine for members that need more than the benchmark's own Node; undefined where there is none. */
 export type Found = Readonly<Record<Requirement, string | undefined>>
 
-/** Looks for the interpreter of a Python, for a Node 20 in the folders of a PATH, and for PostgreSQL. */
-export async function findRequirements(python: string, path: string): Promise<Found> {
+/** Looks for the interpreter of a Python, for a Node 20 in the folders of a PATH, and for PostgreSQL; builds what is written in Go into a folder. */
+export async function findRequirements(python: string, path: string, goInto: string | undefined): Promise<Found> {
   return {
     // A name on the PATH may be a script that looks for the interpreter at each start.
     Python: await outputOf([python, '-c', 'import sys, sqlite3; print(sys.executable)']),
+    Go: goInto && (await goProgram(join(goInto, 'by-hand-go'))),
     'Node 20': await nodeTwenty(path),
     PostgreSQL: postgresPrograms(),
   }
@@ -30,14 +32,22 @@ export function equipped(group: Group, found: Found): Group {
 
 const ABOUT_MISSING: Readonly<Record<Requirement, string>> = {
   Python: 'programs in Python were not measured: there is no python3 here (--python FILE names one)',
+  Go: 'programs in Go were not measured: there is no go here that can build them',
   PostgreSQL: 'a mirror in PostgreSQL was not measured: there is no initdb and postgres here',
   'Node 20': 'nothing was started from Node 20: there is none on the PATH',
 }
 
-function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python'> {
+function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python' | 'built'> {
   const program = needs && found[needs]
-  if (program === undefined || needs === 'PostgreSQL') return {}
-  return needs === 'Node 20' ? { node: program } : { python: program }
+  if (needs === undefined || needs === 'PostgreSQL' || program === undefined) return {}
+  return { [STARTED_AS[needs]]: program }
+}
+
+const STARTED_AS = { Python: 'python', Go: 'built', 'Node 20': 'node' } as const
+
+async function goProgram(file: string): Promise<string | undefined> {
+  const source = fileURLToPath(new URL('contenders/eight-at-once', import.meta.url))
+  return (await outputOf(['go', 'build', '-C', source, '-o', file, '.'])) === undefined ? undefined : file
 }
 
 async function nodeTwenty(path: string): Promise<string | undefined> {

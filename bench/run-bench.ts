@@ -41,7 +41,7 @@ export async function runBench(args: readonly string[], output: Output): Promise
     const sizes = isQuick ? QUICK : FULL
     const isBrief = isQuick && only.length === 0
     output.stdout.write(`${aligned(Object.entries(describeMachine(folder)))}\n`)
-    const found = await findRequirements(python, process.env['PATH'] ?? '')
+    const found = await findRequirements(python, process.env['PATH'] ?? '', isBrief ? undefined : folder)
     const results: GroupResult[] = []
     const finish = (result: GroupResult) => {
       results.push(result)

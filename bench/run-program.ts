@@ -24,7 +24,7 @@ export type ProgramName = keyof typeof PROGRAMS | CommandName
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/customer-mirror/benchmark', import.meta.url))
 
 /** What starts a program, where it is not the Node of the benchmark and the `python3` of the PATH. */
-export type HowToRun = { node?: string | undefined; python?: string | undefined }
+export type HowToRun = { node?: string | undefined; python?: string | undefined; built?: string | undefined }
 
 /** Runs a program to its end. Rejects with what it said when it fails. */
 export async function runProgram(name: ProgramName, task: Task, how: HowToRun): Promise<Measurement> {
@@ -79,7 +79,7 @@ async function writeConfiguration(folder: string, { origin, organizations, file,
 }
 
 function commandLines({ origin, organizations, file }: Task, exported: string, how: HowToRun) {
-  const { node = process.execPath, python = 'python3' } = how
+  const { node = process.execPath, python = 'python3', built = '' } = how
   const ours = [node, fileURLToPath(new URL('../src/cli/customer-mirror.mjs', import.meta.url))]
   const exporting = (format: string) => [...ours, 'export', '--mirror', file, '--format', format, '-o', exported]
   const inPython = (name: string) => [python, '-B', fileURLToPath(new URL(`contenders/${name}`, import.meta.url))]
@@ -90,6 +90,7 @@ function commandLines({ origin, organizations, file }: Task, exported: string, h
     status: [...ours, 'status'],
     sync: [...ours, 'sync'],
     'by-hand-node': [node, fileURLToPath(new URL('contenders/eight-at-once.mjs', import.meta.url)), ...byHand],
+    'by-hand-go': [built, ...byHand],
     'by-hand-python': [...inPython('eight_at_once.py'), ...byHand],
     'export-csv': exporting('csv'),
     'export-jsonl': exporting('jsonl'),
