@@ -3,6 +3,7 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
+import { written } from '../support/commands.ts'
 import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -60,16 +61,6 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   expect(server.requests).toHaveLength(1)
 })
 
-test('https to a port of plain http is not put down to a certificate', async () => {
-  const plain = await aFaultServer(list(1))
-  const baseUrl = plain.baseUrl.href.replace('http:', 'https:')
-  const { code, of } = await check(aWorkplace([{ ...organizationAt(plain), baseUrl }]))
-
-  expect(code).toBe(5)
-  expect(of('acme')).toMatch(/^✖ acme: no trusted connection\.[^]*check the port in baseUrl/)
-  expect(of('acme')).not.toMatch(/certificate/)
-})
-
 test.each([
   ['✔', 120_000, /ahead of ours$/],
   ['!', 3_600_000, /ahead of ours, .*\n {4}fix: Set the clock of this machine/],
@@ -120,30 +111,20 @@ test('a mirror where nothing can be made is reported, and with an organization t
   expect(of('mirror')).toMatch(/^✖ mirror: \/proc\/none\/customers\.db: .* \(mkdtemp, \w+\)\. Check the name/)
 })
 
-const URL_WITH_TOKEN = 'https://hooks.example.com/t0ken?k=t0ken'
-
-test('where nights are reported is said without a token, and nothing is sent', async () => {
+test.each([
+  ['no secret', undefined, /^✔ notify: a report of each night with a failure to 127\.0\.0\.1:\d+, not signed$/],
+  ['a secret', `whsec_${Buffer.alloc(32).toString('base64')}`, /^✔ notify: .*, signed$/],
+  ['another word', 'whsec_t0ken', /^✖ notify: .*secret of notify\) must be whsec_ and 24 to 64 bytes/],
+])('where nights are reported is said without a token, and nothing is sent: with %s', async (_, secret, said) => {
   const { url, received } = await aReceiver(200)
-  const notify = { url, only: 'failures' }
-  const { code, stdout, of } = await checked({ notify, heartbeat: { url: URL_WITH_TOKEN } })
+  const file = written(join(temporaryFolder(), 'secret'), secret ?? '')
+  const notify = { url, only: 'failures', ...(secret !== undefined && { secret: { file } }) }
+  const { stdout, of } = await checked({ notify, heartbeat: { url: 'https://hooks.example.com/t0ken?k=t0ken' } })
 
-  expect(code).toBe(0)
-  expect(of('notify')).toMatch(/^✔ notify: a report of each night with a failure to 127\.0\.0\.1:\d+, not signed$/)
+  expect(of('notify')).toMatch(said)
   expect(of('heartbeat')).toBe('✔ heartbeat: a request to hooks.example.com after each good night')
   expect(stdout).not.toContain('t0ken')
   expect(received).toEqual([])
-})
-
-test.each([
-  [`whsec_${Buffer.alloc(32).toString('base64')}`, /^✔ notify: a report of each night to hooks.example.com, signed$/],
-  ['whsec_t0ken', /^✖ notify: .*secret of notify\) must be whsec_ and 24 to 64 bytes/],
-])('the secret "%s" signs, or is an error', async (secret, said) => {
-  const file = join(temporaryFolder(), 'secret')
-  writeFileSync(file, secret)
-  const { of, stdout } = await checked({ notify: { url: URL_WITH_TOKEN, secret: { file } } })
-
-  expect(of('notify')).toMatch(said)
-  expect(stdout).not.toContain('t0ken')
 })
 
 test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs'])(

@@ -30,21 +30,17 @@ test.each([
   ['as in the documents', '-- Who is there?\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
   ['without a space', '--who\nSELECT name FROM customers ORDER BY row_id LIMIT 1'],
 ])('a statement may begin with a comment, %s, wherever the options stand', async (_, statement) => {
-  const cwd = temporaryFolder()
+  const sql = (...args: string[]) => runCli(['sql', ...args], { cwd: temporaryFolder() })
+  const named = ['--mirror', file, '--csv']
+  const found = { code: 0, stdout: 'name\r\nCustomer 1\r\n', stderr: '' }
+
   for (const args of [
-    [statement, '--mirror', file, '--csv'],
-    ['--mirror', file, '--csv', statement],
-    ['--mirror', file, '--csv', '--', statement],
+    [statement, ...named],
+    [...named, statement],
+    [...named, '--', statement],
   ])
-    expect(await runCli(['sql', ...args], { cwd })).toMatchObject({
-      code: 0,
-      stdout: 'name\r\nCustomer 1\r\n',
-      stderr: '',
-    })
-  expect(await runCli(['sql', '--cvs', statement], { cwd })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("unknown option '--cvs'"),
-  })
+    expect(await sql(...args)).toMatchObject(found)
+  expect(await sql('--cvs', statement)).toMatchObject({ code: 2, stderr: expect.stringContaining("option '--cvs'") })
 })
 
 test('a statement ends when the command that would end it is killed', async () => {

@@ -156,10 +156,8 @@ if (!isEmbedded) {
 }
 
 const ONE = { customers: [1] }
-const UNREACHABLE = { queue: 'redis://127.0.0.1:1' }
 
 test.each<[line: string, settings: object, code: number, said: RegExp]>([
-  ['run acme', UNREACHABLE, 5, /The queue at redis:\/\/127\.0\.0\.1:1 cannot be used/],
   ['run acme', { queue: 'embedded' }, 2, /customer-mirror sync/],
   ['worker', {}, 2, /queue: redis:\/\/127\.0\.0\.1:6379/],
   ['worker --embedded', { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } }, 2, /schedule\.cron.* names no moment/],
@@ -177,6 +175,7 @@ test('the password of a queue in the environment is not repeated; an embedded qu
   const { code, stderr } = await runCli(['run', 'acme'], { cwd: place.folder, env })
 
   expect({ code, stderr }).toEqual({ code: 5, stderr: expect.not.stringContaining('made-up-password') })
+  expect(stderr).toContain('The queue at redis://127.0.0.1:1 cannot be used')
   expect(await cancel(place, 'acme')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Stop that worker (Ctrl-C or SIGTERM)'),
