@@ -6,6 +6,7 @@ import type { Dataset } from './messages.ts'
 import { groupTable, type Output } from './report.ts'
 import { type GroupResult, type Quantity, samplesOf, spreadOf } from './results.ts'
 import { NIGHTS_BEFORE, runRounds, type Stage } from './stage.ts'
+import { count } from '../src/text/wording.ts'
 
 const PAGE = fileURLToPath(new URL('../docs/explain/performance.md', import.meta.url))
 
@@ -58,7 +59,7 @@ async function curvesPart({ runs, folder, stage, output }: CurvesPlan): Promise<
   for (const size of SIZES) costs.push(await measure({ organizations: 1, customers: size }))
   const many = await measure({ organizations: SIDE_BY_SIDE, customers: SIZES[1] })
   return textOf([
-    `Written by \`npm run bench -- --curves\`; do not edit. Medians of ${runs} rounds. ${measuredOn(describeMachine(folder))}`,
+    `Written by \`npm run bench -- --curves\`; do not edit. Medians of ${count(runs, 'round')}. ${measuredOn(describeMachine(folder))}`,
     'One organization, initial sync into an empty file:',
     costTable(costs, 'load'),
     `A night in which nothing changed, after ${NIGHTS_BEFORE} others, including the initial sync:`,
