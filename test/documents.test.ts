@@ -1,9 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import type { Io } from '../src/cli/command.ts'
 import { loadCommands } from '../src/cli/program.ts'
 import { queryCommand } from '../src/cli/query.ts'
 import { syncCommand } from '../src/cli/sync.ts'
@@ -14,7 +12,7 @@ import { DOCUMENTED_COMMANDS } from './support/json-page.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
+import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const README = read('README.md')
@@ -75,7 +73,9 @@ test('every command is shown on a page', async () => {
 test('every query of the README runs against a mirror, and those about the present, and its search, find something', async () => {
   const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [300, 7, 3] })))
   await runCommand(syncCommand, ['--config', config])
-  const found = fenced('sql').map((sql) => [/FROM (\w+)/.exec(sql)?.[1], rowsOf(mirror, sql.trim()).length > 0])
+  const found = PAGES.slice(0, 1)
+    .flatMap((page) => blocksIn(page, 'sql'))
+    .map(({ text }) => [/FROM (\w+)/.exec(text)?.[1], rowsOf(mirror, text.trim()).length > 0])
   const [, search = ''] = /query --search (\w+)/.exec(README) ?? []
   const { stdout } = await runCommand(queryCommand, ['--config', config, '--search', search])
 
@@ -101,18 +101,12 @@ test.each(PAGES.flatMap((page) => blocksIn(page, 'yaml')).map((block) => [block.
     const file = join(folder, 'customer-mirror.yaml')
     const given = parse(text)
     const isOurs = !Array.isArray(given) && given.kind === undefined
-    writeFileSync(file, isOurs ? stringify({ ...ORGANIZATION, ...given }) : stringify(ORGANIZATION))
+    writeFileSync(file, stringify({ organizations: [anAwayOrganization()], ...(isOurs && given) }))
     const config = await readConfig({ file, cwd: folder, environment: {} })
 
     expect(config.organizations.length).toBeGreaterThan(0)
   },
 )
-
-const ORGANIZATION = {
-  organizations: [
-    { id: 'acme', baseUrl: 'https://acme.example.com', apiKey: { env: 'KEY' }, secret: { env: 'SECRET' } },
-  ],
-}
 
 test('the README counts scenarios as the scoreboard does', () => {
   const { text = '' } = PAGES.find(({ name }) => name === 'docs/explain/proof.md') ?? {}
@@ -183,13 +177,6 @@ function isRunElsewhere(command: string): boolean {
   return bare.split(' && ').every((part) => isKnown(part.trim()))
 }
 
-const IO: Io = {
-  signal: new AbortController().signal,
-  stdout: new PassThrough(),
-  stderr: new PassThrough(),
-  exitWith: () => {},
-}
-
 /** What each command prints is compared with the page wherever a test runs one: `requireDocumented`. */
 test('docs/reference/json.md describes each command that has --json, and no other', async () => {
   const commands = await optionsOfCommands()
@@ -207,11 +194,6 @@ test('each key of the page has a meaning, and each heading that a value names is
   expect(rows.filter((row) => !/^- `\w+`(, `\w+`)*( \(.+?\))?: \S/.test(row))).toEqual([])
   expect(named.filter((name) => !headings.has(name))).toEqual([])
 })
-
-/** The contents of the blocks of the README in this language. */
-function fenced(language: string): string[] {
-  return PAGES.slice(0, 1).flatMap((page) => blocksIn(page, language).map(({ text }) => text))
-}
 
 /** What is set as code within a sentence. */
 function inline(page: string): string[] {
@@ -231,7 +213,9 @@ function callsIn(texts: readonly string[]): string[] {
 
 /** The options of every command, by its name. */
 async function optionsOfCommands(): Promise<Map<string, (string | undefined)[]>> {
-  const commands = (await loadCommands(undefined, IO)).flatMap((command) => [
+  const { stdout, stderr } = process
+  const io = { signal: new AbortController().signal, stdout, stderr, exitWith: () => {} }
+  const commands = (await loadCommands(undefined, io)).flatMap((command) => [
     { name: command.name(), options: command.options },
     ...command.commands.map((each) => ({ name: `${command.name()} ${each.name()}`, options: each.options })),
   ])

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { TIMINGS } from '../jobs/timings.ts'
 import { launcherFiles, manifest, ROOT } from './support/package-checkout.ts'
@@ -43,35 +43,20 @@ test('the npm configuration names no registry, no token and no proxy', () => {
   expect(settings.filter((line) => line.trim() !== '' && !line.startsWith('#'))).toEqual(['loglevel=error'])
 })
 
-describe('the launcher of an installed package', () => {
-  test('runs what was compiled, and keeps what Node makes of it in the cache folder of the user', async () => {
-    const { program, folder } = anInstalledLauncher()
-    const home = temporaryFolder()
+test.each<[what: string, envOf: (place: string) => Record<string, string>, kept: string | undefined]>([
+  ['a home', (place) => ({ HOME: place }), '.cache'],
+  ['a cache folder that is named', (place) => ({ XDG_CACHE_HOME: join(place, 'cache') }), 'cache'],
+  ['a cache folder that is relative', (place) => ({ XDG_CACHE_HOME: 'here', HOME: place }), '.cache'],
+  ['a home that is not there', () => ({ HOME: '/dev/null/none' }), undefined],
+])('an installed launcher runs what was compiled, and keeps it where it can: with %s', async (_, envOf, kept) => {
+  const { program, folder } = anInstalledLauncher()
+  const place = temporaryFolder()
+  const ended = await startCli(['sync', 'acme'], { cwd: place, program, env: envOf(place) }).ended
 
-    expect(await startCli(['sync', 'acme'], { cwd: home, program, env: { HOME: home } }).ended).toMatchObject({
-      code: 0,
-      stdout: 'compiled program: sync acme\n',
-      stderr: '',
-    })
-    expect(readdirSync(join(home, '.cache', 'customer-mirror'))).not.toEqual([])
-    expect(readdirSync(folder).toSorted()).toEqual(['dist', 'package.json', 'src'])
-  })
-
-  const HOMES: [what: string, envOf: (place: string) => Record<string, string>, kept: string | undefined][] = [
-    ['a cache folder that is named', (place) => ({ XDG_CACHE_HOME: join(place, 'cache') }), 'cache'],
-    ['a cache folder that is relative', (place) => ({ XDG_CACHE_HOME: 'here', HOME: place }), '.cache'],
-    ['a home that is not there', () => ({ HOME: '/dev/null/none' }), undefined],
-  ]
-
-  test.each(HOMES)('keeps what was compiled where it can, and works, with %s', async (_, envOf, kept) => {
-    const { program } = anInstalledLauncher()
-    const place = temporaryFolder()
-    const ended = await startCli(['status'], { cwd: place, program, env: envOf(place) }).ended
-
-    expect(ended).toMatchObject({ code: 0, stdout: 'compiled program: status\n', stderr: '' })
-    expect(readdirSync(place)).toEqual(kept === undefined ? [] : [kept])
-    if (kept !== undefined) expect(readdirSync(join(place, kept, 'customer-mirror'))).not.toEqual([])
-  })
+  expect(ended).toMatchObject({ code: 0, stdout: 'compiled program: sync acme\n', stderr: '' })
+  expect(readdirSync(folder).toSorted()).toEqual(['dist', 'package.json', 'src'])
+  expect(readdirSync(place)).toEqual(kept === undefined ? [] : [kept])
+  if (kept !== undefined) expect(readdirSync(join(place, kept, 'customer-mirror'))).not.toEqual([])
 })
 
 test('a checkout starts what was built, until a file of it is changed', async () => {
@@ -142,10 +127,9 @@ test('the check of licences is content with packages that are all allowed, and a
 
 test('every change is checked, on the list that npm makes of production packages', () => {
   const run = readFileSync(join(ROOT, '.ci/run'), 'utf8')
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
   expect(run).toMatch(/^step npm run sbom\nstep node \.ci\/check-licences\.mjs sbom\.cdx\.json$/m)
-  expect(scripts.sbom).toMatch(/^npm sbom --sbom-format=cyclonedx .*--omit=dev .*> sbom\.cdx\.json$/)
+  expect(manifest.scripts['sbom']).toMatch(/^npm sbom --sbom-format=cyclonedx .*--omit=dev .*> sbom\.cdx\.json$/)
 })
 
 function check(packages: readonly object[]) {

@@ -36,7 +36,7 @@ test.each([
   ['localhost', 'sslmode=verify-full', /self-signed certificate|unable to .*certificate.*sslrootcert/],
 ])('TLS as the address asks for it: at %s with %s', async (host, asked, refused) => {
   const query = asked.replace('OURS', server.certificate)
-  await mirrored('mirrors')
+  await run(at('mirrors'), 'sync')
   const done = await run(at('mirrors', { host, query }), 'status')
 
   if (refused === undefined) expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('proven') })
@@ -64,14 +64,14 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
 })
 
 test('check names what in the tables of the mirror would end a run', async () => {
-  await mirrored('of_roles')
-  const mirror = at('of_roles')
-  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences ADD who text NOT NULL')
+  const mirror = at('mirrors')
+  await run(mirror, 'sync')
+  await server.run('mirrors', 'ALTER TABLE customer_mirror.absences ADD who text NOT NULL')
   const unfilled = await run(mirror, 'check')
-  await server.run('of_roles', 'ALTER TABLE customer_mirror.absences DROP who')
-  await server.run('of_roles', 'CREATE UNIQUE INDEX one_email ON customer_mirror.customers (email)')
+  await server.run('mirrors', 'ALTER TABLE customer_mirror.absences DROP who')
+  await server.run('mirrors', 'CREATE UNIQUE INDEX one_email ON customer_mirror.customers (email)')
   const added = await run(mirror, 'check')
-  await server.run('of_roles', 'DROP INDEX customer_mirror.one_email')
+  await server.run('mirrors', 'DROP INDEX customer_mirror.one_email')
 
   expect(unfilled).toMatchObject({ code: 7, stdout: expect.stringContaining('the column absences.who') })
   expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('unique index one_email on customers') })
@@ -101,7 +101,6 @@ test('move and forget are refused to a user who may not see every row, be it the
 })
 
 test('a standby is read and exported, and a sync to it is refused', async () => {
-  await mirrored('mirrors')
   const standby = await startPostgres({ isDurable: false, standbyOf: server.url })
   onTestFinished(() => standby.close())
 
@@ -233,15 +232,6 @@ async function exported(mirror: string): Promise<string[]> {
   const file = join(temporaryFolder(), 'exported.csv')
   expect(await run(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })
   return readFileSync(file, 'utf8').trimEnd().split('\n')
-}
-
-const made = new Set<string>()
-
-/** Has the organization mirrored in a database, once. */
-async function mirrored(database: string): Promise<void> {
-  if (made.has(database)) return
-  expect(await run(at(database), 'sync')).toMatchObject({ code: 0 })
-  made.add(database)
 }
 
 function at(database: string, { user = 'mirror', host = '127.0.0.1', query = '' } = {}): string {

@@ -1,5 +1,4 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -9,9 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { conformanceCommand } from '../../src/cli/conformance.ts'
-import { pauseCommand } from '../../src/cli/queue.ts'
 import { KEY, PEOPLE, PHONE, checked, privacy, run, untilDelayed } from '../support/commands.ts'
-import { hang } from '../support/fault-server.ts'
+import { hang, listenHere } from '../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
@@ -154,11 +152,7 @@ test('a look-up by a hashed value works as docs/explain/privacy.md shows it', as
 })
 
 test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
+  const port = await listenHere(createServer())
   const { code, stdout } = await checked({ queue: `${kind}://127.0.0.1:${port}/${kind === 'redis' ? 0 : 'jobs'}` })
 
   expect(code).toBe(5)
@@ -174,17 +168,6 @@ test('a service that throttles nearly every request is asked at most 40 times, a
   expect(code).toBe(0)
   expect(stdout).toMatch(/^order .* ✔ +by created_at asc/m)
   expect(stdout).toMatch(/^rate limit .* ! +X-RateLimit-Limit: 2; \d+ × 429/m)
-})
-
-test('pause asks to stop the worker of an embedded queue first', async () => {
-  const { config } = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })), { queue: 'embedded' })
-  const worker = startWorker({ config })
-  await worker.ran('acme')
-
-  expect(await runCommand(pauseCommand, ['acme', '--config', config])).toMatchObject({
-    code: 5,
-    stderr: expect.stringContaining('stop the worker (Ctrl-C or SIGTERM), enter this command again'),
-  })
 })
 
 // Other processes cannot add to an embedded queue.

@@ -92,11 +92,9 @@ test('no misspelt word is taken for a command that deletes or replaces', async (
 })
 
 test.each(['--version', '-V'])('%s prints the version, with its commit where that is known', async (option) => {
-  const known = COMMIT
-
   expect(await elsewhere(option)).toMatchObject({
     ...{ code: 0, stderr: '' },
-    stdout: known === undefined ? `${PROGRAM_VERSION}\n` : `${PROGRAM_VERSION}+${known}\n`,
+    stdout: COMMIT === undefined ? `${PROGRAM_VERSION}\n` : `${PROGRAM_VERSION}+${COMMIT}\n`,
   })
 })
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
-import { monotonicMs } from '../../src/machine/timers.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { cancel, run, untilDelayed } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
@@ -130,10 +129,7 @@ if (!isEmbedded) {
       const { place } = await aPlace()
       const mirror = await openMirror(place.mirror)
       onTestFinished(() => mirror.close())
-      await mirror.startRun({
-        ...{ organization: 'acme', trigger: 'sync', resumeWithinMs: undefined },
-        ...{ nowMs: Date.now(), monotonicMs },
-      })
+      await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
 
       expect(await cancel(place, 'acme')).toMatchObject({
         code: 6,

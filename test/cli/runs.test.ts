@@ -4,6 +4,7 @@ import { REASON_MEANINGS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { REFUSED } from '../support/full-mirror.ts'
 import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -21,18 +22,11 @@ describe('runs and rejects', () => {
   const BAD_FIELD = { id: SOME_ID, name: ['Two', 'Names'] }
 
   const DATA = [NO_ID, BAD_FIELD, ...['2', '3'].map((last) => ({ id: SOME_ID.replace(/1$/, last) }))]
-  const FAILED = {
-    status: 'failed',
-    reasons: ['failed'],
-    readToEnd: false,
-    error: { code: 'server-error', message: 'answered 500' },
-  } as const
-
   /** acme: a complete run, then a failed one. globex: a run with two rejects. */
   async function threeRuns(mirror: Mirror): Promise<void> {
     await mirrorPages(mirror, [customers(1, 3)])
     await mirrorPages(mirror, [DATA], { organization: 'globex' })
-    await mirrorPages(mirror, [], { ending: FAILED })
+    await mirrorPages(mirror, [], { ending: REFUSED })
   }
 
   beforeEach(async () => {
@@ -43,7 +37,7 @@ describe('runs and rejects', () => {
   test('runs lists the latest runs of all or of one, newest first, as a table and as one document', async () => {
     const listed = async (...args: string[]) => JSON.parse((await runs('--json', ...args)).stdout).runs
 
-    expect((await runs()).stdout).toMatch(/^#3 .* acme +failed: server-error .*\n#2 .* globex .*\n#1 /m)
+    expect((await runs()).stdout).toMatch(/^#3 .* acme +failed: unauthorized .*\n#2 .* globex .*\n#1 /m)
     expect(await listed('acme')).toMatchObject([{ id: 3 }, { id: 1 }])
     expect(await listed('acme', '--limit', '1')).toMatchObject([{ id: 3 }])
     expect(await listed()).toMatchObject([

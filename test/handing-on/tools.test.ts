@@ -88,13 +88,8 @@ withPython('polars', ['polars'], (python) => {
 })
 
 function asPandasShows(row: Row): Row {
-  const times = TIMES.map((name) => [name, row[name] === null ? null : `${iso(row[name])}Z`])
+  const times = TIMES.map((name) => [name, row[name] === null ? null : new Date(`${String(row[name])}Z`).toISOString()])
   return { ...row, ...Object.fromEntries(times), is_active: row['is_active'] === 1 }
-}
-
-/** A time of the mirror in the form of ISO 8601, with milliseconds. */
-function iso(time: unknown): string {
-  return new Date(`${String(time).replace(' ', 'T')}Z`).toISOString().slice(0, -1)
 }
 
 const valuesOf = (file: string, sql: string) => rowsOf(file, sql).map((row) => Object.values(row))

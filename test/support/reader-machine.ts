@@ -16,32 +16,8 @@ const MARK = '@@value@@'
 /** The page about other programs. */
 export const PAGE = PAGES.filter(({ name }) => name === 'docs/read/recipes.md')
 
-/** A machine of a reader as the page assumes it, with the copy in a folder of this machine. */
-type ReaderMachine = {
-  /** The folder in which the reader works. */
-  folder: string
-  /** The copy for readers. */
-  copy: string
-  /** Runs a block of the page, then more in the same program, and returns what they print. Fails where one fails. */
-  run: (block: Block, more?: string) => Promise<string>
-  /** Runs a block of Python, and returns the values of these expressions at its end, as JSON has them. */
-  values: (block: Block, ...expressions: readonly string[]) => Promise<unknown[]>
-  start: (block: Block, more?: string) => Running
-}
-
-type ReaderOptions = {
-  /** A published copy; by default one of five nights. */
-  copy?: string
-  /** The Python that has the program. */
-  python?: string
-  env?: Readonly<Record<string, string>>
-}
-
-export async function aReaderMachine({
-  copy,
-  python = 'python3',
-  env = {},
-}: ReaderOptions = {}): Promise<ReaderMachine> {
+/** The folder of a reader as the page assumes it, with a published copy: by default one of five nights. `python` has the program. */
+export async function aReaderMachine({ copy, python = 'python3' }: { copy?: string; python?: string } = {}) {
   const folder = temporaryFolder()
   const published = copy ?? (await publishedCopy())
   const programs = join(temporaryFolder(), 'bin')
@@ -55,7 +31,6 @@ export async function aReaderMachine({
       TZ: 'Pacific/Auckland',
       NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
       PATH: [programs, dirname(execPath), INSTALLED_TOOLS, ours['PATH']].join(delimiter),
-      ...env,
     },
   }
 
@@ -65,12 +40,14 @@ export async function aReaderMachine({
     return startCli(['-e', '-c', script], { ...options, program: '/bin/sh' })
   }
 
+  /** Runs a block of the page, then more in the same program, and returns what they print. Fails where one fails. */
   async function run(block: Block, more?: string): Promise<string> {
     const { code, stdout, stderr } = await start(block, more).ended
     if (code !== 0) throw new Error(`${block.heading} ended with ${code}:\n${block.text}\n${stdout}\n${stderr}`)
     return stdout
   }
 
+  /** Runs a block of Python, and returns the values of these expressions at its end, as JSON has them. */
   async function values(block: Block, ...expressions: readonly string[]): Promise<unknown[]> {
     const lines = expressions.map((expression) => `print("${MARK}" + json.dumps(${expression}, default=str))`)
     const printed = await run(block, ['import json', ...lines].join('\n'))
