@@ -8,17 +8,16 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const OUR_GROUP = process.getgid?.() ?? 0
 
-/** A mirror of two organizations whose configuration says where to publish it. */
-async function aPlace(publish?: object, env: Record<string, string> = {}) {
-  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
+/** A configuration of two organizations, which may say where to publish them. */
+async function aPlace(settings: { publish?: object } = {}, env: Record<string, string> = {}) {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), settings)
   const run = (...args: string[]) => runCli(args, { cwd: place.folder, env })
-  expect(await run('sync')).toMatchObject({ code: 0 })
-  if (publish !== undefined) appendFileSync(place.config, `publish: ${JSON.stringify(publish)}\n`)
   return { ...place, run, readers: join(place.folder, 'copies', 'x.db') }
 }
 
 test('publishes to the file that is named, then as configured', async () => {
   const { run, readers: file, config, folder } = await aPlace()
+  expect(await run('sync')).toMatchObject({ code: 0 })
   appendFileSync(
     config,
     '  - { id: soon, baseUrl: https://soon.example.com, apiKey: { env: A }, secret: { env: B } }\n',
@@ -48,7 +47,7 @@ test('publishes to the file that is named, then as configured', async () => {
 })
 
 test('sync publishes once after all organizations, a dry run never; a copy that fails has an exit code of its own, and stops no other', async () => {
-  const { run, readers } = await aPlace({ file: './copies/x.db', parquet: 'copies/parquet' })
+  const { run, readers } = await aPlace({ publish: { file: './copies/x.db', parquet: 'copies/parquet' } })
   expect(await run('sync', '--dry-run')).toMatchObject({ code: 0 })
   expect(existsSync(dirname(readers))).toBe(false)
   const good = await run('sync')
@@ -68,21 +67,21 @@ test('sync publishes once after all organizations, a dry run never; a copy that 
 
 const TO = 's3://analytics/customer-mirror'
 
-test('sync and publish write into the bucket; a refusal is in the exit code, and in check; forget names the bucket', async () => {
+test('sync writes into the bucket; a refusal is in the exit code, and in check; forget names the bucket', async () => {
   const bucket: BucketServer = await aBucketServer()
   const nowhere = { AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
-  const { run, mirror } = await aPlace({ to: TO }, { ...bucket.env, ...nowhere })
-  const named = await run('publish', `${TO}/`, '--json')
+  const { run, mirror } = await aPlace({ publish: { to: TO } }, { ...bucket.env, ...nowhere })
+  const synced = await run('sync', '--json')
   const rows = manifestIn(bucket).organizations.map((each) => each.rows)
   bucket.fault = (_, response) => {
     refuse(response, 403, 'AccessDenied')
     return true
   }
-  const denied = [await run('sync'), await run('check')]
+  const denied = [await run('publish', `${TO}/`), await run('check')]
   const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
 
-  expect(named).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(named.stdout)).toMatchObject({
+  expect(synced).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(synced.stdout).published).toMatchObject({
     ...{ copies: [], failed: [] },
     bucket: { to: TO, isNew: true, organizations: [{ organization: 'acme', isNew: true, customers: 12 }, {}] },
   })
@@ -92,5 +91,5 @@ test('sync and publish write into the bucket; a refusal is in the exit code, and
     { code: 3, stdout: expect.stringMatching(/✖ publish: s3:.*AccessDenied/) },
   ])
   expect(JSON.parse(stdout).copies).toEqual([TO])
-  for (const { stdout: said, stderr } of [named, ...denied]) expect(said + stderr).not.toMatch(/AKIAEXAMPLE|a secret/)
+  for (const { stdout: said, stderr } of [synced, ...denied]) expect(said + stderr).not.toMatch(/AKIAEXAMPLE|a secret/)
 })
