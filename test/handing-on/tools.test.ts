@@ -88,7 +88,8 @@ withPython('polars', ['polars'], (python) => {
 })
 
 function asPandasShows(row: Row): Row {
-  const times = TIMES.map((name) => [name, row[name] === null ? null : new Date(`${String(row[name])}Z`).toISOString()])
+  const iso = (time: unknown) => (typeof time === 'string' ? new Date(`${time}Z`).toISOString() : null)
+  const times = TIMES.map((name) => [name, iso(row[name])])
   return { ...row, ...Object.fromEntries(times), is_active: row['is_active'] === 1 }
 }
 
