@@ -45,13 +45,8 @@ test('the mirror has the dictionary as a table, column by column in order', asyn
   expect(found).toEqual(
     PUBLIC_TABLES.flatMap(({ name, columns }) =>
       columns.map(({ name: column, nullable, personal, ...same }) => {
-        return {
-          table_name: name,
-          column_name: column,
-          ...same,
-          nullable: Number(nullable),
-          personal: Number(personal),
-        }
+        const told = { nullable: Number(nullable), personal: Number(personal) }
+        return { table_name: name, column_name: column, ...same, ...told }
       }),
     ),
   )

@@ -1,17 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { findRecorded } from '../../src/copies/organizations.ts'
 import { makePrivateCopy } from '../../src/copies/private-copy.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { CLOCKS, night, organizationsOf } from '../store/nights.ts'
 import { customerId, customers } from '../support/builders.ts'
-import { rowsOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { addressOf } from '../support/mirror-reader.ts'
 import { aPostgresMirror } from '../support/postgres/statement.ts'
 import { exportedFrom } from '../support/exported-files.ts'
 
 async function aMirrorOfTwo(nights = 1) {
-  const mirror = await openMirror(aPostgresMirror())
-  onTestFinished(() => mirror.close())
+  const mirror = await aMirror(aPostgresMirror())
   for (const organization of ['acme', 'globex'])
     for (let n = 0; n < nights; n += 1) await night(mirror, n, customers(1, 5 + n), { organization })
   const address = addressOf(mirror.file)

@@ -2,7 +2,6 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { jsonLinesFormat } from '../../src/copies/format.ts'
 import { beginExport } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
@@ -74,9 +73,7 @@ test('an index that was dropped by hand is made again by the next process', asyn
   await mirrorPages(mirror, [customers(1, 5)])
   tamper(mirror.file, 'DROP INDEX customers_by_email')
 
-  const again = await openMirror(mirror.file)
-  await mirrorPages(again, [customers(1, 5)])
-  await again.close()
+  await mirrorPages(await aMirror(mirror.file), [customers(1, 5)])
 
   expect(indexesOf(mirror.file)).toEqual(ALL)
 })

@@ -10,7 +10,7 @@ import { mirrorPages, valueOf } from '../support/mirror-file.ts'
 import { type Ended, startCli } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace, type Workplace } from '../support/workplace.ts'
+import { anAwayOrganization, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 /*
  * Commands that write files, while the n-th of their calls that changes a file there fails, or is the last of a process that is killed.
@@ -26,7 +26,7 @@ let here: Workplace
 let shim: string
 
 beforeEach(async () => {
-  here = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'key', secret: 'made-up' }])
+  here = aWorkplace([anAwayOrganization()])
   const mirror = await openMirror(here.mirror)
   await mirrorPages(mirror, [customers(1, CUSTOMERS)])
   await mirror.close()

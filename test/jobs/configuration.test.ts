@@ -6,10 +6,7 @@ import { compareConfigurations, configurationHash, openLiveConfig } from '../../
 import { eventually } from '../support/eventually.ts'
 import { isEmbedded, aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { readiness, startWorker } from '../support/worker-log.ts'
-import { aWorkplace, organizationAt, aSandbox, organizationsOf } from '../support/workplace.ts'
-
-const SILENT = { info: () => {}, warn: () => {} }
-const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+import { anAwayOrganization, aWorkplace, aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a changed file is read again, however an editor writes it, unless it has mistakes or names another mirror', async () => {
   const { folder, config, live, warned, written, knows } = await aFollowed()
@@ -60,10 +57,10 @@ test('two files have the same hash where they differ only in a secret or in the 
 
 /** The configuration of acme, followed; and texts for that of another organization. */
 async function aFollowed() {
-  const { folder, config } = aWorkplace([organizationAt(AT)])
+  const { folder, config } = aWorkplace([anAwayOrganization()])
   const text = readFileSync(config, 'utf8')
   const warned: string[] = []
-  const log = { ...SILENT, warn: (_facts: object, said: string) => void warned.push(said) }
+  const log = { info: () => {}, warn: (_facts: object, said: string) => void warned.push(said) }
   const live = await openLiveConfig({ file: config, cwd: folder, log: Object(log), now: Date.now })
   const followed = live.follow(20, () => {})
   onTestFinished(() => followed.stop())
@@ -104,11 +101,15 @@ test('a worker that has ended is forgotten, and so is what it wrote', async () =
 // Other processes cannot add to the embedded queue, and it has one worker.
 if (!isEmbedded) {
   test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {
-    const { place, write } = await aWrittenPlace()
+    const organizations = organizationsOf(await aSandbox({ customers: [3, 3] }))
+    const place = aJobsWorkplace(organizations)
+    const document: object = parse(readFileSync(place.config, 'utf8'))
+    const write = (count: number) =>
+      writeFileSync(place.config, stringify({ ...document, organizations: organizations.slice(0, count) }))
     const other = join(place.folder, 'other.yaml')
-    write('acme')
+    write(1)
     writeFileSync(other, readFileSync(place.config))
-    write('acme', 'globex')
+    write(2)
     const timings = { configShareMs: 20, configLookMs: 20 }
     const workers = [startWorker(place, { timings }), startWorker({ config: other }, { timings })]
     for (const id of ['acme', 'globex']) await Promise.any(workers.map((worker) => worker.ran(id)))
@@ -116,20 +117,7 @@ if (!isEmbedded) {
 
     expect(workers.flatMap(({ lines }) => lines).join()).not.toContain('run given up')
     await eventually(problems, (found) => found.every((said) => said.includes('give all workers the same file')))
-    write('acme')
+    write(1)
     await eventually(problems, (found) => !found.join().includes('configuration'))
   })
-}
-
-/** A place whose file is written anew with these organizations of two. */
-async function aWrittenPlace() {
-  const organizations = organizationsOf(await aSandbox({ customers: [3, 3] }))
-  const place = aJobsWorkplace(organizations)
-  const document: object = parse(readFileSync(place.config, 'utf8'))
-  const write = (...ids: string[]) =>
-    writeFileSync(
-      place.config,
-      stringify({ ...document, organizations: organizations.filter(({ id }) => ids.includes(id)) }),
-    )
-  return { place, write }
 }

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { BOOT_NAME, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { anEnding, aPage, customers, HOUR_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, dump, tamper, valueOf } from '../support/mirror-file.ts'
 
@@ -98,8 +98,6 @@ function holderWithPid(processId: number, { startedAt = '', boot = BOOT_NAME ?? 
 function goneProcess(): number {
   return spawnSync(execPath, ['--version']).pid
 }
-
-const HOUR_MS = 60 * MINUTE_MS
 
 const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
   mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })

@@ -47,17 +47,12 @@ export async function quickRun(
   { gone = [], hour = 12, ending = {} }: Quickly = {},
 ): Promise<Report> {
   const atMs = START_MS + n * DAY_MS + hour * 60 * MINUTE_MS
-  const absentRows = rowIdsOf(mirror, gone)
-  return mirrorPages(mirror, records.length > 0 ? [records] : [], {
-    atMs,
-    isPartial: true,
-    ending: { ...quickEnding(absentRows), ...ending },
-  })
-}
-
-function quickEnding(absentRows: readonly number[] = []): Partial<Ending> {
   const removals = { rule: USUAL_RULE, confirmed: new Set<string>() }
-  return { status: 'partial', reasons: ['quick'], readToEnd: false, trustedPages: 12, absentRows, removals }
+  const found = { absentRows: rowIdsOf(mirror, gone), trustedPages: 12, removals }
+  return mirrorPages(mirror, records.length > 0 ? [records] : [], {
+    ...{ atMs, isPartial: true },
+    ending: { status: 'partial', reasons: ['quick'], readToEnd: false, ...found, ...ending },
+  })
 }
 
 function rowIdsOf(mirror: Mirror, numbers: readonly number[]): number[] {
@@ -107,12 +102,10 @@ const FOREVER: Retention = {
   removedCustomersMs: undefined,
 }
 
-type Limits = Partial<Retention>
-
 /** Prunes the mirror as of the nth night, with what is not limited kept for ever. */
 export async function prune(
   mirror: Mirror,
-  limits: Limits,
+  limits: Partial<Retention>,
   n: number,
   { isConfirmed = true }: Partial<Reckoning> = {},
 ) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DAY_MS, night, scanEnding } from './nights.ts'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, HOUR_MS, START_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 
 /** A warehouse that asks only for what has a greater `updated_at` than what it has; `read` returns the rows that are new to it. */
@@ -18,7 +18,6 @@ function aReader(file: string) {
   return { read, rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row) }
 }
 
-const HOUR_MS = 60 * MINUTE_MS
 const named = (...numbers: number[]) => numbers.map((n) => `Customer ${n}`)
 const badRecord = (n: number) => ({ id: customerId(n), name: {} })
 
@@ -33,8 +32,8 @@ test('every visible change of a row is read by its updated_at, and nothing else 
   await night(mirror, 0, customers(1, 30))
   expect(changed()).toHaveLength(30)
 
-  await night(mirror, 1, customers(1, 30))
-  expect(changed()).toEqual([])
+  await night(mirror, 1, [...customers(1, 29), badRecord(30)])
+  expect(changed(), 'as before, and with a broken record').toEqual([])
   await night(mirror, 2, [aCustomer(1, { phone: 'new' }), ...customers(2, 28)])
   expect(changed(), 'changed, and missing').toEqual(named(1, 29, 30))
   const list = [aCustomer(1, { phone: 'new' }), ...customers(2, 28)]

@@ -30,9 +30,6 @@ test('a backup holds the whole mirror, internal tables included, in one private 
   expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
 })
 
-const backupsBeside = (file: string) =>
-  readdirSync(dirname(file)).filter((name) => /^customers(-\d+T\d+Z)?\.db$/.test(name))
-
 test('a backup is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {
   const mirror = await aSmallMirror()
   const file = aBackupFile()
@@ -43,12 +40,8 @@ test('a backup is replaced by the next one; with keep, the latest ones are kept 
     removed.push(...(await backUp(mirror, { file, keep, nowMs: START_MS + minute * MINUTE_MS })).removed)
 
   expect(removed).toEqual([join(dirname(file), 'customers-20260105T020100000Z.db')])
-  expect(
-    backupsBeside(file)
-      .filter((name) => !mine.includes(name))
-      .toSorted(),
-  ).toEqual([...['customers-20260105T020200000Z.db', 'customers-20260105T020300000Z.db', 'customers.db']])
-  expect(readdirSync(dirname(file))).toEqual(expect.arrayContaining(mine))
+  const kept = ['customers-20260105T020200000Z.db', 'customers-20260105T020300000Z.db', 'customers.db']
+  expect(readdirSync(dirname(file)).toSorted()).toEqual([...mine, ...kept].toSorted())
 })
 
 test('a backup with keep, those of a clock that was a year ahead push no later one out', async () => {
@@ -56,7 +49,7 @@ test('a backup with keep, those of a clock that was a year ahead push no later o
   const file = aBackupFile()
   for (const days of [0, 365, 366, 1, 2, 3, 4]) await backUp(mirror, { file, keep: 3, nowMs: START_MS + days * DAY_MS })
 
-  expect(backupsBeside(file).toSorted()).toEqual([
+  expect(readdirSync(dirname(file)).toSorted()).toEqual([
     ...['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'],
   ])
 })

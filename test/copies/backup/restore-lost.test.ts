@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
-import { openMirror } from '../../../src/store/mirror.ts'
+import { expect, test } from 'vitest'
 import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { customerId, customers } from '../../support/builders.ts'
-import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { replacedMirrors } from '../../../src/copies/older-files.ts'
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
@@ -42,9 +41,7 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
   await beginAnew(mirror)
   await forget(mirror, 'acme', [5, 15])
   const restored = await restore(file, mirror)
-  const again = await openMirror(mirror)
-  onTestFinished(() => again.close())
-  const { report } = await makeNight(again, 20, { list: customers(1, 12) })
+  const { report } = await makeNight(await aMirror(mirror), 20, { list: customers(1, 12) })
   const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
 
   expect(restored).toMatchObject({ forgotten: 1, unrecognized: 1 })
@@ -73,9 +70,8 @@ test.each<[when: string, organization: string, before: number[], after: number[]
   for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
   // To rename it again is what the operator does next.
   if (name !== 'acme') await rename(mirror)
-  const again = await openMirror(mirror)
-  onTestFinished(() => again.close())
-  const { report } = await makeNight(again, 20, { list: customers(1, 12), told: { organization: name } })
+  const list = customers(1, 12)
+  const { report } = await makeNight(await aMirror(mirror), 20, { list, told: { organization: name } })
   expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: before.length + after.length })
   const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
   for (const n of [...before, ...after]) expect(left).not.toContain(customerId(n))
@@ -84,8 +80,7 @@ test.each<[when: string, organization: string, before: number[], after: number[]
 
 /** A night for each length of the list. */
 async function mirrored(file: string, lengths: readonly number[], organization = 'acme'): Promise<void> {
-  const mirror = await openMirror(file)
-  onTestFinished(() => mirror.close())
+  const mirror = await aMirror(file)
   for (const [n, length] of lengths.entries()) await night(mirror, n, customers(1, length), { organization })
   await mirror.close()
 }
@@ -96,7 +91,7 @@ async function beginAnew(mirror: string): Promise<void> {
 }
 
 async function forget(file: string, organization: string, numbers: readonly number[]): Promise<void> {
-  const mirror = await openMirror(file)
+  const mirror = await aMirror(file)
   for (const n of numbers) await mirror.forgetCustomer({ organization, id: customerId(n), ...CLOCKS })
   await mirror.close()
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../../src/store/mirror.ts'
 import { CLOCKS, DAY_MS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, HOUR_MS, START_MS } from '../../support/builders.ts'
 import {
   aCopy,
   activeIn,
@@ -15,8 +15,6 @@ import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.
 import { someOf } from '../../support/seeds.ts'
 import { publishedFrom } from '../../support/full-mirror.ts'
 import { aMirrorOfTwo, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
-
-const HOUR_MS = 60 * MINUTE_MS
 
 test('a copy and the changes since make the customers of now, whichever night the copy is of, or quick run after it', async () => {
   const mirror = await aMirror()

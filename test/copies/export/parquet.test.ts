@@ -65,9 +65,8 @@ test.each<[string, ExportColumn, ExportRow[number]]>([
 test('the metadata says what is exported, how current it is, and where the feed continues', async () => {
   const { file } = await write([column('name', 'TEXT')], [['Ada']], { changesSince: 0 })
 
-  const rows = await (
-    await aDuckDb()
-  ).all(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${file}')`)
+  const duckdb = await aDuckDb()
+  const rows = await duckdb.all(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${file}')`)
   expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toEqual({
     table: 'active_customers',
     exported_at: '2026-01-05 02:00:00.000',
@@ -91,9 +90,8 @@ test('many rows come back in their order, over several row groups', async () => 
   const rows = Array.from({ length: 10_001 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
   const { file } = await write([column('n', 'INTEGER'), column('name', 'TEXT'), column('language', 'TEXT')], rows)
 
-  const [found] = await (
-    await aDuckDb()
-  ).all(`
+  const duckdb = await aDuckDb()
+  const [found] = await duckdb.all(`
     SELECT count(*) AS rows, count(*) FILTER (WHERE name = 'name ' || n) AS named, count(language) AS languages,
       bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
     FROM read_parquet('${file}', file_row_number = true)`)

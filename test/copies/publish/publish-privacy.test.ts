@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
-import { DAY_MS, night } from '../../store/nights.ts'
-import { aCustomer, aPage, anEnding, customerId, START_MS } from '../../support/builders.ts'
+import { night } from '../../store/nights.ts'
+import { aCustomer, customerId } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 import { requireHidden } from '../../../src/copies/publish.ts'
@@ -100,9 +100,7 @@ test('a copy for each organization holds its own rows and nothing else, in no by
 
 test('a copy for each organization is not made for a name that could lead elsewhere, which only a mirror edited by hand has', async () => {
   const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: '../../escape', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, [aCustomer(1)])], START_MS)
-  await mirror.finishRun(run, anEnding(), START_MS + DAY_MS)
+  await night(mirror, 0, [aCustomer(1)], { organization: '../../escape' })
 
   expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
 })

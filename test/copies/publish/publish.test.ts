@@ -116,18 +116,12 @@ test('the manifest has runs, proofs, dates and counts of each organization, and 
   expect(manifest).toMatchObject([
     { organization: 'acme', left_out: null, run_id: 4, proof: 'proven', read_as_of: '2026-01-07 02:00:00.000' },
     { organization: 'globex', left_out: null, run_id: 2, proof: 'proven', read_as_of: '2026-01-05 02:00:00.000' },
-    { organization: 'initech', left_out: 'never-read', run_id: null, sha256: null },
+    { organization: 'initech', left_out: 'never-read', run_id: null, sha256: null, customers: null },
   ])
-  expect(manifest).toMatchObject([
-    {
-      customers: 31,
-      active_customers: 30,
-      runs: 3,
-      rejects: 0,
-      last_seq: valueOf(mirror, `SELECT MAX(seq) FROM changes WHERE organization = 'acme'`),
-    },
+  const lastSeq = valueOf(mirror, `SELECT MAX(seq) FROM changes WHERE organization = 'acme'`)
+  expect(manifest.slice(0, 2)).toMatchObject([
+    { customers: 31, active_customers: 30, runs: 3, rejects: 0, last_seq: lastSeq },
     { customers: 1, active_customers: 1, changes: 1, runs: 2, rejects: 1, last_run_id: 5, last_status: 'running' },
-    { customers: null },
   ])
   expect(organizations.map(({ organization, run, customers: rows }) => [organization, run, rows])).toEqual([
     ['acme', 4, 31],

@@ -9,7 +9,7 @@ import { CLOCKS, night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfTwo, aPlan, aSmallMirror, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
-import { aWorkplace } from '../../support/workplace.ts'
+import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 const forget = (mirror: Mirror) => mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
 const customersIn = (file = '') => valueOf(file, 'SELECT count(*) FROM active_customers')
@@ -115,8 +115,7 @@ test('copies after quick runs push no copy of a night out of those that are kept
 test('copies that can be listed no more are those that were there before, and where there is no list at first it is an error', async () => {
   const plan = aPlan(await aSmallMirror())
   publishAll(plan)
-  const acme = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', secret: 'secret' }
-  const place = aWorkplace([acme], { publish: { file: plan.file, keep: 3 } })
+  const place = aWorkplace([anAwayOrganization()], { publish: { file: plan.file, keep: 3 } })
   const config = await readConfig({ file: place.config, cwd: '/' })
   const copiesLeft = listCopiesLeft(config, 'acme')
   rmSync(dirname(plan.file), { recursive: true })

@@ -10,10 +10,9 @@ import { night } from '../../store/nights.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { REFUSED } from '../../support/full-mirror.ts'
 import { aMirror } from '../../support/mirror-file.ts'
-import { aWorkplace, organizationAt } from '../../support/workplace.ts'
+import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 6, 12)
-const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 const CERTIFICATE = {
   proof: 'settled',
   distinct: 45,
@@ -129,7 +128,7 @@ async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>
   await night(mirror, 0, customers(1, 5), settled)
   await night(mirror, 1, [], { ending: REFUSED })
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
-  const { config } = aWorkplace([organizationAt(AT)], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
+  const { config } = aWorkplace([anAwayOrganization()], { schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' } })
   const { organizations } = await readConfig({ file: config, cwd: '/' })
   const facts = async () => overviewFacts(organizations, { nowMs: NOW_MS, monotonicMs: 0 })
   const pages = createPages({ mirror: { ...mirror, ...broken }, facts }, () => notices)

@@ -6,27 +6,26 @@ import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import type { Pauses } from '../../../src/model/pause.ts'
 import { emptyReport } from '../../../src/model/report.ts'
-import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
+import { anEnding, aPage, customers, HOUR_MS, MINUTE_MS } from '../../support/builders.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview, readStandings } from '../../../src/status/overview.ts'
 
 const DAY_MS = 86_400_000
 const DAILY = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
+const NOW_MS = Date.now()
 
 test('held removals are in the body of /readyz, and do not make it 503', async () => {
-  const nowMs = Date.now()
-  const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
-
+  const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: NOW_MS }
   const listHeldRemovals = async () => [held, { ...held, organization: 'left-the-configuration' }]
-  const listUncountedFreshness = async () => [aFreshness('acme', nowMs)]
-  const readiness = await readinessOf({ mirror: { ...NO_RUNS, listHeldRemovals, listUncountedFreshness }, nowMs })
+  const listUncountedFreshness = async () => [aFreshness('acme', NOW_MS)]
+  const mirror = { ...NO_RUNS, listHeldRemovals, listUncountedFreshness }
+  const readiness = await readinessOf({ mirror, nowMs: NOW_MS })
 
   const expected = [{ run: 12, organization: 'acme', held: 2138 }]
   expect(readiness).toEqual({ ready: true, problems: [], held: expected })
 })
 
-const NOW_MS = Date.now()
 const stated = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })
 
 test.each([
@@ -49,11 +48,10 @@ test.each([
   ['may have read a cached list', { reasons: ['cached-answer'] }, -2 * DAY_MS, false],
   ['was dated by a clock that was wrong', {}, 25 * 365 * DAY_MS, false],
 ] as const)('an organization whose run %s', async (_, ending, aheadMs, ready) => {
-  const nowMs = Date.now()
   const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
+  await mirrorPages(mirror, [customers(1, 3)], { atMs: NOW_MS + aheadMs, ending })
 
-  const readiness = await readinessOf({ mirror, nowMs })
+  const readiness = await readinessOf({ mirror, nowMs: NOW_MS })
 
   expect(readiness.ready).toBe(ready)
 })
@@ -118,7 +116,6 @@ test('the waits of runs for a mirror whose server is away are logged once a minu
 
 /** Ten hours after everything was due. */
 const NOON_MS = Date.UTC(2026, 2, 5, 12)
-const HOUR_MS = 60 * MINUTE_MS
 const REFUSED = { ...anEnding(), status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 
 type Known = { seenAgoMs?: number; begunAgoMs?: number; ended?: 'interrupted' | 'failed' | 'complete' }

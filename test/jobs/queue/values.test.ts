@@ -57,12 +57,8 @@ describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])(
 
     expect(await values.read('pause:acme')).toBe('until six')
     expect(await values.read('pause:nothing')).toBeUndefined()
-    expect(await values.list('pause:')).toEqual(
-      new Map([
-        ['pause:acme', 'until six'],
-        ['pause:beta', 'for ever'],
-      ]),
-    )
+    const pauses = { 'pause:acme': 'until six', 'pause:beta': 'for ever' }
+    expect(await values.list('pause:')).toEqual(new Map(Object.entries(pauses)))
     expect(await values.list('pause_')).toEqual(new Map([['pause_:gamma%', 'it’s a \\ "text" ✓']]))
     await values.delete('pause:acme')
     await values.delete('pause:nothing')

@@ -4,7 +4,7 @@ import { isDue, isMissed, requestMissedRuns, type Occasion, watchDueTimes } from
 import type { Organization } from '../../../src/config/organization.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
-import { organizationAt } from '../../support/workplace.ts'
+import { anAwayOrganization } from '../../support/workplace.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
@@ -103,7 +103,6 @@ function completeAt(asOfMs: number): LastRun {
 
 const START_MS = Date.parse('2026-01-11T00:59:30Z')
 const MINUTE_MS = 60_000
-const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 describe('a worker that watches due times', () => {
   beforeEach(() => void vi.useFakeTimers({ now: START_MS }))
@@ -157,7 +156,7 @@ describe('a worker that watches due times', () => {
 })
 
 test('an organization has one job at a time, also while it waits for the service, and one for each due time, however many ask', async () => {
-  const { mirror, queue } = aJobsWorkplace([organizationAt(AT)])
+  const { mirror, queue } = aJobsWorkplace([anAwayOrganization()])
   const { backend, queues } = await someQueues(queue, mirror)
   const ask = (organization: string, dueMs: number, trigger: 'schedule' | 'manual' = 'schedule') =>
     queues.request('sync', organization, trigger, { dueMs })

@@ -1,7 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Mirror } from '../../../src/store/mirror.ts'
-import type { SortedPage } from '../../../src/model/page.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import type { Run } from '../../../src/model/run.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-connections.ts'
@@ -194,8 +193,11 @@ test('a night at rest takes as many statements and round trips as another, howev
     }
     const [run, started] = await counted(() => start(1 + pages))
     let saved: [number, number] = [0, 0]
-    for (let place = 1; place <= pages; place += 1)
-      [, saved] = await counted(() => mirror.savePages(run, [page(place, customers(1, 50))], START_MS))
+    for (let page = 1; page <= pages; page += 1) {
+      const window = { page, size: 100, perPage: 100, total: 5, lastPage: 1, beyondEnd: false }
+      const read = [{ ...aPage(page, customers(1, 50)), window }]
+      ;[, saved] = await counted(() => mirror.savePages(run, read, START_MS))
+    }
     const ending = anEnding({ proof: 'proven', reasons: [], removals })
     const [, ended] = await counted(() => mirror.finishRun(run, ending, START_MS))
     counts.push({ started, saved, ended })
@@ -297,14 +299,6 @@ function night(pages: readonly (readonly unknown[])[], number = 0) {
 
 function start(number = 0): Promise<Run> {
   return mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + number * MINUTE_MS })
-}
-
-function page(number: number, records: readonly unknown[]): SortedPage {
-  return { ...aPage(number, records), window: aWindow(number) }
-}
-
-function aWindow(number: number): SortedPage['window'] {
-  return { page: number, size: 100, perPage: 100, total: 5, lastPage: 1, beyondEnd: false }
 }
 
 function rows(sql: string): Promise<Record<string, unknown>[]> {

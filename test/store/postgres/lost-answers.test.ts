@@ -4,6 +4,7 @@ import type { Database } from '../../../src/store/port/postgres-connections.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { mirrorOf, openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
+import { mirrorPages } from '../../support/mirror-file.ts'
 import { anEmptyMirror, breakable, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { someOf } from '../../support/seeds.ts'
 
@@ -81,11 +82,8 @@ async function aFilledMirror(): Promise<Database> {
   const there = await openDatabase(await anEmptyMirror(), 'write', { connect: () => line.connections })
   const mirror = mirrorOf(there)
   const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-  for (const list of [customers(1, 3), []]) {
-    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-    await mirror.savePages(run, [aPage(1, list)], START_MS)
-    await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
-  }
+  const ending = { proof: 'proven', reasons: [], removals } as const
+  for (const list of [customers(1, 3), []]) await mirrorPages(mirror, [list], { ending })
   await mirror.forgetCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })
   return there
 }

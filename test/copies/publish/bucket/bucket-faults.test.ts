@@ -16,7 +16,7 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
-import { customers } from '../../../support/builders.ts'
+import { customers, HOUR_MS } from '../../../support/builders.ts'
 import { aMirror, tamper } from '../../../support/mirror-file.ts'
 
 test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
@@ -54,7 +54,7 @@ test('a service that ignores conditions keeps the manifest of a later publish th
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 5))
   const bucket = await aBucketServer({ ignores: ['if-match', 'if-none-match'] })
-  const plan = aBucketPlan(mirror.file, { graceMs: 3_600_000 })
+  const plan = aBucketPlan(mirror.file, { graceMs: HOUR_MS })
   let later: ReturnType<typeof namedIn> | undefined
   bucket.fault = async ({ method }) => {
     if (later !== undefined || method !== 'PUT') return false
@@ -145,8 +145,6 @@ test.each<[string, number, string, boolean]>([
     expect(objectsIn(bucket)).toEqual(namedIn(bucket))
   },
 )
-
-const HOUR_MS = 3_600_000
 
 /** When a request was signed: `20261122T140500Z`. */
 function momentOf(signed: string): number {
