@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { pause, readPauses, resume } from '../../jobs/pauses.ts'
 import { ALL, pauseOf } from '../../src/model/pause.ts'
-import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -65,10 +64,8 @@ if (!isEmbedded) {
     const { ready, paused } = await readiness(worker)
     const runs = valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'acme'`)
     await inQueue(({ values }) => resume(values, [ALL], Date.now()))
-    await eventually(
-      () => inQueue(({ queues }) => queues.sync.getJobCounts('delayed', 'waiting', 'active')),
-      (counts) => Object.values(counts).every((count) => count === 0),
-    )
+    const jobs = () => inQueue(({ queues }) => queues.sync.getJobCountByTypes('delayed', 'waiting', 'active'))
+    await expect.poll(jobs).toBe(0)
 
     expect({ ready, runs }).toEqual({ ready: true, runs: 1 })
     expect(paused).toMatchObject([{ organization: 'acme', until: null }, { organization: 'globex' }])

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDue } from '../../jobs/publisher.ts'
 import { queueCommand } from '../../src/cli/queue.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
+import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { SOON, published } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
-import { message, startWorker } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aWorkerOf, message, startWorker } from '../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a worker publishes when all runs are over, tries again where it could not, and stops no run', async () => {
   const sandbox = await aSandbox({ customers: [50, 20, 3] })
@@ -24,20 +24,13 @@ test('a worker publishes when all runs are over, tries again where it could not,
   await worker.said(published)
   await worker.stop()
 
-  const copied = () => rowsOf(file, 'SELECT organization, run_id, customers FROM manifest ORDER BY organization')
   expect(failure).toMatchObject({
     code: 'usage',
     message: expect.stringContaining('was not published by this program'),
   })
-  expect(copied().map(({ customers }) => customers)).toEqual([50, 20, 3])
+  const copied = rowsOf(file, 'SELECT customers FROM manifest ORDER BY organization')
+  expect(copied.map(({ customers }) => customers)).toEqual([50, 20, 3])
   expect(worker.lines.join('\n')).not.toContain('@example')
-
-  // A run of which no worker lived to make the copy.
-  const withoutCopy = aWorkplace(organizationsOf(sandbox), { mirror: place.mirror })
-  expect(await runCommand(syncCommand, ['acme', '--config', withoutCopy.config])).toMatchObject({ code: 0 })
-  await startWorker(place, { timings: SOON }).said(published)
-
-  expect(copied()[0]).toEqual({ organization: 'acme', run_id: 4, customers: 50 })
 })
 
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
@@ -58,24 +51,18 @@ test.each<[what: string, state: Partial<Parameters<typeof isDue>[0]>, nowMs: num
 })
 
 test('while a service is down, the page, the log and the queue say so, and the copy follows the other organizations', async () => {
-  const sandbox = await aSandbox({
-    customers: [20, 30],
-    intercept: async (context, next) =>
-      context.req.header('X-API-Key') === sandbox.organizations[0]?.apiKey ? new Response('', { status: 503 }) : next(),
-  })
-  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copies/x.db' } })
+  const intercept: SandboxOptions['intercept'] = async (context, next) =>
+    context.req.header('X-API-Key') === sandbox.organizations[0]?.apiKey ? new Response('', { status: 503 }) : next()
+  const settings = { publish: { file: 'copies/x.db' }, timings: SOON }
+  const { sandbox, place, worker } = await aWorkerOf({ customers: [20, 30], intercept }, settings)
   const copy = join(place.folder, 'copies', 'x.db')
-  const worker = startWorker(place, { timings: SOON })
   const { http } = await worker.said(({ msg }) => msg === 'worker started')
   await worker.ran('globex')
   const page = await eventually(
     async () => (await (await fetch(`${String(http)}/`)).text()).replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' '),
     (text) => /service answers 503; attempt [2-9]; next/.test(text),
   )
-  await eventually(
-    () => existsSync(copy),
-    (isThere) => isThere,
-  )
+  await expect.poll(() => existsSync(copy)).toBe(true)
 
   expect(page).toMatch(/acme Waiting .*The service answers 503; attempt \d; next in \d+ s\./)
   expect(page).not.toContain('Running')

@@ -10,13 +10,13 @@ import { aJobsWorkplace, aQueue, isEmbedded, someQueues } from '../support/jobs-
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { runCli } from '../support/run-cli.ts'
-import { expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
-import { type Workplace, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aWorkerOf, expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test('waits between pages that were saved do not add up to maxWait', async () => {
-  const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
-  const worker = startWorker(place, { timings: { longestWaitMs: 100 } })
+  const options = { customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] }
+  const each = { scan: 'chain', maxWait: '3s', concurrency: 1 }
+  const { place, worker } = await aWorkerOf(options, { each, timings: { longestWaitMs: 100 } })
 
   await worker.ran('acme', 'wait')
   await worker.ran('acme')
@@ -29,7 +29,9 @@ test.each<[what: string, harm: (mirror: string) => void, error: object]>([
   ['a newer version changes', (mirror) => tamper(mirror, `PRAGMA user_version = ${VERSION + 1}`), { code: 'version' }],
 ])('a mirror that %s ends the worker, and a worker for which it is right makes the run', async (_what, harm, error) => {
   const gate = aGate({ fromPage: 4 })
-  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
+  const sandbox = await aSandbox({ customers: [500], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  const worker = startWorkerProcess(place)
   await gate.reached
   harm(place.mirror)
   gate.open()
@@ -52,7 +54,7 @@ function remove(mirror: string): void {
 }
 
 test('a worker goes on while the place of its mirror cannot be looked at', async () => {
-  const { place, worker } = await aWorkerOf(20, aGate({ fromPage: 9 }), startWorker)
+  const { place, worker } = await aWorkerOf({ customers: [20] })
   await worker.ran('acme')
   renameSync(place.mirror, `${place.mirror}.moved`)
   symlinkSync(place.mirror, place.mirror)
@@ -89,27 +91,13 @@ test.skipIf(postgresPrograms() === undefined)(
   },
 )
 
-async function aWorkerOf<Worker>(
-  customers: number,
-  gate: ReturnType<typeof aGate>,
-  start: (place: Workplace) => Worker,
-) {
-  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  return { place, sandbox, worker: start(place) }
-}
-
 // Other processes cannot add jobs to the embedded queue.
 if (!isEmbedded) {
   test('a person asks for a quick run, which is counted apart, and for a full one that follows it and is no retry', async () => {
     const gate = aGate()
     let isClosed = false
-    const sandbox = await aSandbox({
-      customers: [300],
-      intercept: (context, next) => (isClosed ? gate.intercept(context, next) : next()),
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain' }))
-    const worker = startWorker(place)
+    const intercept: typeof gate.intercept = (context, next) => (isClosed ? gate.intercept(context, next) : next())
+    const { place, worker } = await aWorkerOf({ customers: [300], intercept }, { each: { scan: 'chain' } })
     await worker.ran('acme')
     const asking = async (...options: string[]) =>
       (await runCli(['run', 'acme', ...options, '--config', place.config], { cwd: place.folder })).stdout

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest'
 import { PROGRAM_VERSION } from '../../src/machine/version.ts'
-import { eventually, stoppedWithinMs } from '../support/eventually.ts'
+import type { SandboxOptions } from '../../src/service/sandbox.ts'
+import { stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
+import { someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { message, startWorker } from '../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { aWorkerOf, message } from '../support/worker-log.ts'
 
 test('a worker mirrors every organization that was never mirrored, stops when it is asked to, and keeps no secret and no customer in the queue or the log', async () => {
-  const sandbox = await aSandbox({ customers: [250, 40, 3] })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorker(place)
-
+  const { sandbox, place, worker } = await aWorkerOf({ customers: [250, 40, 3] })
   for (const { id } of sandbox.organizations) await worker.ran(id)
   const askedAtMs = performance.now()
   await worker.stop()
@@ -37,9 +34,8 @@ test('a worker mirrors every organization that was never mirrored, stops when it
 
 test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
   const gate = aGate({ fromPage: 3 })
-  const sandbox = await aSandbox({ customers: [2000], latencyMs: 60, intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-  const worker = startWorker(place)
+  const options = { customers: [2000], latencyMs: 60, intercept: gate.intercept }
+  const { place, worker } = await aWorkerOf(options, { each: { concurrency: 1 } })
   await gate.reached
   void worker.stop()
   gate.open()
@@ -55,23 +51,16 @@ test('SIGTERM while pages come ends the run after one, and puts its job back', a
 })
 
 test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {
-  const sandbox = await aSandbox({
-    customers: [50, 500, 40],
-    rateLimits: [{ organization: 'globex', requests: 2, windowMs: 90_000 }],
-  })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorker(place)
-
+  const rateLimits = [{ organization: 'globex', requests: 2, windowMs: 90_000 }]
+  const { place, worker } = await aWorkerOf({ customers: [50, 500, 40], rateLimits })
   const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
   await worker.stop()
 
   const { queues } = await someQueues(place.queue, place.mirror)
-  const delayed = await eventually(
-    () => queues.sync.getDelayed(),
-    (jobs) => jobs.length > 0,
-  )
+  await expect
+    .poll(() => queues.sync.getDelayed())
+    .toMatchObject([{ data: { organization: 'globex' }, attemptsMade: 0 }])
   expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 45_000 && ms < 95_000) })
-  expect(delayed).toMatchObject([{ data: { organization: 'globex' }, attemptsMade: 0 }])
   expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
   expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([
     { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
@@ -81,7 +70,7 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
 
 test('a service that fails is tried again, one that refuses is not', async () => {
   let failures = 2
-  const sandbox = await aSandbox({
+  const { sandbox, place, worker } = await aWorkerOf({
     customers: [20, 20],
     forbidden: ['globex'],
     intercept: async (context, next) => {
@@ -93,9 +82,6 @@ test('a service that fails is tried again, one that refuses is not', async () =>
       return next()
     },
   })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorker(place)
-
   await Promise.all([worker.ran('acme', 'retry'), worker.ran('globex', 'give-up')])
   await worker.ran('acme')
   await worker.stop()
@@ -108,29 +94,21 @@ test('a service that fails is tried again, one that refuses is not', async () =>
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
 })
 
-const FOUR = [5, 5, 5, 5]
-
 test.each([1, 4])(
   'as many organizations are mirrored at the same time as jobs.concurrency says: %i',
   async (concurrency) => {
     let most = 0
     const asking = new Set<string>()
-    const sandbox = await aSandbox({
-      customers: FOUR,
-      intercept: async (context, next) => {
-        const key = context.req.header('X-API-Key') ?? ''
-        most = Math.max(most, asking.add(key).size)
-        // With fewer at the same time, none of them would ever be answered.
-        await eventually(
-          () => most,
-          (asked) => asked === concurrency,
-        )
-        await next()
-        asking.delete(key)
-      },
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency } })
-    const worker = startWorker(place)
+    const intercept: SandboxOptions['intercept'] = async (context, next) => {
+      const key = context.req.header('X-API-Key') ?? ''
+      most = Math.max(most, asking.add(key).size)
+      // With fewer at the same time, none of them would ever be answered.
+      await expect.poll(() => most).toBe(concurrency)
+      await next()
+      asking.delete(key)
+    }
+    const settings = { each: { concurrency: 1 }, jobs: { concurrency } }
+    const { sandbox, worker } = await aWorkerOf({ customers: [5, 5, 5, 5], intercept }, settings)
     for (const { id } of sandbox.organizations) await worker.ran(id)
 
     expect(most).toBe(concurrency)

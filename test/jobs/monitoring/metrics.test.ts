@@ -4,12 +4,9 @@ import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { NO_RUNS, aFreshness, metricsIn, metricsOf, opsFile, promtool, readExposition } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aWorkerOf, message } from '../../support/worker-log.ts'
 
 const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 const factsOf = (ids: readonly string[], nowMs: number) =>
@@ -95,20 +92,17 @@ function aRunOfJob(changes: object = {}, organization = 'acme') {
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
   const paris = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
-  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [250] })), { schedule: paris })
-  const worker = startWorker(place, { timings: { catchUpMs: 60_000 } })
+  const settings = { schedule: paris, timings: { catchUpMs: 60_000 } }
+  const { place, worker } = await aWorkerOf({ customers: [250] }, settings)
   const { http: origin = '' } = await worker.said(message('worker started'))
   await worker.ran('acme')
-  const ready = await eventually(
-    () => ask(`${origin}/readyz`),
-    ({ status }) => status === 200,
-  )
+  const ready = { status: 200, text: '{"ready":true,"problems":[],"held":[]}' }
+  await expect.poll(() => ask(`${origin}/readyz`)).toEqual(ready)
   const metrics = await ask(`${origin}/metrics`)
   tamper(place.mirror, `UPDATE runs SET read_as_of = '2001-01-01 00:00:00'`)
   const stale = await ask(`${origin}/readyz`)
 
   expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
-  expect(ready.text).toBe('{"ready":true,"problems":[],"held":[]}')
   expect(metrics.text.split('\n')).toEqual(
     expect.arrayContaining([
       ...[
@@ -147,8 +141,7 @@ test('a worker is alive, ready after every organization is mirrored, and counts 
 })
 
 test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
-  const sandbox = await aSandbox({ customers: [3] })
-  const worker = startWorker(aJobsWorkplace(organizationsOf(sandbox), { schedule: undefined }))
+  const { worker } = await aWorkerOf({ customers: [3] }, { schedule: undefined })
   const said = await worker.said(({ msg }) => msg.startsWith('the configuration schedules nothing'))
   const { http: origin = '' } = await worker.said(message('worker started'))
 

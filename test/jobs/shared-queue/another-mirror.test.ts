@@ -2,17 +2,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimQueue } from '../../../jobs/queue/backend.ts'
 import { PROGRAM_VERSION } from '../../../src/machine/version.ts'
-import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { someQueues } from '../../support/jobs-workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aWorkerOf } from '../../support/worker-log.ts'
 
 async function aPlaceWithMirror() {
-  const sandbox = await aSandbox({ customers: [30] })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorker(place)
+  const { place, worker } = await aWorkerOf({ customers: [30] })
   await worker.ran('acme')
-  return { place, worker, sandbox }
+  return { place, worker }
 }
 
 test('a worker and run with another mirror end with 5 and name both, until the queue is released', async () => {

@@ -42,10 +42,7 @@ test.each(REFUSALS)(
 
     await command(redis, end)
     await worker.said(message('queue back'))
-    await eventually(
-      () => readiness(worker),
-      ({ ready }) => ready === true,
-    )
+    await expect.poll(() => readiness(worker)).toMatchObject({ ready: true })
     await eventually(counts, ({ active, waiting }) => active === 0 && waiting === 0)
     expect(rowsOf(place.mirror, `SELECT DISTINCT organization FROM runs WHERE status = 'complete'`)).toHaveLength(
       ORGANIZATIONS,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { redisProgram } from '../../../bench/redis-server.ts'
 import { askQueue, probeQueue } from '../../../jobs/queue/backend.ts'
-import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -91,10 +90,7 @@ async function aCluster(): Promise<string> {
   }
   const [first, ...others] = servers
   for (const { url } of others) await first?.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port)
-  for (const server of servers)
-    await eventually(
-      () => server.command('CLUSTER', 'INFO'),
-      (info) => new RegExp(`cluster_state:ok[^]*cluster_known_nodes:${SLOTS.length}`).test(String(info)),
-    )
+  const agreed = new RegExp(`cluster_state:ok[^]*cluster_known_nodes:${SLOTS.length}`)
+  for (const server of servers) await expect.poll(() => server.command('CLUSTER', 'INFO').then(String)).toMatch(agreed)
   return first?.url ?? ''
 }

@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
+import { aWorkerOf, message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('the job of a killed worker is taken over within 40 seconds, and a run whose machine is lost within 90', () => {
@@ -19,23 +19,22 @@ test('the job of a killed worker is taken over within 40 seconds, and a run whos
   expect(Math.max(takenOverMs, LEASE_MS) + TIMINGS.leasedWaitMs).toBeLessThan(90_000)
 })
 
+const NEVER = { lockMs: 600_000, stalledMs: 600_000, catchUpMs: 600_000 }
+
 test.each<[what: string, opens: (mirror: string) => void, verdict: string, runs: string[]]>([
   ['lost its lease too', (mirror) => tamper(mirror, 'DELETE FROM leases'), 'wait', ['running']],
   ['kept its lease to the end of the run', () => {}, 'complete', ['complete']],
 ])('a worker whose job was taken over and that %s leaves the job as it is', async (_what, prepare, verdict, runs) => {
   const gate = aGate({ fromPage: 2 })
-  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency: 1 } })
-  const worker = startWorker(place, { timings: { lockMs: 600_000, stalledMs: 600_000, catchUpMs: 600_000 } })
+  const settings = { each: { concurrency: 1 }, jobs: { concurrency: 1 }, timings: NEVER }
+  const { place, worker } = await aWorkerOf({ customers: [300], intercept: gate.intercept }, settings)
   await gate.reached
   const { backend, queues } = await someQueues(place.queue, place.mirror)
   const jobId = (await queues.sync.getDeduplicationJobId('acme')) ?? ''
   await (await queues.sync.getJob(jobId))?.moveToWait('0')
   const other = anotherWorker(backend)
-  const taken = await eventually(
-    () => other.getNextJob('token of another worker', { block: false }),
-    (job) => job !== undefined,
-  )
+  const next = () => other.getNextJob('token of another worker', { block: false })
+  const taken = await eventually(next, (job) => job !== undefined)
   const before = await asStored(queues, jobId)
   prepare(place.mirror)
   gate.open()
@@ -115,16 +114,12 @@ test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])(
       await sleep(random.below(10))
     }
     for (const worker of workers) await worker.said(message('worker started'))
-    const counts = () => Promise.all(queues.all.map((queue) => queue.getJobCounts('active', 'waiting', 'delayed')))
-    await eventually(
-      async () => ({ ran: ended(place.mirror).length, counts: await counts() }),
-      ({ ran, counts: [sync] }) => ran >= ORGANIZATIONS && sync!.active === 0 && sync!.waiting === 0,
-    )
+    await expect.poll(() => ended(place.mirror)).toHaveLength(ORGANIZATIONS)
+    await expect.poll(() => queues.sync.getJobCountByTypes('active', 'waiting')).toBe(0)
 
     const twice = `SELECT organization, count(*) AS runs, group_concat("trigger" || ' ' || status) AS how FROM runs
       GROUP BY organization HAVING count(*) <> 1`
     expect(rowsOf(place.mirror, twice)).toEqual([])
-    expect(ended(place.mirror)).toHaveLength(ORGANIZATIONS)
   },
 )
 
