@@ -10,8 +10,9 @@ import { aJobsWorkplace, aQueue, isEmbedded, someQueues } from '../support/jobs-
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { runCli } from '../support/run-cli.ts'
-import { aWorkerOf, expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
+import { expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aWorkerOf } from './a-worker.ts'
 
 test('waits between pages that were saved do not add up to maxWait', async () => {
   const options = { customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] }

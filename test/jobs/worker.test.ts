@@ -5,7 +5,8 @@ import { stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { aWorkerOf, message } from '../support/worker-log.ts'
+import { message } from '../support/worker-log.ts'
+import { aWorkerOf } from './a-worker.ts'
 
 test('a worker mirrors every organization that was never mirrored, stops when it is asked to, and keeps no secret and no customer in the queue or the log', async () => {
   const { sandbox, place, worker } = await aWorkerOf({ customers: [250, 40, 3] })

@@ -7,7 +7,8 @@ import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
 import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
 
-export const DAY_MS = 24 * 60 * MINUTE_MS
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 export type Night = {
   proof?: Proof
@@ -46,7 +47,7 @@ export async function quickRun(
   records: readonly unknown[],
   { gone = [], hour = 12, ending = {} }: Quickly = {},
 ): Promise<Report> {
-  const atMs = START_MS + n * DAY_MS + hour * 60 * MINUTE_MS
+  const atMs = START_MS + n * DAY_MS + hour * HOUR_MS
   const removals = { rule: USUAL_RULE, confirmed: new Set<string>() }
   const found = { absentRows: rowIdsOf(mirror, gone), trustedPages: 12, removals }
   return mirrorPages(mirror, records.length > 0 ? [records] : [], {

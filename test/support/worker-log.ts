@@ -6,7 +6,6 @@ import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
-import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
@@ -41,8 +40,6 @@ const QUICK: Partial<Timings> = {
   settleMs: 500,
 }
 
-type Timed = { timings?: Partial<Timings> }
-
 /** Reads what a worker writes: all `lines` so far, the first that matches, past or future, and that about the end of a run. */
 function readWorkerLog(stream: NodeJS.ReadableStream) {
   const { lines, find } = linesOf(stream)
@@ -66,7 +63,7 @@ export function message(text: string): (line: LogLine) => boolean {
  * Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. `stop` does what a signal does,
  * with the test at the latest, and waits until it has ended.
  */
-export function startWorker({ config }: { config: string }, { timings = {} }: Timed = {}) {
+export function startWorker({ config }: { config: string }, { timings = {} }: { timings?: Partial<Timings> } = {}) {
   const stopping = new AbortController()
   const stderr = new PassThrough()
   const log = readWorkerLog(stderr)
@@ -86,7 +83,7 @@ export function startWorker({ config }: { config: string }, { timings = {} }: Ti
 /** Starts a worker as a process, for promises about signals, exit codes and the environment. It is killed with the test at the latest. */
 export function startWorkerProcess(
   { folder, config }: { folder: string; config: string },
-  { timings = {}, env = {} }: Timed & { env?: Record<string, string> } = {},
+  { timings = {}, env = {} }: { timings?: Partial<Timings>; env?: Record<string, string> } = {},
 ) {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
   const child = spawn(execPath, childProgram('work', options), {
@@ -134,16 +131,6 @@ export async function aPlaceOn(
   const customers = Array.from({ length: organizations }, () => 400)
   const sandbox = await aSandbox({ customers, intercept: gate.intercept })
   return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue })
-}
-
-/** A sandbox, a folder with a configuration for its organizations, each of them with the settings `each`, and their worker. */
-export async function aWorkerOf(
-  options: SandboxOptions,
-  { each = {}, timings = {}, ...settings }: Parameters<typeof aJobsWorkplace>[1] & { each?: object } & Timed = {},
-) {
-  const sandbox = await aSandbox(options)
-  const place = aJobsWorkplace(organizationsOf(sandbox, each), settings)
-  return { sandbox, place, worker: startWorker(place, { timings }) }
 }
 
 export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {

@@ -6,7 +6,8 @@ import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { NO_RUNS, aFreshness, metricsIn, metricsOf, opsFile, promtool, readExposition } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
-import { aWorkerOf, message } from '../../support/worker-log.ts'
+import { message } from '../../support/worker-log.ts'
+import { aWorkerOf } from '../a-worker.ts'
 
 const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 const factsOf = (ids: readonly string[], nowMs: number) =>

@@ -6,12 +6,12 @@ import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import type { Pauses } from '../../../src/model/pause.ts'
 import { emptyReport } from '../../../src/model/report.ts'
-import { anEnding, aPage, customers, HOUR_MS, MINUTE_MS } from '../../support/builders.ts'
+import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
+import { DAY_MS, HOUR_MS } from '../../store/nights.ts'
 import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview, readStandings } from '../../../src/status/overview.ts'
 
-const DAY_MS = 86_400_000
 const DAILY = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
 const NOW_MS = Date.now()
 

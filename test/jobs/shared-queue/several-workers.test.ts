@@ -8,8 +8,9 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
-import { aWorkerOf, message, startWorker } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aWorkerOf } from '../a-worker.ts'
 
 test('the job of a killed worker is taken over within 40 seconds, and a run whose machine is lost within 90', () => {
   // Its job is given to another worker when its lock has run out and that is noticed.
