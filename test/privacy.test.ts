@@ -195,9 +195,8 @@ test.skipIf(sqliteAlone.looseTypes)('a stored value that is no JSON ends no run,
     `UPDATE changes SET fields = '{"phone"'`,
     `INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
      VALUES (1, 'acme', 'x', 1, 1, 'edited by hand', '[]', '', '')`,
-  ]) {
+  ])
     tamper(mirror.file, sql)
-  }
   const { report } = await mirrorList(list, POLICY)
 
   expect(report).toMatchObject({ status: 'complete', proof: 'proven' })

@@ -3,6 +3,7 @@ import { rejectsCommand, runsCommand } from '../../src/cli/runs.ts'
 import { REASON_MEANINGS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
+import { quickRun } from '../store/nights.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
@@ -83,7 +84,6 @@ describe('runs and rejects', () => {
 
 describe('runs show', () => {
   const CERTIFICATE = { requests: 12, distinct: 3, total: 3, isWhole: true, holes: [], reasons: [] }
-  const REMOVALS = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
 
   let mirror: Mirror
 
@@ -120,10 +120,8 @@ describe('runs show', () => {
 
   test('a quick run in which too many customers were absent leaves the decision to the next full run', async () => {
     await ended({ proof: 'proven', reasons: [] })
-    const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', isPartial: true, nowMs: START_MS })
     const quick = { status: 'partial', reasons: ['quick', 'request-limit'], trustedPages: 988 } as const
-    const absent = { readToEnd: false, absentRows: [1, 2, 3], removals: REMOVALS }
-    await mirror.finishRun(run, anEnding({ ...quick, ...absent }), START_MS)
+    await quickRun(mirror, 0, [], { gone: [1, 2, 3], ending: quick })
 
     expect(await shown(2)).toContain('the next full run decides')
     expect(await shown(2)).not.toContain('removals approve')
