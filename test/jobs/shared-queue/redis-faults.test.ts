@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import { aRedis, aWorkerOn, message } from '../../support/worker-log.ts'
+import { aPlaceOn, aRedis, aWorkerOn, message, startWorker } from '../../support/worker-log.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
 const APPEND_ONLY = { 'with its append-only file': true, 'without one': false }
@@ -31,19 +31,21 @@ test.each(Object.entries(APPEND_ONLY).slice(0, inject('isDeep') ? 2 : 1))(
 const COMPLETE = `SELECT count(*) FROM runs WHERE status = 'complete'`
 
 // The worker takes a job that was dropped for one without an organization.
-test.each([
-  ['a job that waits', 200],
-  ['the list of the jobs that wait', 3_600_000],
-])('a Redis that makes room and drops %s does not keep the organization from its next run', async (what, delay) => {
-  const { redis, place, worker } = await aWorkerOn(await aRedis())
-  await worker.ran('acme')
+test('a Redis that makes room and drops a job that waits, or their list, keeps no organization from its next run', async () => {
+  const redis = await aRedis()
+  const place = await aPlaceOn(redis, { organizations: 2 })
+  const worker = startWorker(place)
+  for (const id of ['acme', 'globex']) await worker.ran(id)
   const { backend, queues } = await someQueues(place.queue, place.mirror)
-  const options = { jobId: 'acme.1', delay, deduplication: { id: 'acme' } }
-  const { id } = await queues.sync.add('schedule', { organization: 'acme' }, options)
-  const isJob = what === 'a job that waits'
-  await redis.command('DEL', `bull:${nameInDatabase(backend, 'sync')}:${isJob ? id : 'delayed'}`)
-  if (isJob) await expect.poll(() => queues.sync.getFailedCount()).toBe(1)
+  const add = (id: string, delay: number) =>
+    queues.sync.add('schedule', { organization: id }, { jobId: `${id}.1`, delay, deduplication: { id } })
+  const drop = (key = '') => redis.command('DEL', `bull:${nameInDatabase(backend, 'sync')}:${key}`)
 
+  await drop((await add('acme', 200)).id)
+  await expect.poll(() => queues.sync.getFailedCount()).toBe(1)
   expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: true })
-  await expect.poll(() => valueOf(place.mirror, COMPLETE)).toBe(2)
+  await add('globex', 3_600_000)
+  await drop('delayed')
+  expect(await queues.request('sync', 'globex', 'manual')).toMatchObject({ added: true })
+  await expect.poll(() => valueOf(place.mirror, COMPLETE)).toBe(4)
 })
