@@ -67,11 +67,12 @@ test('sync publishes once after all organizations, a dry run never; a copy that 
 
 const TO = 's3://analytics/customer-mirror'
 
-test('sync writes into the bucket; a refusal is in the exit code, and in check; forget names the bucket', async () => {
+test('sync and publish write into the bucket; a refusal is in the exit code, and in check; forget names the bucket', async () => {
   const bucket: BucketServer = await aBucketServer()
   const nowhere = { AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
   const { run, mirror } = await aPlace({ publish: { to: TO } }, { ...bucket.env, ...nowhere })
   const synced = await run('sync', '--json')
+  const published = await run('publish', `${TO}/`, '--json')
   const rows = manifestIn(bucket).organizations.map((each) => each.rows)
   bucket.fault = (_, response) => {
     refuse(response, 403, 'AccessDenied')
@@ -81,6 +82,8 @@ test('sync writes into the bucket; a refusal is in the exit code, and in check; 
   const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
 
   expect(synced).toMatchObject({ code: 0, stderr: '' })
+  expect(published).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(published.stdout)).toMatchObject({ bucket: { to: TO, isNew: false } })
   expect(JSON.parse(synced.stdout).published).toMatchObject({
     ...{ copies: [], failed: [] },
     bucket: { to: TO, isNew: true, organizations: [{ organization: 'acme', isNew: true, customers: 12 }, {}] },
