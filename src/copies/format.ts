@@ -68,11 +68,15 @@ export async function loadFormat(name: FormatName, settings: FormatSettings): Pr
  * that hold JSON as that JSON, not as text.
  */
 export const jsonLinesFormat: Format = (rows, { columns }) => {
-  const fields = columns.map(({ name, type, isJson = false }) => {
-    return { key: JSON.stringify(name), write: type === 'BOOLEAN' ? truth : isJson ? nested : jsonOf }
+  const fields = columns.map(({ name, type, isJson = false }, at) => ({
+    before: `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`,
+    write: type === 'BOOLEAN' ? truth : isJson ? nested : jsonOf,
+  }))
+  return linesOf(rows, (row) => {
+    let line = ''
+    fields.forEach(({ before, write }, at) => (line += before + write(row[at] ?? null)))
+    return `${onOneLine(line)}}\n`
   })
-  const objectOf = (row: ExportRow) => fields.map(({ key, write }, at) => `${key}:${write(row[at] ?? null)}`).join(',')
-  return linesOf(rows, (row) => `{${objectOf(row)}}\n`)
 }
 
 function truth(value: SqlValue): string {
@@ -81,7 +85,7 @@ function truth(value: SqlValue): string {
 
 function jsonOf(value: SqlValue): string {
   if (value === null) return 'null'
-  if (typeof value === 'string') return onOneLine(JSON.stringify(value))
+  if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'bigint') return value.toString()
   if (typeof value === 'number') return Number.isFinite(value) ? JSON.stringify(value) : 'null'
   return `{"base64":"${value.toString('base64')}"}`
@@ -90,7 +94,7 @@ function jsonOf(value: SqlValue): string {
 /** As it is written in the mirror, so that numbers keep all their digits; as text where it is no JSON. */
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || parsedJson(value) === undefined) return jsonOf(value)
-  return onOneLine(value.replaceAll(/[\r\n]/g, ' '))
+  return value.replaceAll(/[\r\n]/g, ' ')
 }
 
 /** Some readers end a line at these characters too, which JSON may hold as they are. */
