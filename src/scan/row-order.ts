@@ -35,23 +35,17 @@ const [DATED, UNDATED] = [16, 32]
  */
 export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => Row | undefined): void {
   // Most rows are the next of the one before: their times are read once.
-  let next: DatedRow | undefined
+  let ahead: { place: number; instant: string | undefined } | undefined
   for (const [place, known] of comparisons.entries()) {
-    const row = known === 0 ? (next ?? datedRow(rowAt(place))) : undefined
-    next = row === undefined || place + 1 === comparisons.length ? undefined : datedRow(rowAt(place + 1))
+    const row = known === 0 ? rowAt(place) : undefined
     if (row === undefined) continue
-    const dated = row.instant === undefined ? UNDATED : DATED
-    comparisons[place] = next === undefined ? dated : dated + 1 + wayOf(compareDated(row, next))
+    const instant = ahead?.place === place ? ahead.instant : sortableInstant(row.createdAt)
+    const dated = instant === undefined ? UNDATED : DATED
+    const next = place + 1 < comparisons.length ? rowAt(place + 1) : undefined
+    ahead = next && { place: place + 1, instant: sortableInstant(next.createdAt) }
+    const times = compareText(instant, ahead?.instant)
+    comparisons[place] = next === undefined ? dated : dated + 1 + wayOf({ times, ids: compareText(row.id, next.id) })
   }
-}
-
-/** What a row is compared by. */
-type DatedRow = { id: string | undefined; instant: string | undefined }
-
-function datedRow(row: Row): DatedRow
-function datedRow(row: Row | undefined): DatedRow | undefined
-function datedRow(row: Row | undefined): DatedRow | undefined {
-  return row && { id: row.id, instant: sortableInstant(row.createdAt) }
 }
 
 /** The order of the rows that were compared so; what the last compares with does not count. */
@@ -74,11 +68,8 @@ export function orderOf(comparisons: Uint8Array): RowOrder {
 }
 
 export function compareRows(one: Row, other: Row): Comparison {
-  return compareDated(datedRow(one), datedRow(other))
-}
-
-function compareDated(one: DatedRow, other: DatedRow): Comparison {
-  return { times: compareText(one.instant, other.instant), ids: compareText(one.id, other.id) }
+  const times = compareText(sortableInstant(one.createdAt), sortableInstant(other.createdAt))
+  return { times, ids: compareText(one.id, other.id) }
 }
 
 function compareText(one = '', other = ''): Order {
