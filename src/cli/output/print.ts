@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { Help } from '@commander-js/extra-typings'
 import { plainJson, plainLines, plainText } from '../../text/plain-text.ts'
 import { grouped } from '../../text/wording.ts'
 
@@ -69,13 +68,15 @@ const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f–…✖■]*$/
 /** The text in lines of at most `width` columns, broken between words. Longer words are broken too, unless they are to be copied whole. */
 function wrapText(text: string, width: number, { hard = true } = {}): string[] {
   if (columnsOf(text) <= width) return [text]
-  if (!hard && LATIN.test(text)) return PLAIN.boxWrap(text, width).split('\n')
+  if (!hard && LATIN.test(text)) return text.match(plainLinesOf(Math.max(2, width))) ?? []
   const { default: wrapAnsi }: typeof import('wrap-ansi') = load('wrap-ansi')
   return wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
 }
 
-/** Breaks plain texts between words, as help texts are. */
-const PLAIN = Object.assign(new Help(), { minWidthToWrap: 1 })
+/** Matches each line of a plain text: as many words as fit, or a longer word. */
+function plainLinesOf(width: number): RegExp {
+  return new RegExp(String.raw`\S(?:.{0,${width - 2}}\S)?(?= |$)|\S+`, 'g')
+}
 
 /** The lines of the text, each in lines of at most `width` columns; an indented one goes on a little further in. Commands and words stay whole. */
 export function wrapLines(text: string, width: number): string {
