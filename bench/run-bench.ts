@@ -41,7 +41,6 @@ export async function runBench(args: readonly string[], output: Output): Promise
     const sizes = isQuick ? QUICK : FULL
     const isBrief = isQuick && only.length === 0
     output.stdout.write(`${aligned(Object.entries(describeMachine(folder)))}\n`)
-    const found = await findRequirements(python, process.env['PATH'] ?? '', isBrief ? undefined : folder)
     const results: GroupResult[] = []
     const finish = (result: GroupResult) => {
       results.push(result)
@@ -51,10 +50,14 @@ export async function runBench(args: readonly string[], output: Output): Promise
       output.stderr.write(`${group}: ${member} (${round} of ${of})\n`)
     }
     const isWanted = ({ name }: { name: string }) => only.length === 0 || only.includes(name)
-    const groups = groupsOf(sizes).filter(isWanted)
+    const wanted = groupsOf(sizes).filter(isWanted)
+    const groups = isBrief ? briefly(wanted) : wanted
+    // To build it takes a minute.
+    const isGoNeeded = groups.some(({ members }) => members.some(({ needs }) => needs === 'Go'))
+    const found = await findRequirements(python, process.env['PATH'] ?? '', isGoNeeded ? folder : undefined)
     if (isWanted({ name: QUICK_RUNS })) finish(measureQuick(sizes))
     if (isWanted({ name: SERVE })) finish(await measureServing(sizes, { runs, folder }))
-    for (const group of isBrief ? briefly(groups) : groups) {
+    for (const group of groups) {
       const rounds = (isBrief ? group.runsInBrief : undefined) ?? runs
       finish(await runRounds(equipped(group, found), stage, rounds, say))
     }

@@ -109,7 +109,7 @@ function keyOf({ organizations, customers }: Dataset): string {
 }
 
 /** Commands whose file is compared with what the service lists. */
-const KEEPS_ROWS: ReadonlySet<ProgramName> = new Set(['sync', 'by-hand-node', 'by-hand-python'])
+const KEEPS_ROWS: ReadonlySet<ProgramName> = new Set(['sync', 'by-hand-node', 'by-hand-python', 'by-hand-go'])
 
 /** A benchmark of something that went wrong would be worse than none. */
 function refuseUnexpected(member: Member, { counts = {}, customers }: Measurement): void {

@@ -157,7 +157,7 @@ function upperCased(record: SentRecord): SentRecord {
   return { ...record, id: String(record['id']).toUpperCase() }
 }
 
-/** A listed customer by whom a search is tried, and one who is absent, as a mirror names them. */
+/** A listed customer to try a search with, and an absent one, as a mirror names them. */
 export const CONTROL: Listed = {
   id: customerId(1),
   name: null,

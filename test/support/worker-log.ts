@@ -124,13 +124,10 @@ export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Pr
 }
 
 /** A folder with a configuration for a queue on that server. */
-export async function aPlaceOn(
-  redis: RedisServer,
-  { organizations = 1, gate = aGate({ fromPage: 1000 }), queue = aQueue(redis.url) } = {},
-) {
+export async function aPlaceOn(redis: RedisServer, { organizations = 1, gate = aGate({ fromPage: 1000 }) } = {}) {
   const customers = Array.from({ length: organizations }, () => 400)
   const sandbox = await aSandbox({ customers, intercept: gate.intercept })
-  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue })
+  return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
 }
 
 export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
