@@ -40,10 +40,8 @@ export function restoreCommand(io: Io) {
     .action(async (file, { config: configFile, force, json }) => {
       const plan = { ...(await placesOf(file, configFile)), force: force === true }
       const restored = await restoreMirror(plan, { signal: io.signal, ...clocks() })
-      const { takenAt, kept, forgotten, ...facts } = restored
-      const taken = takenAt === undefined ? null : isoOf(takenAt)
-      const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
-      show(io, json, { document: { restored: document }, text: restoredText(restored) })
+      const takenAt = restored.takenAt && isoOf(restored.takenAt)
+      show(io, json, { document: { restored: { ...restored, takenAt } }, text: restoredText(restored) })
     })
 }
 

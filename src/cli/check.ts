@@ -19,7 +19,7 @@ import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
 import { examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
-import { exitCodeOfAll } from './exit-code.ts'
+import { exitCodeOf, oneExitCode } from './exit-code.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
@@ -51,7 +51,7 @@ export function checkCommand(io: Io) {
         for (const check of checksOf(organization, mirror, io.signal)) await report(check)
       // An organization that answered counts beside the problems of others, and not beside one that it has too.
       const isMixed = isAnswered && wrong.some(({ isCommon }) => !isCommon)
-      io.exitWith(exitCodeOfAll([...wrong.map(({ error }) => error), ...(isMixed ? [undefined] : [])]))
+      io.exitWith(oneExitCode([...wrong.map(({ error }) => exitCodeOf(error)), ...(isMixed ? ([0] as const) : [])]))
     })
 }
 

@@ -43,11 +43,8 @@ export function command(name: string, help: Help) {
 
 /** The same with a document: `--json`. */
 export function jsonCommand(name: string, help: Help) {
-  return command(name, help).option(...JSON_OPTION)
+  return command(name, help).option('--json', 'print one JSON document')
 }
-
-/** `--json`, as every command with a document has it. */
-export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
 /** A parser of an option or an argument, by one that has undefined for what cannot be. */
 export function argument<Value>(parse: (text: string) => Value | undefined, must: string) {
@@ -81,11 +78,6 @@ export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: num
 /** A port to listen at; 0 takes any free one. */
 export const port = wholeNumber({ least: 0, most: 65_535 })
 
-/** `--limit`, for commands that list the latest entries. */
-export function limitOption(most: number) {
-  return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
-}
-
 /** The number of a run in a text, as `runs` and `removals` show it, with or without `#`; undefined in any other text. */
 export function runNumberIn(text: string): number | undefined {
   return /^#?[1-9]\d{0,14}$/.test(text) ? Number(text.replace('#', '')) : undefined
@@ -95,6 +87,11 @@ export function runNumberIn(text: string): number | undefined {
 export function momentIn(text: string): number | undefined {
   const moment = utcMoment(text)
   return moment === null ? undefined : Date.parse(isoOf(moment))
+}
+
+/** `--csv`, beside `--json`. */
+export function csvOption() {
+  return new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
 }
 
 /** `--mirror`: another file than the one of the configuration. */

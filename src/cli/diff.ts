@@ -1,7 +1,6 @@
 import { countsOf, isTerminal, moment, say } from './output/print.ts'
-import { argument, command, type Io, momentIn, runNumberIn } from './command.ts'
+import { argument, csvOption, type Io, jsonCommand, momentIn, runNumberIn } from './command.ts'
 import { requireKnown, withMirror } from './opening.ts'
-import { Option } from '@commander-js/extra-typings'
 import { writeToStream } from '../copies/write-results.ts'
 import type { SomeRows, SqlValue } from '../copies/read-rows.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -14,7 +13,7 @@ import { layoutOf, textOf } from './output/rows.ts'
 
 /** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
 export function diffCommand(io: Io) {
-  return command('diff', {
+  return jsonCommand('diff', {
     about:
       'Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.',
     'diff acme': 'who came, left or returned, and which fields changed, from which value to which',
@@ -22,17 +21,14 @@ export function diffCommand(io: Io) {
   })
     .argument('<organization>', 'id of the organization')
     .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
-    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
-    .option('--csv', 'print CSV (RFC 4180), values as they are')
+    .addOption(csvOption())
     .action((organization, { config: file, since: asked, json, csv }) =>
       withMirror(file, async (mirror, config) => {
         await requireKnown(organization, mirror, config)
         const { since, words } = await startOf(mirror, organization, asked)
         const none = `${organization}: no customer came, left, returned or changed since ${words}.\n`
-        const document = {
-          ...{ organization, sinceRun: 'run' in since ? since.run : null },
-          ...{ since: 'ms' in since ? isoTime(since.ms) : null, changes: [] },
-        }
+        const [sinceRun, sinceTime] = 'run' in since ? [since.run] : [undefined, isoTime(since.ms)]
+        const document = { organization, sinceRun, since: sinceTime, changes: [] }
         const layout = layoutOf({ json, csv }, { document, nothing: '–', none, stdout: io.stdout })
         const columns = layout.format === 'table' ? TABLE : COLUMNS
         const seen = { added: 0, removed: 0, returned: 0, changed: 0 }

@@ -23,14 +23,9 @@ export function exitCodesText(): string {
   return `\nExit codes:\n${lines.join('\n')}\n`
 }
 
-/** The exit code for one error. */
+/** The exit code for one error; undefined is a complete run. */
 export function exitCodeOf(error: unknown): ExitCode {
-  return factsOf(error).exitCode
-}
-
-/** The exit code for many organizations, from the error of each run; undefined is a complete run. */
-export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
-  return oneExitCode(errors.map((error) => (error === undefined ? 0 : exitCodeOf(error))))
+  return error === undefined ? 0 : factsOf(error).exitCode
 }
 
 /**

@@ -48,12 +48,12 @@ export async function withMirror<Result>(
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await namedConfig(file)
-  return closing(await openToRead(config), (mirror) => work(mirror, config))
+  return reading(config, (mirror) => work(mirror, config))
 }
 
-async function openToRead(config: Pick<Config, 'mirror'>): Promise<Mirror> {
+async function reading<Result>({ mirror }: Config, work: (mirror: Mirror) => Promise<Result>): Promise<Result> {
   const { openMirrorToRead } = await import('../store/mirror.ts')
-  return openMirrorToRead(config.mirror)
+  return closing(await openMirrorToRead(mirror), work)
 }
 
 /** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
@@ -79,10 +79,8 @@ export async function closing<Opened extends { close(): Promise<void> }, Result>
 }
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
-  return openToRead(config)
-    .then((opened) => closing(opened, (mirror) => mirror.listUnderway(clocks())))
-    .catch(() => [])
+export async function listUnderway(config: Config): Promise<LeasedRun[]> {
+  return reading(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

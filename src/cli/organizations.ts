@@ -60,7 +60,7 @@ function asJson({ organization, isConfigured, mirrored }: Line) {
   const { active = 0, removed = 0, isLeaving = false, retiredAtMs, readAsOfMs } = mirrored ?? {}
   return {
     organization,
-    configured: isConfigured ?? null,
+    configured: isConfigured,
     inMirror: mirrored !== undefined && !isLeaving,
     ...{ retiredAt: isoTime(retiredAtMs), unfinishedForget: isLeaving, active, removed, readAsOf: isoTime(readAsOfMs) },
   }

@@ -36,7 +36,7 @@ export function queueCommand(io: Io) {
         .filter(([, pause]) => isPaused(pause, nowMs))
         .map(([name, pause]) => ({ organization: name, paused: pause, resumed: name === ALL ? resumed : [] }))
       const pausedAsJson = paused.map(({ organization: name, paused: pause, resumed: others }) => {
-        return { organization: name === ALL ? null : name, ...pauseAsJson(pause), resumed: others }
+        return { organization: name === ALL ? undefined : name, ...pauseAsJson(pause), resumed: others }
       })
       show(io, json, {
         document: { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson },
@@ -51,13 +51,10 @@ type Listed = Awaited<ReturnType<typeof import('../../jobs/commands.ts').listJob
 type Line = Listed['jobs'][number] & { percent: number | undefined }
 
 function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
-  const { untilMs, why = null, status = null, attempt = null } = wait ?? {}
+  const { untilMs, why, status, attempt } = wait ?? {}
   const [machine = '', id = ''] = worker?.split('#') ?? []
-  const place = worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) }
-  return {
-    ...{ ...same, since: isoTime(sinceMs), until: isoTime(untilMs) },
-    ...{ why, status, attempt, percent: percent ?? null, worker: place },
-  }
+  const place = worker && { host: machine.split('/')[0], process: Number(id) }
+  return { ...same, since: isoTime(sinceMs), until: isoTime(untilMs), why, status, attempt, percent, worker: place }
 }
 
 /** The jobs of a queue: who runs, until when and why what waits. */
@@ -159,11 +156,10 @@ export function scheduleCommand(io: Io) {
 
 type ScheduleLine = import('../../jobs/commands.ts').ScheduleLine
 
-function scheduleAsJson({ cron, timezone, paused, runs, between, ...same }: ScheduleLine) {
+function scheduleAsJson({ paused, runs, between, ...same }: ScheduleLine) {
   const asJson = (moments: ScheduleLine['runs']) => moments.map(({ atMs, ...of }) => ({ at: isoTime(atMs), ...of }))
-  const quick = between === undefined ? null : { cron: between.cron, runs: asJson(between.runs) }
-  const line = { cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) }
-  return { ...same, ...line, runs: asJson(runs), quick }
+  const quick = between && { cron: between.cron, runs: asJson(between.runs) }
+  return { ...same, paused: pauseAsJson(paused), runs: asJson(runs), quick }
 }
 
 function scheduleTable(lines: readonly ScheduleLine[]): Table {

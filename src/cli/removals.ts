@@ -1,7 +1,6 @@
-import { Option } from '@commander-js/extra-typings'
 import { commands, configOption, count, moment, printTable, say, show, type Table } from './output/print.ts'
 import { layoutOf, textOf } from './output/rows.ts'
-import { bareCommand, type Io, jsonCommand, runNumberIn } from './command.ts'
+import { bareCommand, csvOption, type Io, jsonCommand, runNumberIn } from './command.ts'
 import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
 import type { Config } from '../config/read-config.ts'
@@ -41,7 +40,7 @@ function showCommand(io: Io) {
   return jsonCommand('show', { 'removals show acme': '', 'removals show acme --csv > to-ask-about.csv': '' })
     .description('list the customers that would be removed')
     .argument(...WHOSE)
-    .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json'))
+    .addOption(csvOption())
     .action(async (asked, { config: file, json, csv }) => {
       const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}

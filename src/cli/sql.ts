@@ -1,5 +1,5 @@
 import { duration, say, show } from './output/print.ts'
-import { command, durationArgument, type Io, mirrorOption } from './command.ts'
+import { csvOption, durationArgument, type Io, jsonCommand, mirrorOption } from './command.ts'
 import { fileToRead } from './opening.ts'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -13,7 +13,7 @@ import { type Layout, layoutOf } from './output/rows.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
-  return command('sql', {
+  return jsonCommand('sql', {
     about:
       'The mirror is opened read-only. --tables shows the types of SQLite; SELECT * FROM dictionary those of the mirror itself. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).',
     'sql --tables': 'the tables and columns to rely on, with what each holds',
@@ -24,14 +24,9 @@ export function sqlCommand(io: Io) {
     .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
     .addOption(mirrorOption())
     .addOption(new Option('--tables', 'list the public tables and their columns').conflicts(['mirror', 'csv']))
-    .addOption(
-      new Option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m')
-        .argParser(TIMEOUT)
-        .default(30_000, '30s'),
-    )
-    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
-    .option('--csv', 'print CSV (RFC 4180), values as they are')
-    .action(async (statement, { tables, timeout: limitMs, ...options }) => {
+    .option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m (default: 30s)', TIMEOUT)
+    .addOption(csvOption())
+    .action(async (statement, { tables, timeout: limitMs = 30_000, ...options }) => {
       if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
         const rows = PUBLIC_TABLES.flatMap(({ name: table, meaning: about, columns }) => [

@@ -1,5 +1,5 @@
 import { configOption, duration, moment, say, show, type Table } from './output/print.ts'
-import { command, durationArgument, type Io, JSON_OPTION, mirrorOption } from './command.ts'
+import { durationArgument, type Io, jsonCommand, mirrorOption } from './command.ts'
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
@@ -19,7 +19,7 @@ import { fixFor, groupTitle, leftBehindText } from './output/run-words.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
-  return command('status', {
+  return jsonCommand('status', {
     about:
       "While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.",
     status: 'what needs you, then how current each organization is',
@@ -28,9 +28,8 @@ export function statusCommand(io: Io) {
     'status --html status.html': 'a page to look at in a browser: one file, with nothing to load',
     'status --format prometheus --output customer-mirror.prom': 'for the textfile collector of node_exporter',
   })
-    .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
-    .addOption(new Option('--html <file>', 'write a page to look at; - prints it').conflicts('format'))
-    .addOption(new Option('--format <form>', 'print metrics').choices(['prometheus'] as const))
+    .addOption(new Option('--html <file>', 'write a page to look at; - prints it').conflicts(['json', 'format']))
+    .addOption(new Option('--format <form>', 'print metrics').choices(['prometheus'] as const).conflicts('json'))
     .option('-o, --output <file>', 'with --format: write a file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
     .option('--proven', 'with --max-age: check the last proven or settled scan instead of the last reading')
@@ -151,9 +150,8 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, 
   return {
     ...{ organization, readAsOf: isoTime(readAsOfMs), readAgeSeconds: wholeSeconds(readAgeMs) },
     ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: wholeSeconds(provenAgeMs) },
-    ...{ proof: proof ?? null, lastRun: lastRunId ?? null, lastStatus: lastStatus ?? null },
-    ...countsOf(freshness),
-    ...{ tooOld, why, paused: pauseAsJson(paused), lastQuick: lastPartial === undefined ? null : asQuick(lastPartial) },
+    ...{ proof, lastRun: lastRunId, lastStatus, ...countsOf(freshness) },
+    ...{ tooOld, why, paused: pauseAsJson(paused), lastQuick: lastPartial && asQuick(lastPartial) },
   }
 }
 
@@ -162,8 +160,8 @@ function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects 
   return { active, missing, removed, held, openRejects }
 }
 
-function asQuick({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastPartial']>) {
-  return { run: runId, startedAt: isoTime(startedAtMs), ...same, errorCode: errorCode ?? null }
+function asQuick({ runId: run, startedAtMs, ...same }: NonNullable<Freshness['lastPartial']>) {
+  return { run, startedAt: isoTime(startedAtMs), ...same }
 }
 
 function wholeSeconds(ms: number | undefined): number | null {
@@ -241,12 +239,12 @@ export function pausedLines(
 
 /** The key `paused` of a JSON document. */
 export function pauseAsJson(paused: Pause | undefined) {
-  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
+  return paused && { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) }
 }
 
 /** `customer-mirror report`: what there is to say of all customers together, and of none of them alone. */
 export function reportCommand(io: Io) {
-  return command('report', {
+  return jsonCommand('report', {
     about: 'No output holds personal data: of companies it has their numbers, and no names.',
     report: 'a line for each organization; new, changed and removed are those of its latest month',
     'report --html report.html': 'a page: growth, changes and removals a month, languages, companies',
@@ -254,8 +252,7 @@ export function reportCommand(io: Io) {
   })
     .addOption(mirrorOption())
     .option('--org <organization>', 'the figures of one organization')
-    .option('--html <file>', 'write a page to look at, as one file that replaces the one before; - prints it')
-    .addOption(new Option(...JSON_OPTION).conflicts('html'))
+    .addOption(new Option('--html <file>', 'write a page, in place of the last one; - prints it').conflicts('json'))
     .action(async ({ org, html, json, ...named }) => {
       const { file: mirror, configuration } = await fileToRead(named)
       const all = await readFigures(mirror)
@@ -264,17 +261,18 @@ export function reportCommand(io: Io) {
         throw new UsageError(
           `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
         )
-      if (html === undefined)
-        return show(io, json, { document: { organizations: figures.map(figuresAsJson) }, table: figuresTable(figures) })
+      if (html === undefined) {
+        const organizations = figures.map(({ readAsOf, ...same }) => ({
+          ...same,
+          readAsOf: readAsOf && isoOf(readAsOf),
+        }))
+        return show(io, json, { document: { organizations }, table: figuresTable(figures) })
+      }
       await writeWhole(html, { mode: 0o600, mirror, configuration }, io, async () => {
         const { reportPage } = await import('../report/page.ts')
         return reportPage(figures, Date.now())
       })
     })
-}
-
-function figuresAsJson({ readAsOf, companies, ...figures }: Figures) {
-  return { ...figures, readAsOf: readAsOf === undefined ? null : isoOf(readAsOf), companies: companies ?? null }
 }
 
 const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']

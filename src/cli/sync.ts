@@ -3,16 +3,8 @@ import { command, type Io } from './command.ts'
 import { closing, namedConfig } from './opening.ts'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
-import { exitCodeOfRuns, exitCodesText } from './exit-code.ts'
-import {
-  exitCodeWithCopies,
-  failedText,
-  foundText,
-  publishedText,
-  whatToDo,
-  runsTable,
-  summary,
-} from './output/run-words.ts'
+import { exitCodeOfRuns, exitCodesText, oneExitCode } from './exit-code.ts'
+import { copyExitCode, failedText, foundText, publishedText, runsTable, summary, whatToDo } from './output/run-words.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
@@ -56,8 +48,8 @@ async function sync(ids: readonly string[], options: SyncOptions & { json?: true
     if (published !== undefined) print(io.stdout, publishedText(published))
   }
   say(io.stderr, whatToDo({ outcomes, held }, options) + (published === undefined ? '' : failedText(published)))
-  const code = exitCodeOfRuns(outcomes, held)
-  io.exitWith(published === undefined ? code : exitCodeWithCopies(code, published))
+  const codes = [exitCodeOfRuns(outcomes, held), published === undefined ? 0 : copyExitCode(published)]
+  io.exitWith(oneExitCode(codes.filter((code) => code !== 0)))
 }
 
 type SyncOptions = {

@@ -2,17 +2,8 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { codeOf } from '../errors/faults.ts'
-import {
-  LineCounter,
-  isMap,
-  isNode,
-  isScalar,
-  parseDocument,
-  visit,
-  type Document,
-  type Pair,
-  type YAMLError,
-} from 'yaml'
+import { LineCounter, isMap, isNode, isScalar, parseDocument, visit } from 'yaml'
+import type { Document, Pair, YAMLError } from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
 export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }

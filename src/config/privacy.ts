@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
-import { refusing, NOT_IN_THIS_FILE, secretReference, secretReferenceForm, setting } from './values.ts'
+import { refusing, secretReference, secretReferenceForm, setting } from './values.ts'
 import { valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
@@ -29,7 +29,7 @@ export const privacy = z.strictObject({
     'Fields of which a keyed hash is stored: equal values stay equal, and can be joined and counted.',
     { examples: [['phone']] },
   ),
-  key: setting(secretReferenceForm(NOT_IN_THIS_FILE), 'Where the key of the hashes is kept: at least 32 characters.'),
+  key: setting(secretReferenceForm(), 'Where the key of the hashes is kept: at least 32 characters.'),
 })
 
 type Written = z.output<typeof privacy>

@@ -106,11 +106,8 @@ export type PublishSettings = NonNullable<ReturnType<typeof publishSettings>>
 export function publishSettings(written: z.output<typeof publish> | undefined, folder: string) {
   if (written === undefined) return undefined
   const absolute = (named: string | undefined) => named && resolve(folder, named)
-  const { to, group: readers, keep, withoutPersonalData = false, report = false } = written
-  return {
-    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to: to ?? undefined },
-    ...{ group: readers ?? undefined, keep: keep ?? undefined, withoutPersonalData, report },
-  }
+  const paths = { file: absolute(written.file), parquet: absolute(written.parquet) }
+  return { withoutPersonalData: false, report: false, ...written, ...paths }
 }
 
 /** A place in a bucket. The prefix has no slash at its ends, and is empty for the bucket itself. */

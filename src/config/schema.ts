@@ -7,15 +7,7 @@ import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 import { httpsAddress } from '../address/http-address.ts'
-import {
-  converted,
-  duration,
-  NOT_IN_THIS_FILE,
-  secretReference,
-  secretReferenceForm,
-  setting,
-  whole,
-} from './values.ts'
+import { converted, duration, secretReference, secretReferenceForm, setting, whole } from './values.ts'
 
 /*
  * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.
@@ -143,7 +135,7 @@ const notify = z.strictObject({
     examples: ['https://hooks.example.com/customer-mirror'],
   }),
   secret: setting(
-    secretReferenceForm('must not be written into this file: write { env: NAME } or { file: path }'),
+    secretReferenceForm(),
     'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
   ),
   format: setting(
@@ -182,8 +174,8 @@ const serve = z.strictObject({
               'The organizations that it may read. With several, the host name of a request begins with one.',
             examples: [['acme']],
           }),
-        apiKey: secretReferenceForm(NOT_IN_THIS_FILE).meta({ description: 'Where its API key is kept.' }),
-        secret: secretReferenceForm(NOT_IN_THIS_FILE).meta({ description: 'Where its signing secret is kept.' }),
+        apiKey: secretReferenceForm().meta({ description: 'Where its API key is kept.' }),
+        secret: secretReferenceForm().meta({ description: 'Where its signing secret is kept.' }),
         requestsPerMinute: setting(
           whole(1, 1_000_000),
           'The most requests that it may send in a minute. Set it where a reader takes too much.',

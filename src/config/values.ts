@@ -87,8 +87,8 @@ export function secretReference(written: WrittenReference, folder: string): Secr
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
 
-/** Where a secret is kept. `ofText`: the message for a text in its place. */
-export function secretReferenceForm(ofText?: string) {
+/** Where a secret is kept. */
+export function secretReferenceForm() {
   return z
     .strictObject(
       {
@@ -101,7 +101,7 @@ export function secretReferenceForm(ofText?: string) {
           examples: ['/run/secrets/acme'],
         }),
       },
-      ofText === undefined ? undefined : { error: ({ input }) => (typeof input === 'string' ? ofText : undefined) },
+      { error: ({ input }) => (typeof input === 'string' ? NOT_IN_THIS_FILE : undefined) },
     )
     .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
     .meta({ minProperties: 1, maxProperties: 1 })

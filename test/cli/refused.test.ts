@@ -36,7 +36,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['status --proven', /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],
   ['status --max-age=26', 'It must be a time with its unit, such as 90m, 26h or 2d; '],
   ['status --json --format prometheus', /cannot be used with option/],
-  ['status --html x.html --json', /option '--json' cannot be used with option '--html <file>'/],
+  ['status --html x.html --json', /option '--html <file>' cannot be used with option '--json'/],
   ['status --output x.prom', /--output goes with --format prometheus/],
   ['status --format json', /Allowed choices are prometheus/],
   ['diff acne', 'did you mean "acme"?'],

@@ -32,11 +32,12 @@ export function print(stream: NodeJS.WritableStream, text: string): void {
 }
 
 /**
- * One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. No text in it acts on a
- * terminal.
+ * One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. What is undefined is null.
+ * No text in it acts on a terminal.
  */
 export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
-  const json = JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)
+  const orNull = (_key: string, value: unknown) => value ?? null
+  const json = JSON.stringify({ schemaVersion: 1, ...content }, orNull, onOneLine ? undefined : 2)
   // A line end within a text is written out already.
   return `${json.split('\n').map(plainJson).join('\n')}\n`
 }

@@ -6,7 +6,7 @@ import type { Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
-import { exitCodeOfAll, type ExitCode, oneExitCode } from '../exit-code.ts'
+import { exitCodeOf, type ExitCode, oneExitCode } from '../exit-code.ts'
 
 /** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
@@ -300,10 +300,5 @@ export function failedText({ failed, warnings }: Published): string {
 
 /** The exit code for the copies alone. */
 export function copyExitCode({ copies, failed }: Published): ExitCode {
-  return exitCodeOfAll([...copies.map(() => undefined), ...failed.map(reportedError)])
-}
-
-/** The exit code for runs and the copies made after them. */
-export function exitCodeWithCopies(runs: ExitCode, published: Published): ExitCode {
-  return oneExitCode([runs, copyExitCode(published)].filter((code) => code !== 0))
+  return oneExitCode([...copies.map(() => 0 as const), ...failed.map(reportedError).map(exitCodeOf)])
 }
