@@ -1,5 +1,5 @@
 import { count, show } from './output/print.ts'
-import { type Io, jsonCommand, wholeNumber } from './command.ts'
+import { type Io, jsonCommand, positive } from './command.ts'
 import { clocks, namedConfig, namedFile, namedMirror } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
@@ -18,7 +18,7 @@ export function backupCommand(io: Io) {
     'backup /backup/customers.db --keep 14': 'this one, and the 13 before it',
   })
     .argument('<file>', 'the backup; an earlier one is replaced once the new one is checked')
-    .option('--keep <number>', 'keep this many backups, each older one named by its time', wholeNumber({ least: 1 }))
+    .option('--keep <number>', 'keep this many backups, each older one named by its time', positive)
     .action(async (file, { config: configFile, keep, json }) => {
       const plan = { ...(await placesOf(file, configFile)), keep }
       const made = await makeBackup(plan, { signal: io.signal, ...clocks() })

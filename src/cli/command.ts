@@ -75,6 +75,9 @@ export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: num
   return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
 }
 
+/** A whole number, at least 1. */
+export const positive = wholeNumber({ least: 1 })
+
 /** A port to listen at; 0 takes any free one. */
 export const port = wholeNumber({ least: 0, most: 65_535 })
 

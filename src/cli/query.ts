@@ -1,14 +1,23 @@
-import { say } from './output/print.ts'
-import { type Io, jsonCommand, mirrorOption, wholeNumber } from './command.ts'
-import { fileToRead } from './opening.ts'
-import { readCustomers } from '../copies/read-rows.ts'
+import { countsOf, isTerminal, moment, say } from './output/print.ts'
+import { argument, csvOption, type Io, jsonCommand, mirrorOption, momentIn, positive, runNumberIn } from './command.ts'
+import { fileToRead, requireKnown, withMirror } from './opening.ts'
+import { readCustomers, type SomeRows, type SqlValue } from '../copies/read-rows.ts'
 import { writeToStream } from '../copies/write-results.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { layoutOf, textOf } from './output/rows.ts'
+import { UsageError } from '../errors/errors.ts'
+import type { ChangesAsked, FoundChange } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
+import { type Report, toJson } from '../model/report.ts'
+import { parsedJson } from '../text/parsed-json.ts'
+import { isoTime } from '../time/moments.ts'
 
-/** What a table has at most, and the columns it shows; a document has all of them. */
+/** What a table has at most, also before the runs of a dry run, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50
 const SHOWN = ['organization', 'id', 'name', 'username', 'email', 'language']
+
+/** The service, too, takes no account of spaces around what is searched for, and of a search for nothing. */
+const wanted = (text: string) => text.trim() || undefined
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
@@ -21,10 +30,10 @@ export function queryCommand(io: Io) {
   })
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
-    .option('--search <text>', 'customers with this in their name, username or e-mail address, in any case')
-    .option('--language <language>', 'customers of one language, as sent by the service')
+    .option('--search <text>', 'customers with this in their name, username or e-mail address, in any case', wanted)
+    .option('--language <language>', 'customers of one language, as sent by the service', wanted)
     .option('--include-removed', 'removed customers too')
-    .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
+    .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, positive)
     .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
       const words = { nothing: '–', none: 'No customers found.\n' }
       const layout = layoutOf(named, { document: { customers: [] }, ...words, stdout: io.stdout })
@@ -33,7 +42,7 @@ export function queryCommand(io: Io) {
       const shown = [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])]
       const filter = {
         columns: isTable ? shown : publicColumns('active_customers').map(({ name }) => name),
-        ...{ organization, search: wanted(search), language: wanted(language), includeRemoved },
+        ...{ organization, search, language, includeRemoved },
         // One more shows whether there are more.
         limit: most === undefined ? undefined : most + 1,
       }
@@ -46,7 +55,126 @@ export function queryCommand(io: Io) {
     })
 }
 
-/** The service, too, takes no account of spaces around what is searched for, and of a search for nothing. */
-function wanted(text: string | undefined): string | undefined {
-  return text?.trim() === '' ? undefined : text?.trim()
+/** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
+export function diffCommand(io: Io) {
+  return jsonCommand('diff', {
+    about:
+      'Without --since: what the newest run found. The first run of an organization is its beginning: it finds no customer as new.',
+    'diff acme': 'who came, left or returned, and which fields changed, from which value to which',
+    'diff acme --since 2026-03-01 --csv > changes.csv': 'every change since then: a line for each changed field',
+  })
+    .argument('<organization>', 'id of the organization')
+    .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
+    .addOption(csvOption())
+    .action((organization, { config: file, since: asked, json, csv }) =>
+      withMirror(file, async (mirror, config) => {
+        await requireKnown(organization, mirror, config)
+        const { since, words } = await startOf(mirror, organization, asked)
+        const none = `${organization}: no customer came, left, returned or changed since ${words}.\n`
+        const [sinceRun, sinceTime] = 'run' in since ? [since.run] : [undefined, isoTime(since.ms)]
+        const document = { organization, sinceRun, since: sinceTime, changes: [] }
+        const layout = layoutOf({ json, csv }, { document, nothing: '–', none, stdout: io.stdout })
+        const columns = layout.format === 'table' ? TABLE : COLUMNS
+        const seen = { added: 0, removed: 0, returned: 0, changed: 0 }
+        const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
+        const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
+        if (!(await writeToStream(io.stdout, textOf(rows, layout), io.signal))) return
+        const { added: came, removed: left, ...same } = seen
+        const counts = countsOf(Object.entries({ came, left, ...same }).map(([what, number]) => [number, what]))
+        if (layout.format === 'table' && counts.length > 0)
+          say(io.stdout, `\n${organization}: ${counts.join(', ')} since ${words}.\n`)
+      }),
+    )
+}
+
+/** Prints what a dry run would have written: the beginning of a table, or the whole document with its reports. */
+export async function printRehearsed(
+  mirror: Mirror,
+  reports: readonly Report[],
+  { json }: { json?: true | undefined },
+  io: Io,
+) {
+  const asked = reports.map(({ organization }) => ({ organization, since: { run: 0 } }))
+  // A dry run is not stored: its number belongs to another run of the mirror.
+  const runs = reports.map((report) => ({ ...toJson(report), runId: null }))
+  const onOneLine = !isTerminal(io.stdout)
+  const words = { document: { changes: [], runs }, onOneLine, nothing: '–', none: '' }
+  const layout = layoutOf({ json }, { ...words, stdout: io.stdout })
+  const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
+  let [isFound, isMore] = [false, false]
+  const rows = rowsOf(mirror, asked, { columns, onChange: () => (isFound = true) })
+  const most = json ? Infinity : ON_A_TABLE
+  // A run that was stopped is reported, too.
+  const { signal } = new AbortController()
+  await writeToStream(io.stdout, textOf(rows, layout, { most, onMore: () => (isMore = true) }), signal)
+  if (isMore) say(io.stdout, `These are the first ${ON_A_TABLE}; --json has all of them.\n`)
+  if (isFound && !json) io.stdout.write('\n')
+}
+
+const CUSTOMER = ['change', 'id', 'name', 'username', 'email', 'field', 'before', 'after']
+const TABLE = CUSTOMER.filter((column) => column !== 'username')
+const COLUMNS = ['seq', 'run', 'changed_at', ...CUSTOMER]
+
+/** A row for each changed field of a change, or one for a change of none; some at a time. */
+async function* rowsOf(
+  mirror: Pick<Mirror, 'listChanges'>,
+  asked: readonly Pick<ChangesAsked, 'organization' | 'since'>[],
+  { columns, onChange }: { columns: string[]; onChange: (change: FoundChange) => void },
+): AsyncGenerator<SomeRows, void> {
+  yield { columns, rows: [] }
+  for (const { organization, since } of asked)
+    for (let afterSeq = 0; ;) {
+      const found = await mirror.listChanges({ organization, since, afterSeq, limit: AT_ONCE })
+      const rows = found.flatMap((change) => {
+        onChange(change)
+        const { seq, runId, changedAtMs, change: what, id, name, username, email, fields } = change
+        const when = { seq: BigInt(seq), run: BigInt(runId), changed_at: isoTime(changedAtMs) }
+        const about = { organization, ...when, change: what, id, name, username, email }
+        return changedFields(fields).map((field) => {
+          const values: Record<string, SqlValue | undefined> = { ...about, ...field }
+          return columns.map((column) => values[column] ?? null)
+        })
+      })
+      yield { columns, rows }
+      const last = found.at(-1)
+      if (last === undefined || found.length < AT_ONCE) break
+      afterSeq = last.seq
+    }
+}
+
+const AT_ONCE = 500
+
+function changedFields(json: string | undefined) {
+  const fields = Object.entries(Object(parsedJson(json ?? '{}')))
+  // A mirror that was edited by hand may hold anything.
+  const values = fields.map(([field, value]) => ({ field, before: textIn(value, 0), after: textIn(value, 1) }))
+  return values.length === 0 ? [{}] : values
+}
+
+function textIn(values: unknown, at: number): string | null {
+  const value: unknown = Array.isArray(values) ? values[at] : null
+  return typeof value === 'string' ? value : null
+}
+
+type Since = ChangesAsked['since']
+
+const sinceArgument = argument((text): Since | undefined => {
+  const [run, ms] = [runNumberIn(text), momentIn(text)]
+  if (run !== undefined) return { run }
+  return ms === undefined ? undefined : { ms }
+}, 'the number of a run, such as 12, or a time: 2026-03-01, "2026-03-01 14:30"')
+
+/** Where the changes begin, unless it is named after the run before the newest one, and how that is said. */
+async function startOf(
+  mirror: Mirror,
+  organization: string,
+  asked: Since | undefined,
+): Promise<{ since: Since; words: string }> {
+  if (asked !== undefined && 'ms' in asked) return { since: asked, words: moment(asked.ms) }
+  const latest = await mirror.listRuns({ organization, limit: 2 })
+  const run = asked === undefined ? latest.at(-1) : await mirror.findRun(asked.run)
+  if (asked !== undefined && run?.organization !== organization)
+    throw new UsageError(`${organization} has no run ${asked.run}: 'customer-mirror runs ${organization}' lists them.`)
+  if (run?.runId === undefined) return { since: { run: 0 }, words: 'it was configured: it was never mirrored' }
+  return { since: { run: run.runId }, words: `run ${run.runId} of ${moment(run.startedAtMs)}` }
 }

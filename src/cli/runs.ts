@@ -1,5 +1,5 @@
 import { moment, say, show, type Table } from './output/print.ts'
-import { argument, command, type Io, jsonCommand, runNumberIn, wholeNumber } from './command.ts'
+import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
 import { requireKnown, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -15,7 +15,7 @@ export function runsCommand(io: Io) {
     'runs show 12': 'one run, and what its reasons mean',
   })
     .argument('[organization]', 'id of one organization')
-    .option('--limit <number>', 'how many at most', wholeNumber({ least: 1 }), 20)
+    .option('--limit <number>', 'how many at most', positive, 20)
     .enablePositionalOptions()
     .addCommand(runsShowCommand(io))
     .action(async (organization, { config, json, limit }) => {
@@ -62,7 +62,7 @@ export function rejectsCommand(io: Io) {
   })
     .argument('[organization]', 'id of one organization')
     .option('--json', 'print one JSON document, the records as received included')
-    .option('--limit <number>', 'how many at most', wholeNumber({ least: 1 }), 50)
+    .option('--limit <number>', 'how many at most', positive, 50)
     .action(async (organization, { config, json, limit }, self) => {
       const listed = await withMirror(config, async (mirror, known) => {
         await requireKnown(organization, mirror, known)

@@ -1,5 +1,5 @@
 import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
-import { bareCommand, type Io, port, wholeNumber } from './command.ts'
+import { bareCommand, type Io, port, positive, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
     .option('--port <number>', 'port to listen at; 0 takes any free one', port, 4010)
     .option('--seed <text>', 'the same seed gives the same customers, keys and secrets', '1')
     .option('--customers <counts>', 'of each organization, or a list: 2500,1050,40 (default: 1050)', readCounts)
-    .option('--rate-limit <number>', 'requests a minute that each organization may send', wholeNumber({ least: 1 }))
+    .option('--rate-limit <number>', 'requests a minute that each organization may send', positive)
     .option('--scenario <name>', 'how the service misbehaves (default: still)')
     .option('--list-scenarios', 'describe every scenario, and end')
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
