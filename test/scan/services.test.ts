@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { scanOf, SERVICES, uncounted, type ScanOptions, type Serve } from '../support/scanned-services.ts'
-import { someOf } from '../support/seeds.ts'
 import type { Order } from '../support/known-list.ts'
 
 const ORDERS: readonly Order[] = [
@@ -73,24 +72,33 @@ and how many customers they leave unread. First at rest, then with a change befo
 Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
 
-const PAGE = readFileSync(new URL('services.md', import.meta.url), 'utf8').split('\n')
+/** What stands in the row of each service. */
+const PAGE = new Map(
+  readFileSync(new URL('services.md', import.meta.url), 'utf8')
+    .split('\n')
+    .map((line) => line.slice(2, -2).split(' | '))
+    .map(([name = '', ...cells]) => [name, cells]),
+)
 
 test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
   const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), ...OTHERS, 'plain', 'reasons']
-  const lines = someOf(Object.entries(SERVICES), { every: 16 }).map(([name, serve]) => {
+  const lines = Object.entries(SERVICES).map(([name, serve], row) => {
     const reasons = new Set<string>()
-    const cells = [
-      ...ORDERS.map((order) => read(name, serve, { order }, reasons)),
-      ...BUSY_ORDERS.map((order) => read(name, serve, { order, between: BUSY }, reasons)),
-      read(name, serve, { order: 'id asc', stopAfter: 3 }, reasons),
-      read(name, serve, { order: 'name', stopAfter: 4, between: BUSY }, reasons),
+    const scans: (() => string)[] = [
+      ...ORDERS.map((order) => () => read(name, serve, { order }, reasons)),
+      ...BUSY_ORDERS.map((order) => () => read(name, serve, { order, between: BUSY }, reasons)),
+      () => read(name, serve, { order: 'id asc', stopAfter: 3 }, reasons),
+      () => read(name, serve, { order: 'name', stopAfter: 4, between: BUSY }, reasons),
       // Without a total, nothing but the limit of requests ends a list that grows as fast as it is read.
-      name === 'a list that grows for ever' ? '' : read(name, uncounted(serve), { order: 'id asc' }, reasons),
-      read(name, serve, { order: 'id asc', isPlain: true }, reasons),
+      () => (name === 'a list that grows for ever' ? '' : read(name, uncounted(serve), { order: 'id asc' }, reasons)),
+      () => read(name, serve, { order: 'id asc', isPlain: true }, reasons),
     ]
+    // `npm test` plays one cell of each service, in another column than of the next one.
+    const known = inject('isDeep') ? undefined : PAGE.get(name)
+    const cells = scans.map((scan, column) => (known && (row + 3 * column) % 14 > 0 ? known[column] : scan()))
+    if (known !== undefined) expect([name, ...cells]).toEqual([name, ...known.slice(0, -1)])
     return [name, ...cells, [...reasons].toSorted().join(', ')]
   })
   const table = [columns, columns.map(() => '-'), ...lines].map((line) => `| ${line.join(' | ')} |`)
   if (inject('isDeep')) await expect([HEAD, ...table, ''].join('\n')).toMatchFileSnapshot('services.md')
-  else expect(PAGE).toEqual(expect.arrayContaining(table))
 })

@@ -124,48 +124,64 @@ test.each([false, true])('a held customer that a search finds is released, also 
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
-const ALL = customers(1, 60, { phone: '1' })
-/** The same list, in which the first customers have no phone. */
-const without = (count: number) => [...customers(1, count, { phone: null }), ...ALL.slice(count)]
+/** Customers with a phone, of which the first are listed without. */
+const without = (count: number, all = 60) => [...customers(1, count, { phone: null }), ...withPhone(count + 1, all)]
 /** The same list, of which the first records are rejected. */
-const wrapped = (count: number) => [...customers(1, count, { address: { line: 'x' } }), ...ALL.slice(count)]
+const wrapped = (count: number, all = 60) => [...customers(1, count, { address: [] }), ...withPhone(count + 1, all)]
+const withPhone = (from: number, to: number) => customers(from, to, { phone: '1' })
 
-const CHANGED = { proof: 'unproven', status: 'complete' } as const
+const CHANGED = { proof: 'unproven', status: 'complete', reasons: ['shape-changed'] } as const
 
-/** A mirror of sixty customers with a phone. */
-const withPhones = () => aPlayedMirror((mirror) => night(mirror, 1, ALL), ALL)
+/** A mirror of customers with a phone, and of another organization whose customers have none. */
+const withPhones = (all = 60) =>
+  aPlayedMirror(async (mirror) => {
+    await night(mirror, 1, withPhone(1, all))
+    await night(mirror, 1, customers(1, 2 * all, { phone: null }), { organization: 'globex' })
+  }, all)
 
-test('a field that many customers lose at once keeps its values, and the run says which one and how many', async () => {
-  const mirror = await withPhones()
+test.each([
+  [21, 60],
+  [22, 210],
+])(
+  'a field that %d of %d customers lose at once keeps its values, and the run says which and how many',
+  async (many, all) => {
+    const mirror = await withPhones(all)
+    const came = customers(1001, 1010, { phone: null })
 
-  for (const n of [2, 3]) {
-    const report = await night(mirror, n, without(21))
-    expect(report).toMatchObject({ ...CHANGED, reasons: ['shape-changed'], unchanged: 60, missing: 0 })
-    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
-      certificate: { shape: [{ field: 'phone', customers: 21, isRejected: false }] },
-    })
-    expect(phones(mirror)).toBe(60)
-  }
-  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-})
+    // Those who come are not among those who could lose it.
+    for (const list of [without(many, all), [...without(many, all), ...came]]) {
+      const report = await night(mirror, list.length > all ? 3 : 2, list)
+      expect(report).toMatchObject({ ...CHANGED, unchanged: all, missing: 0 })
+      expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
+        certificate: { shape: [{ field: 'phone', customers: many, isRejected: false }] },
+      })
+      expect(phones(mirror)).toBe(all)
+    }
+    expect(rowsOf(mirror.file, `SELECT * FROM changes WHERE change <> 'added'`)).toEqual([])
+  },
+)
 
-test('a field that few customers lose is emptied when the run ends, and each is an update', async () => {
-  const mirror = await withPhones()
+test.each([
+  [20, 60],
+  [21, 210],
+])('a field that %d of %d customers lose is emptied when the run ends, and each is an update', async (few, all) => {
+  const mirror = await withPhones(all)
 
-  const report = await night(mirror, 2, without(20))
+  const report = await night(mirror, 2, without(few, all))
 
-  expect(report).toMatchObject({ proof: 'proven', updated: 20, unchanged: 40 })
-  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ updated: 20, unchanged: 40 })
-  expect(phones(mirror)).toBe(40)
+  expect(report).toMatchObject({ proof: 'proven', updated: few, unchanged: all - few })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ updated: few, unchanged: all - few })
+  expect(phones(mirror)).toBe(all - few)
   expect(valueOf(mirror.file, 'SELECT fields FROM changes WHERE id = ?', customerId(1))).toBe('{"phone":["1",null]}')
-  expect(await night(mirror, 3, without(20))).toMatchObject({ proof: 'proven', updated: 0, unchanged: 60 })
+  expect(await night(mirror, 3, without(few, all))).toMatchObject({ proof: 'proven', updated: 0, unchanged: all })
+  expect(await night(mirror, 4, wrapped(few, all))).toMatchObject({ proof: 'proven', rejected: few })
 })
 
 test('a customer who changes and loses fields in one run is one update, with the lost fields behind it in the feed', async () => {
   const mirror = await withPhones()
 
   const changed = customers(1, 2, { phone: null, company_name: null, name: 'New' })
-  const report = await night(mirror, 2, [...changed, ...ALL.slice(2)])
+  const report = await night(mirror, 2, [...changed, ...withPhone(3, 60)])
 
   expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
   const fed = [
@@ -180,14 +196,14 @@ test('many records that are rejected of known customers change the shape, night 
 
   for (const n of [2, 3]) {
     const report = await night(mirror, n, wrapped(60))
-    expect(report).toMatchObject({ ...CHANGED, reasons: ['shape-changed'], rejected: 60 })
+    expect(report).toMatchObject({ ...CHANGED, rejected: 60 })
     expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
       certificate: { shape: [{ field: 'address', customers: 60, isRejected: true }] },
     })
   }
   const readAt = START_MS + DAY_MS
   const fresh = { readAsOfMs: readAt, provenAsOfMs: readAt, why: ['shape-changed'] }
-  expect(await mirror.listFreshness()).toMatchObject([fresh])
+  expect(await mirror.listFreshness()).toMatchObject([fresh, {}])
 })
 
 test('a shape that a person accepts is stored by the next run, and guarded from then on', async () => {
@@ -200,14 +216,18 @@ test('a shape that a person accepts is stored by the next run, and guarded from 
 
   expect(await night(mirror, 3, without(60))).toMatchObject({ proof: 'proven', updated: 60 })
   expect(phones(mirror)).toBe(0)
-  await night(mirror, 4, ALL)
+  await night(mirror, 4, withPhone(1, 60))
   expect(await night(mirror, 5, without(60))).toMatchObject(CHANGED)
+  expect(await night(mirror, 6, wrapped(60))).toMatchObject({ ...CHANGED, rejected: 60 })
+  await mirror.acceptShape('acme', START_MS + 6 * DAY_MS + 1)
+  expect(await night(mirror, 7, wrapped(60))).toMatchObject({ proof: 'proven', rejected: 60 })
 })
 
 test('fields that more than half of the customers gain are named on the night they come', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [...customers(1, 40), ...customers(41, 60, { tier: 'old' })])
-  const list = [...customers(1, 31, { tier: 1, score: 2 }), ...customers(32, 60, { score: 2 }).slice(0, 20)]
+  const half = customers(1, 30, { tier: 1, score: 2, half: 3 })
+  const list = [...half, ...customers(31, 31, { tier: 1, score: 2 }), ...customers(32, 51, { score: 2 })]
   const certified = { ending: { certificate: { proof: 'proven' } } }
 
   const report = await night(mirror, 2, [...list, ...customers(52, 60)], certified)
