@@ -21,7 +21,7 @@ async function serve(): Promise<string> {
   const app = createServe({
     readers: [{ name: 'reader', organizations: ['org-1'], ...CREDENTIALS, recipe }],
     organizations: ['org-1'],
-    mirror: new ServedMirror(file, monotonicMs),
+    mirror: new ServedMirror(file),
     log: { info: () => {}, warn: () => {} },
     nowMs: Date.now,
     monotonicMs,

@@ -52,20 +52,14 @@ export function serveCommand({ signal, stderr }: Io) {
       const config = await namedConfig(file)
       const readers = await readReaders(config)
       const log = createLog({ level: 'info', stream: stderr })
-      const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named), monotonicMs)
+      const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named))
       const organizations = config.organizations.map(({ id }) => id)
       const app = createServe({ readers, organizations, mirror, log, nowMs: Date.now, monotonicMs })
-      const place = { host, port: at, graceMs: LAST_ANSWERS_MS }
-      const { origin, close } = await listen(app, place, errorEnvelope(400, UNREADABLE))
+      // Requests that are under way when the server is stopped have five seconds.
+      const { origin, close } = await listen(app, { host, port: at, graceMs: 5000 }, errorEnvelope(400, UNREADABLE))
       log.info({ origin, readers: readers.map(({ name }) => name) }, 'serving')
-      try {
-        if (!signal.aborted) await once(signal, 'abort')
-      } finally {
-        await close()
-        await mirror.close()
-      }
+      if (!signal.aborted) await once(signal, 'abort')
+      await close()
+      await mirror.close()
     })
 }
-
-/** For requests that are under way when the server is stopped. */
-const LAST_ANSWERS_MS = 5000

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import { isEncoded, type Credentials, type Recipe, type SecretEncoding } from '../signing/signing.ts'
+import { isEncoded, type Credentials, type SecretEncoding } from '../signing/signing.ts'
 import { readText } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization } from './organization.ts'
-import type { serveSettings } from './schema.ts'
+import type { Config } from './read-config.ts'
 import type { SecretReference } from './values.ts'
 
 type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
@@ -45,48 +46,36 @@ export async function readWebhookSecret(reference: SecretReference): Promise<str
 }
 
 /** A program that may read, with its credentials. */
-export type Reader = Credentials & {
-  name: string
-  organizations: readonly string[]
-  recipe: Recipe
-  requestsPerMinute?: number | undefined
-}
-
-type Configured = { file: string; serve: ReturnType<typeof serveSettings>; organizations: readonly Organization[] }
+export type Reader = Awaited<ReturnType<typeof readReaders>>[number]
 
 /**
  * Looks up the keys and secrets of the readers. Their requests are signed as those to the service are. Throws ConfigError for a key that cannot
  * be read, or that opens something else too, and for organizations that are not there or that are signed for in different ways.
  */
-export async function readReaders({ file, serve: readers = [], organizations }: Configured): Promise<Reader[]> {
+export async function readReaders({ file, serve: readers = [], organizations }: Config) {
   const refuse = (path: string, message: string) => new ConfigError([{ file, path, message }])
   if (readers.length === 0)
     throw refuse('serve.readers', 'names no reader: each has a name, organizations, apiKey and secret')
   const taken = new Map<string, string>()
   for (const { id, apiKey } of organizations) {
-    const asked = { reference: apiKey, what: '', check: keyProblem }
-    const [known] = await lookUp(processEnvironment(), [asked]).catch((): string[] => [])
-    if (known !== undefined) taken.set(known, `organization ${id}`)
+    const known = await valueOf(apiKey)
+    if ('text' in known) taken.set(known.text, `organization ${id}`)
   }
-  const found: Reader[] = []
-  for (const reader of readers) {
-    const refuseReader = (message: string) => refuse(`serve.readers (${reader.name})`, message)
-    if (found.some(({ name }) => name === reader.name)) throw refuse('serve.readers', `names ${reader.name} twice`)
-    const read = reader.organizations.map((id) => organizations.find((organization) => organization.id === id))
-    const [first] = read
-    if (first === undefined || read.includes(undefined))
+  return Array.fromAsync(readers, async ({ name, ...reader }, at) => {
+    const refuseReader = (message: string) => refuse(`serve.readers (${name})`, message)
+    if (readers.findIndex((other) => other.name === name) < at) throw refuse('serve.readers', `names ${name} twice`)
+    const recipes = reader.organizations.map((id) => organizations.find((known) => known.id === id)?.signing)
+    const [recipe] = recipes
+    if (recipe === undefined || recipes.includes(undefined))
       throw refuseReader('names an organization that is not configured')
-    const { signing } = first
-    if (read.some((other) => JSON.stringify(other?.signing) !== JSON.stringify(signing)))
+    if (recipes.some((other) => !isDeepStrictEqual(other, recipe)))
       throw refuseReader('names organizations whose requests are signed differently: make it two readers')
-    const credentials = await readCredentials({ ...reader, id: reader.name, title: `reader ${reader.name}`, signing })
+    const credentials = await readCredentials({ ...reader, id: name, title: `reader ${name}`, signing: recipe })
     const other = taken.get(credentials.apiKey)
     if (other !== undefined) throw refuseReader(`has the API key of ${other}: each key opens one thing`)
-    taken.set(credentials.apiKey, `reader ${reader.name}`)
-    const { name, organizations: ids, requestsPerMinute } = reader
-    found.push({ ...credentials, name, organizations: ids, recipe: signing, requestsPerMinute })
-  }
-  return found
+    taken.set(credentials.apiKey, `reader ${name}`)
+    return { name, ...reader, ...credentials, recipe }
+  })
 }
 
 /** All phone numbers there are can be hashed in hours: what a shorter key could be, can be tried out too. */
@@ -111,7 +100,7 @@ async function lookUp(environment: Environment, asked: readonly Asked[]): Promis
 
 async function valueOf(
   reference: SecretReference,
-  environment: Environment,
+  environment = processEnvironment(),
 ): Promise<{ text: string } | { absent: string }> {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {

@@ -6,7 +6,7 @@ import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
 import { mergeOrganizations } from './organization.ts'
-import { BUILT_IN, serveSettings } from './schema.ts'
+import { BUILT_IN } from './schema.ts'
 import { publishSettings } from './publish.ts'
 import { secretReference } from './values.ts'
 
@@ -42,7 +42,12 @@ export async function readConfig(options: {
     /** Where each night is reported, and what is asked for after one that went well. */
     notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
     heartbeat: shape.file.heartbeat,
-    serve: serveSettings(shape.file.serve, folder),
+    /** Who may read, with the places of their secrets. */
+    serve: shape.file.serve?.readers.map((reader) => ({
+      ...reader,
+      apiKey: secretReference(reader.apiKey, folder),
+      secret: secretReference(reader.secret, folder),
+    })),
     organizations: mergeOrganizations(shape.file, folder),
     /** The file as parsed, before anything is filled in. */
     content: parsed.data,

@@ -7,7 +7,7 @@ import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 import { httpsAddress } from '../address/http-address.ts'
-import { converted, duration, secretReference, secretReferenceForm, setting, whole } from './values.ts'
+import { converted, duration, secretReferenceForm, setting, whole } from './values.ts'
 
 /*
  * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.
@@ -106,11 +106,13 @@ const secret = z.union([
   secretReferenceForm(),
 ])
 
+const shortName = z.string().regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
+
 const organization = z.strictObject({
-  id: z
-    .string()
-    .regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
-    .meta({ description: 'The short name of the organization, in every command and table.', examples: ['acme'] }),
+  id: shortName.meta({
+    description: 'The short name of the organization, in every command and table.',
+    examples: ['acme'],
+  }),
   baseUrl: converted(parseBaseUrl).meta({
     description: 'The address of the service for this organization, without /customers at its end.',
     format: 'uri',
@@ -157,33 +159,25 @@ const heartbeat = z.strictObject({
   }),
 })
 
-/** What programs may read of the mirror through `customer-mirror serve`, in the configuration. */
+const someIds = z.array(z.string()).min(1, 'must name at least one organization')
+
+const reader = z.strictObject({
+  name: shortName.meta({ description: 'The name of the reader in logs and metrics.', examples: ['shop'] }),
+  organizations: someIds.meta({
+    description: 'The organizations that it may read. With several, the host name of a request begins with one.',
+    examples: [['acme']],
+  }),
+  apiKey: secretReferenceForm().meta({ description: 'Where its API key is kept.' }),
+  secret: secretReferenceForm().meta({ description: 'Where its signing secret is kept.' }),
+  requestsPerMinute: setting(
+    whole(1, 1_000_000),
+    'The most requests that it may send in a minute. Set it where a reader takes too much.',
+  ),
+})
+
+const readers = z.array(reader).min(1, 'must name at least one reader')
 const serve = z.strictObject({
-  readers: z
-    .array(
-      z.strictObject({
-        name: z
-          .string()
-          .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'must be lower-case letters, digits, dots, dashes and underscores')
-          .meta({ description: 'The name of the reader in logs and metrics.', examples: ['shop'] }),
-        organizations: z
-          .array(z.string())
-          .min(1, 'must name at least one organization')
-          .meta({
-            description:
-              'The organizations that it may read. With several, the host name of a request begins with one.',
-            examples: [['acme']],
-          }),
-        apiKey: secretReferenceForm().meta({ description: 'Where its API key is kept.' }),
-        secret: secretReferenceForm().meta({ description: 'Where its signing secret is kept.' }),
-        requestsPerMinute: setting(
-          whole(1, 1_000_000),
-          'The most requests that it may send in a minute. Set it where a reader takes too much.',
-        ),
-      }),
-    )
-    .min(1, 'must name at least one reader')
-    .meta({ description: 'The programs that may read, each with a key and a secret of its own.' }),
+  readers: readers.meta({ description: 'The programs that may read, each with a key and a secret of its own.' }),
 })
 
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
@@ -222,14 +216,6 @@ export const configFile = z
   .meta({ title: 'Customer Mirror configuration' })
 
 export type ConfigFile = z.output<typeof configFile>
-/** Who may read, with the places of their secrets. */
-export function serveSettings(file: z.output<typeof serve> | undefined, folder: string) {
-  return file?.readers.map((reader) => ({
-    ...reader,
-    apiKey: secretReference(reader.apiKey, folder),
-    secret: secretReference(reader.secret, folder),
-  }))
-}
 
 type Kept = z.output<typeof retention> | undefined
 

@@ -79,12 +79,8 @@ function isSteady(seams: readonly Seam[]): boolean {
 }
 
 function largestTie(rows: Reading['rows']): number {
-  let [largest, length] = [0, 0]
-  for (const [place, { createdAt }] of rows.entries()) {
-    length = createdAt !== undefined && createdAt === rows[place - 1]?.createdAt ? length + 1 : 1
-    largest = Math.max(largest, length)
-  }
-  return largest
+  const tied = Map.groupBy(rows, ({ createdAt }) => createdAt)
+  return Math.max(0, ...Array.from(tied, ([time, { length }]) => (time === undefined ? 0 : length)))
 }
 
 const CUT = 'runs are unproven, and remove no customer: ask the service for the whole list'
@@ -112,12 +108,10 @@ function records({ pages, between, findings: { rejected } }: Answers): Judgement
   return ['holds', `${grouped(keys.length)} can be read`]
 }
 
-const OTHERS = new Set<string | undefined>(['unprocessable', 'cached-answer'])
-
 function pagesAnswered({ readings, findings, source: { counters }, failures }: Answers): Judgement {
   // What comes behind the end is of no use to a run, and other judgements are of sizes and caches.
   const wrong = readings.flatMap(({ asked, read, problem }) => {
-    if (startOf(asked) >= findings.greatestTotal || OTHERS.has(problem)) return []
+    if (startOf(asked) >= findings.greatestTotal || /^(unprocessable|cached-answer)$/.test(problem ?? '')) return []
     return problem ?? (read !== undefined && isDoubtful(read) && read.reach < findings.furthest ? 'short-page' : [])
   })
   const found = `${count(wrong.length, 'page')} of no use: ${[...new Set(wrong)].join(', ')}`

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PROGRAM_VERSION } from '../machine/version.ts'
 import { forEachField } from '../model/customer.ts'
 import { publicColumns } from '../model/public-tables.ts'
+import { HEADERS } from '../signing/signing.ts'
 
 /*
  * What `serve` answers, as schemas: of the document at /openapi.json, and of the tests, which hold each answer against them.
@@ -41,28 +42,15 @@ const PARAMETERS = [
   ['language', z.string(), 'The language code'],
 ] as const
 
-const FAILURES = {
-  401: 'The key is not known, or the signature, its time or its nonce is not right',
-  403: 'The host name begins with an organization that this key does not open',
-  404: 'The host name says of none of the organizations of this key that it is asked for',
-  422: 'A parameter is invalid',
-  429: 'Too many requests',
-  503: 'The mirror cannot be read now, or the organization was not read to its end yet',
-} as const
-
 /** The document of OpenAPI 3.1 of what is served. */
 export function openApi() {
   const text = (description: string) => ({ description, schema: { type: 'string' } })
-  const answer = (description: string, schema: string, headers: object = {}) => ({
+  const answer = (description: string, headers: object = {}, schema = 'Error') => ({
     description,
     headers,
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
   })
   const waiting = { 'Retry-After': text('Seconds to wait') }
-  const failures = Object.entries(FAILURES).map(([status, description]) => [
-    status,
-    answer(description, 'Error', status === '429' || status === '503' ? waiting : {}),
-  ])
   const isCurrent = {
     'X-Data-As-Of': text('When the scan began that the customers are of'),
     'X-Proof': text('The grade of that scan: proven, settled or unproven'),
@@ -81,17 +69,23 @@ export function openApi() {
             ...{ name, in: 'query', required: false, description },
             schema: z.toJSONSchema(schema),
           })),
-          responses: { 200: answer('A page', 'List', isCurrent), ...Object.fromEntries(failures) },
+          responses: {
+            200: answer('A page', isCurrent, 'List'),
+            401: answer('The key is not known, or the signature, its time or its nonce is not right'),
+            403: answer('The host name begins with an organization that this key does not open'),
+            404: answer('The host name says of none of the organizations of this key that it is asked for'),
+            422: answer('A parameter is invalid'),
+            429: answer('Too many requests', waiting),
+            503: answer('The mirror cannot be read now, or the organization was not read to its end yet', waiting),
+          },
         },
       },
     },
     components: {
       schemas: { List: z.toJSONSchema(listAnswer), Error: z.toJSONSchema(errorAnswer) },
-      securitySchemes: {
-        key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-        timestamp: { type: 'apiKey', in: 'header', name: 'X-Timestamp' },
-        signature: { type: 'apiKey', in: 'header', name: 'X-Signature' },
-      },
+      securitySchemes: Object.fromEntries(
+        Object.entries(HEADERS).map(([id, name]) => [id, { type: 'apiKey', in: 'header', name }]),
+      ),
     },
   }
 }

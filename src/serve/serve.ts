@@ -5,7 +5,7 @@ import type { Reader } from '../config/credentials.ts'
 import { describeError } from '../errors/errors.ts'
 import { onlyReads } from '../http/server.ts'
 import type { Logger } from '../machine/log.ts'
-import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../service/app.ts'
+import { BASE_PATH, createService, type ServiceEnv } from '../service/app.ts'
 import type { AnswerList } from '../service/answer.ts'
 import { envelopeOf } from '../service/listing.ts'
 import { isoTime } from '../time/moments.ts'
@@ -16,7 +16,7 @@ type Serving = {
   readers: readonly Reader[]
   /** All that are configured: a host name that begins with one of them asks for no other. */
   organizations: readonly string[]
-  mirror: Pick<ServedMirror, 'page' | 'state'>
+  mirror: ServedMirror
   log: Pick<Logger, 'info' | 'warn'>
   nowMs: () => number
   monotonicMs: () => number
@@ -26,9 +26,10 @@ type Serving = {
  * The specification as an HTTP application over a mirror, for readers with keys of their own. Beside the list it has /healthz, /readyz, which asks
  * for each organization, /metrics, and /openapi.json. No log line and no metric holds what was searched for.
  */
-export function createServe({ readers, organizations, mirror, log, nowMs, monotonicMs }: Serving): Hono<ServiceEnv> {
+export function createServe(serving: Serving): Hono<ServiceEnv> {
+  const { readers, mirror, log, nowMs, monotonicMs } = serving
   const registry = new Registry()
-  const requests = new Counter({
+  const answered = new Counter({
     name: 'customer_mirror_serve_requests_total',
     help: 'Requests for the list that were answered, by reader and status.',
     labelNames: ['reader', 'status'],
@@ -40,18 +41,21 @@ export function createServe({ readers, organizations, mirror, log, nowMs, monoto
     if (c.req.path !== `${BASE_PATH}/customers`) return
     const reader = c.var.organization?.id ?? 'unknown'
     const { status } = c.res
-    requests.inc({ reader, status })
+    answered.inc({ reader, status })
     const { page, per_page: perPage, search, language } = c.req.query()
     const asked = { page: Number(page ?? 1), perPage: Number(perPage ?? 15), isFiltered: Boolean(search || language) }
     log.info({ reader, status, ...asked, ms: Math.round(monotonicMs() - startedMs) }, 'request')
   }
   const app = createService({
-    organizations: readers.map((reader) => readerOf(reader, { organizations, mirror, log })),
+    organizations: readers.map(({ name: id, requestsPerMinute: requests, organizations, ...signing }) => ({
+      ...{ id, ...signing, answer: answering(organizations, serving) },
+      rateLimit: requests === undefined ? undefined : { requests, windowMs: 60_000 },
+    })),
     now: nowMs,
     around: [observe],
     examine: async () => {
       const served = new Set(readers.flatMap((reader) => reader.organizations))
-      const states = await Promise.allSettled([...served].map((id) => mirror.state(id)))
+      const states = await Promise.allSettled([...served].map((id) => mirror.requireMirrored(id)))
       const problems = states.flatMap((state) => (state.status === 'rejected' ? reasonOf(state.reason) : []))
       return { ready: problems.length === 0, problems: [...new Set(problems)] }
     },
@@ -62,18 +66,15 @@ export function createServe({ readers, organizations, mirror, log, nowMs, monoto
   return app
 }
 
-function readerOf(
-  { name, organizations: opened, requestsPerMinute, ...signing }: Reader,
-  { organizations: known, mirror, log }: Pick<Serving, 'organizations' | 'mirror' | 'log'>,
-): ServiceOrganization {
-  const rateLimit = requestsPerMinute === undefined ? undefined : { requests: requestsPerMinute, windowMs: 60_000 }
-  const answer: AnswerList = async (query, _serve, address) => {
-    const named = organizationIn(address.hostname, known)
+/** Answers a reader that may read these organizations. */
+function answering(opened: readonly string[], { organizations, mirror, log }: Serving): AnswerList {
+  return async (query, _serve, address) => {
+    const named = organizationIn(address.hostname, organizations)
     if (named !== undefined && !opened.includes(named)) return { kind: 'error', status: 403, message: CLOSED }
     const organization = named ?? (opened.length === 1 ? opened[0] : undefined)
     if (organization === undefined) return { kind: 'error', status: 404, message: UNNAMED }
     try {
-      const { rows, total, readAsOfMs, proof } = await mirror.page({ organization, ...query })
+      const { rows, total, readAsOfMs, proof } = await mirror.page(organization, query)
       const headers = { 'X-Data-As-Of': isoTime(readAsOfMs), 'X-Proof': proof }
       const envelope = envelopeOf(rows, total, { query, address: address.origin + address.pathname })
       return { kind: 'page', envelope, headers }
@@ -83,7 +84,6 @@ function readerOf(
       return { kind: 'error', status: 503, message, headers: { 'Retry-After': '10' } }
     }
   }
-  return { id: name, ...signing, rateLimit, answer }
 }
 
 /** The organization that a host name begins with; the longest, since an id may have a dot. */

@@ -1,55 +1,39 @@
 import { statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isPostgres } from '../address/mirror-address.ts'
 import { folded } from '../copies/read-rows.ts'
-import { TEXT_FIELDS, type TextField } from '../model/customer.ts'
+import { TEXT_FIELDS } from '../model/customer.ts'
+import type { ListQuery } from '../service/listing.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
 import { sqliteStore } from '../store/port/sqlite-store.ts'
 import { records, type Session, type Store } from '../store/port/store.ts'
 import { openToRead } from '../store/sqlite/open-to-read.ts'
-
-/** A customer as it is served: the documented fields as the service sent them, and those that the specification does not know. */
-type ServedCustomer = { id: string } & Record<TextField, string | null> & Record<string, unknown>
-
-/** What a page is made of: its customers and how many there are in all, from one state, and how current that is. */
-export type ServedPage = { rows: ServedCustomer[]; total: number; readAsOfMs: number; proof: string }
-
-export type Asked = { organization: string; page: number; perPage: number; search: string; language: string }
 
 /** The mirror has no customers of the organization to serve: it was not read to its end yet, or was retired, or they are left out. */
 export class NotMirrored extends Error {
   override name = 'NotMirrored' as const
 }
 
-/** How long requests share one state of the mirror: a longer one would hold up its WAL. */
-const SNAPSHOT_MS = 1000
+/** A state of the mirror: the transaction that holds it, and what is read in it now. */
+type Snapshot = { session: Session; readings: Set<Promise<unknown>>; over: AbortController }
 
-/** A state of the mirror that some requests read. */
-type Snapshot = {
-  readonly session: Session
-  readonly endsAtMs: number
-  /** What was asked of this state already, by organization. */
-  readonly states: Map<string, Promise<State>>
-  /** Requests that read it. */
-  reading: number
-  /** Has it end as soon as no request reads it. */
-  end(): void
+/**
+ * How current an organization is; its customers in the order of the list, by the numbers of their rows, and what is searched of them, of an
+ * earlier stamp until it is asked for. The stamp is another one once customers of the organization are others, or were changed; it begins with
+ * when any customer was changed last.
+ */
+type State = {
+  stamp: string
+  readAsOfMs: number
+  proof: string
+  order?: Promise<number[]>
+  texts: Texts
+  last?: Filtered
 }
+type Filtered = { filter: string; found: number[] }
 
-/** How current an organization is, and what was made for its customers as they are. */
-type State = { readAsOfMs: number; proof: string; made: Made }
-
-/**
- * The customers in the order of the list, by the numbers of their rows, and what is searched of them, of an earlier stamp until it is asked for.
- * The stamp is another one once customers of the organization are others, or were changed; it begins with when any customer was changed last.
- */
-type Made = { stamp: string; order?: Promise<Order>; texts: Promise<Texts>; last?: { filter: string; found: Order } }
-type Order = readonly number[]
-
-/**
- * What is searched of the customers in the order, some 200 bytes of each; their texts also one after the other, with the place at which each one
- * ends.
- */
-type Texts = { stamp: string; order: Order; list: Searched[]; all: string; ends: number[] }
+/** What is searched of the customers, by row in the order; their texts also one after the other, with the place at which each one ends. */
+type Texts = Promise<{ stamp: string; rows: Map<number, Searched>; all: string; ends: number[] } | undefined>
 type Searched = { text: string; language: string | null }
 
 /**
@@ -58,106 +42,91 @@ type Searched = { text: string; language: string | null }
  */
 export class ServedMirror {
   readonly #place: string
-  readonly #monotonicMs: () => number
-  #store: { opened: Promise<Store>; file: string } | undefined
+  /** How long requests share one state of the mirror: a longer one would hold up its WAL. */
+  readonly #snapshotMs: number
+  #store: { opened: Store; file: string } | undefined
   #snapshot: Promise<Snapshot> | undefined
-  /** By organization. */
-  readonly #made = new Map<string, Made>()
+  /** What was asked last of each organization, and of which snapshot. */
+  readonly #states = new Map<string, { snapshot: Snapshot; state: Promise<State> }>()
 
-  constructor(place: string, monotonicMs: () => number) {
+  constructor(place: string, snapshotMs = 1000) {
     this.#place = place
-    this.#monotonicMs = monotonicMs
+    this.#snapshotMs = snapshotMs
   }
 
-  /** Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
-  async page(asked: Asked): Promise<ServedPage> {
-    const { organization, page, perPage } = asked
-    return this.#inSnapshot(async (snapshot) => {
-      const { made, ...state } = await this.#stateOf(organization, snapshot)
-      const order = await orderOf(snapshot.session, asked, made)
-      const from = (page - 1) * perPage
-      const rows = await rowsIn(snapshot.session, organization, order.slice(from, from + perPage))
-      return { rows, total: order.length, ...state }
+  /** A page, how many customers there are, and how current. Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
+  async page(organization: string, query: ListQuery) {
+    return this.#read(organization, async (session, state) => {
+      const rowIds = await rowIdsOf(session, organization, query, state)
+      const from = (query.page - 1) * query.perPage
+      const rows = await rowsIn(session, organization, rowIds.slice(from, from + query.perPage))
+      return { rows, total: rowIds.length, readAsOfMs: state.readAsOfMs, proof: state.proof }
     })
   }
 
-  /** How current an organization is. Throws as `page` does. */
-  async state(organization: string): Promise<Pick<State, 'readAsOfMs' | 'proof'>> {
-    return this.#inSnapshot((snapshot) => this.#stateOf(organization, snapshot))
+  /** Throws as `page` does. */
+  async requireMirrored(organization: string): Promise<void> {
+    await this.#read(organization, async () => {})
   }
 
   async close(): Promise<void> {
-    const [snapshot, store] = [this.#snapshot, this.#store]
-    this.#snapshot = this.#store = undefined
-    await snapshot?.then((last) => last.end()).catch(() => {})
-    await store?.opened.then((opened) => opened.close()).catch(() => {})
+    await this.#snapshot?.then(({ over }) => over.abort()).catch(() => {})
+    await this.#store?.opened.close().catch(() => {})
   }
 
-  #stateOf(organization: string, { session, states }: Snapshot): Promise<State> {
-    const state = states.get(organization) ?? stateIn(session, organization, this.#made)
-    states.set(organization, state)
-    return state
-  }
-
-  async #inSnapshot<Result>(work: (snapshot: Snapshot) => Promise<Result>): Promise<Result> {
-    const current = this.#snapshot
-    const last = await current?.catch(() => undefined)
-    const isOver = (last?.endsAtMs ?? 0) <= this.#monotonicMs()
-    if (isOver) last?.end()
-    // Another request may have begun one meanwhile.
-    if (isOver && this.#snapshot === current) this.#snapshot = this.#begin()
+  async #read<Result>(organization: string, work: (session: Session, state: State) => Promise<Result>) {
     const snapshot = await (this.#snapshot ??= this.#begin())
-    snapshot.reading += 1
+    const { session, readings, over } = snapshot
+    const before = this.#states.get(organization)
+    const state = before?.snapshot === snapshot ? before.state : stateIn(session, organization, before?.state)
+    this.#states.set(organization, { snapshot, state })
+    const reading = state.then((found) => work(session, found))
+    readings.add(reading)
     try {
-      return await work(snapshot)
+      return await reading
     } catch (error) {
       // A server that was lost is asked anew.
       if (!(error instanceof NotMirrored)) {
-        this.#snapshot = undefined
-        this.#made.clear()
+        over.abort()
+        this.#states.clear()
       }
       throw error
     } finally {
-      snapshot.reading -= 1
-      if (snapshot.endsAtMs <= this.#monotonicMs()) snapshot.end()
+      readings.delete(reading)
     }
   }
 
-  /** Begins a transaction that lasts as long as requests read it, and no longer than a second after that. */
-  async #begin(): Promise<Snapshot> {
-    const store = await this.#openStore()
+  /** Begins a transaction that lasts a while, and until all that is read in it then was read. */
+  #begin(): Promise<Snapshot> {
     const begun = Promise.withResolvers<Snapshot>()
-    const ended = Promise.withResolvers<void>()
-    const reading = store.read(async (session) => {
-      const endsAtMs = this.#monotonicMs() + SNAPSHOT_MS
-      const end = () => void (snapshot.reading === 0 && ended.resolve())
-      const snapshot: Snapshot = { session, endsAtMs, states: new Map(), reading: 0, end }
-      setTimeout(end, SNAPSHOT_MS + 1).unref()
-      begun.resolve(snapshot)
-      await ended.promise
+    const hold = async (session: Session) => {
+      const [readings, over] = [new Set<Promise<unknown>>(), new AbortController()]
+      begun.resolve({ session, readings, over })
+      await sleep(this.#snapshotMs, undefined, { signal: over.signal, ref: false }).catch(() => {})
+      this.#snapshot = undefined
+      await Promise.allSettled(readings)
+    }
+    const held = this.#openStore().then((store) => store.read(hold))
+    held.catch((error: unknown) => {
+      this.#snapshot = undefined
+      begun.reject(error)
     })
-    reading.catch(begun.reject)
     return begun.promise
   }
 
   async #openStore(): Promise<Store> {
-    const file = isPostgres(this.#place) ? '' : identityOf(this.#place)
+    const found = isPostgres(this.#place) ? undefined : statSync(this.#place, { throwIfNoEntry: false })
+    // Another one for another file of this name.
+    const file = JSON.stringify([found?.dev, found?.ino])
     const before = this.#store
     if (before?.file === file) return before.opened
-    this.#made.clear()
-    void before?.opened.then((store) => store.close()).catch(() => {})
-    const opened = openStore(this.#place)
+    this.#store = undefined
+    this.#states.clear()
+    void before?.opened.close().catch(() => {})
+    const opened = await openStore(this.#place)
     this.#store = { file, opened }
-    // What could not be opened is tried again.
-    opened.catch(() => (this.#store = undefined))
     return opened
   }
-}
-
-/** A text that is another one for another file of this name. */
-function identityOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false })
-  return found === undefined ? 'none' : `${found.dev}/${found.ino}`
 }
 
 async function openStore(place: string): Promise<Store> {
@@ -173,7 +142,7 @@ async function openStore(place: string): Promise<Store> {
 /** The number of a row; a copy has it under the name that every table has. */
 const ROW_ID = either('rowid', 'row_id')
 
-async function stateIn(session: Session, organization: string, known: Map<string, Made>): Promise<State> {
+async function stateIn(session: Session, organization: string, earlier: Promise<State> | undefined): Promise<State> {
   const [found] = await records<{ readAsOfMs?: number; proof?: string; retiredAtMs?: number }>(
     session,
     sql`SELECT read_as_of, proof, retired_at FROM freshness WHERE organization = ${organization}`,
@@ -189,10 +158,9 @@ async function stateIn(session: Session, organization: string, known: Map<string
     sql`SELECT ${moment} || ' ' || (${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}) AS stamp FROM customers`,
   )
   const stamp = last?.stamp ?? ''
-  const before = known.get(organization)
-  const made = before?.stamp === stamp ? before : { stamp, texts: before?.texts ?? NO_TEXTS }
-  known.set(organization, made)
-  return { readAsOfMs, proof, made }
+  const before = await earlier?.catch(() => undefined)
+  const made = before?.stamp === stamp ? before : { texts: before?.texts ?? Promise.resolve(undefined) }
+  return { ...made, stamp, readAsOfMs, proof }
 }
 
 /** Within a second, times sort by the rest of their text: a service sends all of them in one form. */
@@ -200,63 +168,59 @@ const BY_TIME = sql`ORDER BY created_at_utc NULLS FIRST,
   CASE WHEN created_at_utc IS NOT NULL THEN ${either('substr(created_at, 20)', 'substr(created_at, 20) COLLATE "C"')} END,
   ${either('id', 'id COLLATE "C"')}`
 
-/** The order is made once for all requests of a state, as the texts are. */
-async function orderOf(session: Session, { organization, search, language }: Asked, made: Made): Promise<Order> {
-  const order = await (made.order ??= session.numbers(
+/** The customers asked for. The order is made once for all requests of a state, as the texts are. */
+async function rowIdsOf(session: Session, organization: string, { search, language }: ListQuery, state: State) {
+  const order = await (state.order ??= session.numbers(
     sql`SELECT ${ROW_ID} FROM customers WHERE organization = ${organization} AND removed_at IS NULL ${BY_TIME}`,
   ))
   if (search === '' && language === '') return order
   // Pages of one search are mostly asked for one after the other.
   const filter = `${language}\0${search}`
-  if (made.last?.filter === filter) return made.last.found
-  made.texts = made.texts.then((before) => textsIn(session, organization, { ...made, order }, before))
-  const { list, all, ends } = await made.texts
+  if (state.last?.filter === filter) return state.last.found
+  const { rows, all, ends } = await (state.texts = textsIn(session, organization, { ...state, order }))
   const wanted = folded(search)
   // A NUL ends each text, and stands in none.
   let at = wanted.includes('\0') ? -1 : all.indexOf(wanted)
-  const found = order.filter((_, place) => {
+  const found = order.filter((rowId, place) => {
     const end = ends[place] ?? 0
     if (at === -1 || end <= at) return false
     at = all.indexOf(wanted, end)
-    return language === '' || list[place]?.language === language
+    return language === '' || rows.get(rowId)?.language === language
   })
-  made.last = { filter, found }
+  state.last = { filter, found }
   return found
 }
-
-const NO_TEXTS: Promise<Texts> = Promise.resolve({ stamp: '', order: [], list: [], all: '', ends: [] })
 
 /** The texts of before with those that were changed since, of the customers that are there now. */
 async function textsIn(
   session: Session,
   organization: string,
-  { stamp, order }: { stamp: string; order: Order },
-  before: Texts,
-): Promise<Texts> {
-  if (before.stamp === stamp) return before
-  const since = before.stamp.replace(/ \d+$/, '')
-  const isChanged = since === '' ? sql`true` : sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}`
-  const rows = await session.all<
-    { row_id: number } & Pick<ServedCustomer, 'name' | 'username' | 'email' | 'language'>
+  { stamp, order, texts }: Pick<State, 'stamp' | 'texts'> & { order: number[] },
+) {
+  const before = await texts
+  if (before?.stamp === stamp) return before
+  const since = before?.stamp.replace(/ \d+$/, '')
+  const isChanged = since ? sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}` : sql`true`
+  const changed = await session.all<
+    Record<'name' | 'username' | 'email' | 'language', string | null> & { row_id: number }
   >(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email, language FROM customers WHERE organization = ${organization} AND ${isChanged}`)
-  const ofRow = new Map(before.order.map((rowId, place) => [rowId, before.list[place]]))
-  for (const { row_id: rowId, name, username, email, language } of rows)
-    ofRow.set(rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language })
-  const list = order.map((rowId) => ofRow.get(rowId) ?? { text: '', language: null })
+  const known = new Map(before?.rows)
+  for (const { row_id: rowId, name, username, email, language } of changed)
+    known.set(rowId, { text: folded([name, username, email, ''].map((value) => value ?? '').join('\0')), language })
+  const rows = new Map(order.map((rowId) => [rowId, known.get(rowId) ?? { text: '', language: null }]))
+  const each = Array.from(rows.values(), (row) => row.text)
   let end = 0
-  const ends = list.map(({ text: { length } }) => (end += length))
-  return { stamp, order, list, all: list.map((one) => one.text).join(''), ends }
+  return { stamp, rows, all: each.join(''), ends: each.map(({ length }) => (end += length)) }
 }
 
-async function rowsIn(session: Session, organization: string, rowIds: readonly number[]): Promise<ServedCustomer[]> {
-  if (rowIds.length === 0) return []
+async function rowsIn(session: Session, organization: string, rowIds: readonly number[]) {
   const columns = joined(['id', ...TEXT_FIELDS].map((name) => text(`customers.${name}`)))
-  const rows = await session.all<{ extra: string | null } & ServedCustomer>(sql`
+  const rows = await session.all<{ extra: string | null }>(sql`
     SELECT ${columns}, CAST(extra AS text) AS extra FROM ${either(
       sql`json_each(${JSON.stringify(rowIds)}) AS wanted CROSS JOIN customers ON customers.rowid = wanted.value ORDER BY wanted.key`,
       sql`unnest(${rowIds}::bigint[]) WITH ORDINALITY AS wanted (row_id, place)
         JOIN customers ON organization = ${organization} AND customers.row_id = wanted.row_id ORDER BY place`,
     )}`)
-  return rows.map(({ extra, ...documented }) => ({ ...(extra === null ? {} : JSON.parse(extra)), ...documented }))
+  return rows.map(({ extra, ...documented }) => ({ ...JSON.parse(extra ?? '{}'), ...documented }))
 }

@@ -39,7 +39,7 @@ export async function aServe(
 ) {
   const lines: Record<string, unknown>[] = []
   const note = (fields: object, msg?: string) => void lines.push({ ...fields, msg })
-  const mirror = new ServedMirror(addressOf(place), () => monotonicMs() * SOONER)
+  const mirror = new ServedMirror(addressOf(place), SNAPSHOT_MS)
   const log = { info: note, warn: note }
   const app = createServe({ readers, organizations, mirror, log, nowMs: now, monotonicMs })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 }, errorEnvelope(400, UNREADABLE))
@@ -79,7 +79,7 @@ export async function aServe(
 }
 
 /** Requests share a state of the mirror for a second, here for a twentieth of one. */
-const SOONER = 20
+const SNAPSHOT_MS = 50
 
 const NO_LIST: z.output<typeof listAnswer> = {
   success: true,
