@@ -18,7 +18,8 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => stopOrEnd(143))
   const io: Io = {
     signal: stopping.signal,
-    ignoreHangUp: () => void process.on('SIGHUP', () => isTerminalGone() && stop(143)),
+    // SIGHUP also says that the terminal was closed, and then it is none any more.
+    ignoreHangUp: () => void process.on('SIGHUP', () => TERMINALS.some((stream) => !isatty(stream)) && stop(143)),
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => {
@@ -62,11 +63,6 @@ async function askPerson(question: string): Promise<string> {
 
 /** The terminals of this process when it started. */
 const TERMINALS = [0, 1, 2].filter((stream) => isatty(stream))
-
-/** SIGHUP also says that the terminal was closed, and then it is none any more. */
-function isTerminalGone(): boolean {
-  return TERMINALS.some((stream) => !isatty(stream))
-}
 
 /** A closed reader of standard output needs no results, but a full disk behind it loses them. Commands that write rows listen themselves. */
 function endWithoutReader(error: NodeJS.ErrnoException): void {

@@ -13,7 +13,7 @@ import type { LeasedRun } from '../model/report.ts'
  */
 export async function namedConfig(file: string | undefined, instead?: string): Promise<Config> {
   const { readConfig } = await import('../config/read-config.ts')
-  return readConfig({ file, cwd: process.cwd(), ...(instead !== undefined && { instead }) })
+  return readConfig({ file, cwd: process.cwd(), instead })
 }
 
 /** The absolute path of a file that is named on the command line. Throws UsageError for an empty name, and for an address. */
@@ -42,11 +42,10 @@ export function clocks() {
   return { nowMs: Date.now(), monotonicMs: monotonicMs() }
 }
 
+type Work<Result> = (mirror: Mirror, config: Config) => Promise<Result>
+
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
-export async function withMirror<Result>(
-  file: string | undefined,
-  work: (mirror: Mirror, config: Config) => Promise<Result>,
-): Promise<Result> {
+export async function withMirror<Result>(file: string | undefined, work: Work<Result>): Promise<Result> {
   const config = await namedConfig(file)
   return reading(config, (mirror) => work(mirror, config))
 }
@@ -57,10 +56,7 @@ async function reading<Result>({ mirror }: Config, work: (mirror: Mirror) => Pro
 }
 
 /** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
-export async function withMirrorToChange<Result>(
-  file: string | undefined,
-  work: (mirror: Mirror, config: Config) => Promise<Result>,
-): Promise<Result> {
+export async function withMirrorToChange<Result>(file: string | undefined, work: Work<Result>): Promise<Result> {
   const config = await withMirror(file, async (_, read) => read)
   const { openMirror } = await import('../store/mirror.ts')
   return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
@@ -85,8 +81,7 @@ export async function listUnderway(config: Config): Promise<LeasedRun[]> {
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
 export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
-  if (organization === undefined) return
-  if ((await mirror.listRuns({ organization, limit: 1 })).length > 0) return
+  if (organization === undefined || (await mirror.listRuns({ organization, limit: 1 })).length > 0) return
   const { chooseOrganizations } = await import('../config/organization.ts')
   chooseOrganizations(config, [organization])
 }

@@ -88,12 +88,7 @@ export function diffCommand(io: Io) {
 }
 
 /** Prints what a dry run would have written: the beginning of a table, or the whole document with its reports. */
-export async function printRehearsed(
-  mirror: Mirror,
-  reports: readonly Report[],
-  { json }: { json?: true | undefined },
-  io: Io,
-) {
+export async function printRehearsed(mirror: Mirror, reports: readonly Report[], json: true | undefined, io: Io) {
   const asked = reports.map(({ organization }) => ({ organization, since: { run: 0 } }))
   // A dry run is not stored: its number belongs to another run of the mirror.
   const runs = reports.map((report) => ({ ...toJson(report), runId: null }))
@@ -165,11 +160,7 @@ const sinceArgument = argument((text): Since | undefined => {
 }, 'the number of a run, such as 12, or a time: 2026-03-01, "2026-03-01 14:30"')
 
 /** Where the changes begin, unless it is named after the run before the newest one, and how that is said. */
-async function startOf(
-  mirror: Mirror,
-  organization: string,
-  asked: Since | undefined,
-): Promise<{ since: Since; words: string }> {
+async function startOf(mirror: Mirror, organization: string, asked?: Since): Promise<{ since: Since; words: string }> {
   if (asked !== undefined && 'ms' in asked) return { since: asked, words: moment(asked.ms) }
   const latest = await mirror.listRuns({ organization, limit: 2 })
   const run = asked === undefined ? latest.at(-1) : await mirror.findRun(asked.run)

@@ -37,15 +37,12 @@ export function queueCommand(io: Io) {
       const resumed = ids.filter((id) => pauseOf(pauses, id, nowMs) === undefined)
       const paused = [...pauses]
         .filter(([, pause]) => isPaused(pause, nowMs))
-        .map(([name, pause]) => ({ organization: name, paused: pause, resumed: name === ALL ? resumed : [] }))
-      const pausedAsJson = paused.map(({ organization: name, paused: pause, resumed: others }) => {
-        return { organization: name === ALL ? undefined : name, ...pauseAsJson(pause), resumed: others }
+        .map(([name, pause]) => (name === ALL ? { paused: pause, resumed } : { organization: name, paused: pause }))
+      const pausedAsJson = paused.map(({ organization, resumed: others = [], paused: pause }) => {
+        return { organization, ...pauseAsJson(pause), resumed: others }
       })
-      show(io, json, {
-        document: { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson },
-        table: queueTable(lines, nowMs),
-        text: pausedLines(paused, file),
-      })
+      const document = { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson }
+      show(io, json, { document, table: queueTable(lines, nowMs), text: pausedLines(paused, file) })
     })
 }
 
@@ -149,11 +146,8 @@ export function scheduleCommand(io: Io) {
       const config = await namedConfig(file)
       const { listSchedule } = await import('../../jobs/commands.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
-      show(io, json, {
-        document: { organizations: lines.map(scheduleAsJson) },
-        table: scheduleTable(lines),
-        text: pausedLines(lines, file),
-      })
+      const document = { organizations: lines.map(scheduleAsJson) }
+      show(io, json, { document, table: scheduleTable(lines), text: pausedLines(lines, file) })
     })
 }
 

@@ -45,11 +45,15 @@ function showCommand(io: Io) {
       const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}
       if (csv) return writeCsv(io, customers)
-      const document = { run, organization, customers: customers.map(asJson) }
+      const listed = customers.map(({ absentSinceMs, ...who }) => ({ ...who, absentSince: isoTime(absentSinceMs) }))
       const next = `\n${commands(decisions(organization), configOption(file))}`
       if (held !== undefined && !json) say(io.stdout, headingOf(held))
       const table = { ...tableOf(customers), none: `${organization}: no removals are held back.\n` }
-      show(io, json, { document, table, text: held === undefined ? '' : next })
+      show(io, json, {
+        document: { run, organization, customers: listed },
+        table,
+        text: held === undefined ? '' : next,
+      })
     })
 }
 
@@ -124,10 +128,6 @@ const LISTED = "'customer-mirror removals list' lists the runs that do."
 
 function headingOf({ runId, organization, customers }: Held): string {
   return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`
-}
-
-function asJson({ absentSinceMs, ...customer }: HeldCustomer) {
-  return { ...customer, absentSince: isoTime(absentSinceMs) }
 }
 
 async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<void> {

@@ -4,7 +4,7 @@ import { requireKnown, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
-import { toJson } from '../model/report.ts'
+import { type Report, toJson } from '../model/report.ts'
 import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
@@ -23,11 +23,8 @@ export function runsCommand(io: Io) {
         await requireKnown(organization, mirror, known)
         return mirror.listRuns({ organization, limit })
       })
-      const documents = runs.map((run) => {
-        return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
-      })
       const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
-      show(io, json, { document: { runs: documents }, table })
+      show(io, json, { document: { runs: runs.map(runAsJson) }, table })
     })
 }
 
@@ -46,12 +43,13 @@ function runsShowCommand(io: Io) {
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
-      const { runId, trigger, warnings, certificate = null } = run
-      show(io, json, {
-        document: { run: { id: runId, ...toJson(run), trigger, warnings, certificate } },
-        text: describeRun(run, { waiting: waiting?.held ?? 0, config }),
-      })
+      const text = describeRun(run, waiting?.held ?? 0, config)
+      show(io, json, { document: { run: { ...runAsJson(run), certificate: run.certificate } }, text })
     })
+}
+
+function runAsJson(run: Report) {
+  return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
 }
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */

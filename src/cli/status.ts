@@ -10,7 +10,7 @@ import { writeTextFile } from '../copies/written-file.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Freshness } from '../model/mirror.ts'
-import { ALL, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
+import { type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { type Figures, readFigures } from '../report/figures.ts'
 import { readOverview } from '../status/overview.ts'
 import { listedNames } from '../text/wording.ts'
@@ -38,11 +38,11 @@ export function statusCommand(io: Io) {
         throw new UsageError('--output goes with --format prometheus. Others: status --json > FILE, status --html FILE')
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
-      const limit = { maxAgeMs: maxAge, proven }
       await withMirror(config, async (mirror, known) => {
         const standing = { pauses: await readPauses(known), ...clocks() }
+        const asked = { ...standing, maxAgeMs: maxAge, proven }
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
-        const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), standing, limit))
+        const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
         if (html !== undefined)
@@ -60,7 +60,7 @@ export function statusCommand(io: Io) {
         else {
           if (!json) say(io.stdout, problemBlocks(lines, config))
           const text = pausedLines(lines, config) + leftBehindText([...freshness.values()], config)
-          show(io, json, { document: { organizations: lines.map(asJson) }, table: asTable(lines, limit), text })
+          show(io, json, { document: { organizations: lines.map(asJson) }, table: asTable(lines, proven), text })
         }
         const isWaiting = (line: StatusLine) => (line.freshness?.held ?? 0) > 0 || line.why.includes('shape-changed')
         if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)
@@ -91,18 +91,13 @@ async function writeWhole(
   atPlace(place, () => writeTextFile(place, text, { mode }))
 }
 
-/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
-type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
-
 type StatusLine = ReturnType<typeof lineOf>
 
+/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
+type Asked = { pauses: Pauses | undefined; nowMs: number; maxAgeMs: number | undefined; proven: true | undefined }
+
 /** How current a configured organization is. */
-function lineOf(
-  organization: string,
-  freshness: Freshness | undefined,
-  { pauses, nowMs }: { pauses: Pauses | undefined; nowMs: number },
-  { maxAgeMs, proven }: AgeLimit,
-) {
+function lineOf(organization: string, freshness: Freshness | undefined, { pauses, nowMs, maxAgeMs, proven }: Asked) {
   const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
   // One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock.
   const isTooOld = (ageMs = Infinity) => maxAgeMs !== undefined && (ageMs > maxAgeMs || isInFuture(ageMs))
@@ -169,7 +164,7 @@ function wholeSeconds(ms: number | undefined): number | null {
 }
 
 /** One line for each organization, those with a problem first. */
-function asTable(lines: readonly StatusLine[], { proven }: AgeLimit): Table {
+function asTable(lines: readonly StatusLine[], proven: true | undefined): Table {
   const age = (ms: number | undefined, isMarked: boolean) => {
     if (isInFuture(ms)) return 'in the future'
     return (ms === undefined ? 'never' : duration(Math.max(0, ms))) + (isMarked ? ' (too old)' : '')
@@ -222,15 +217,15 @@ function fixOf(code: string, option: string): string | undefined {
   return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined
 }
 
-/** A line for each pause, below a table: of an organization, or of all but those `resumed`. `config`: the file that the user named. */
-export function pausedLines(
-  lines: readonly { organization: string; paused: Pause | undefined; resumed?: readonly string[] }[],
-  config: string | undefined,
-): string {
+/** The pause of an organization, or of all but those `resumed`. */
+type Paused = { organization?: string; paused: Pause | undefined; resumed?: readonly string[] }
+
+/** A line for each pause, below a table. `config`: the file that the user named. */
+export function pausedLines(lines: readonly Paused[], config: string | undefined): string {
   const texts = lines.map(({ organization, paused, resumed = [] }) => {
     if (paused === undefined) return ''
     const all = resumed.length === 0 ? 'all organizations' : `all organizations but ${listedNames(resumed)}`
-    const [who, named] = organization === ALL ? [all, ''] : [organization, ` ${organization}`]
+    const [who, named] = organization === undefined ? [all, ''] : [organization, ` ${organization}`]
     const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
     return `${who}: paused since ${moment(paused.sinceMs)}${until}: customer-mirror resume${named}${configOption(config)}\n`
   })

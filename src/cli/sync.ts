@@ -35,7 +35,7 @@ async function sync(ids: readonly string[], options: SyncOptions & { json?: true
   const rehearsed =
     options.dryRun &&
     (async (mirror: Mirror, reports: readonly Report[]) =>
-      (await import('./query.ts')).printRehearsed(mirror, reports, options, io))
+      (await import('./query.ts')).printRehearsed(mirror, reports, options.json, io))
   const { outcomes, held, mirrorFile, published } = await syncOrganizations(ids, options, io, rehearsed)
   const reports = outcomes.map(({ report }) => report)
   if (options.json && !options.dryRun) {

@@ -21,10 +21,7 @@ export const mirrorPlace = z
   )
 
 /** The mirror that `CUSTOMER_MIRROR_MIRROR` names, which may hold a password, or else that of the file; paths are absolute. */
-export function mirrorAddress(
-  written: string | undefined,
-  { environment, folder }: { environment: Environment; folder: string },
-): string {
+export function mirrorAddress(written: string | undefined, environment: Environment, folder: string): string {
   const named = mirrorOfEnvironment(environment)
   refuseVariable(MIRROR_VARIABLE, named && mirrorProblem(named))
   return absoluteMirror(named ?? written ?? DEFAULT_MIRROR, folder)

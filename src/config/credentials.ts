@@ -89,29 +89,25 @@ async function lookUp(environment: Environment, asked: readonly Asked[]): Promis
   const texts: string[] = []
   const problems: Problem[] = []
   for (const { reference, what, check } of asked) {
-    const found = await valueOf(reference, environment)
-    const problem = 'absent' in found ? found.absent : (surprise(found.text) ?? check(found.text))
-    if (problem !== undefined) problems.push({ file: placeOf(reference), message: `(${what}) ${problem}` })
-    else if ('text' in found) texts.push(found.text)
+    const { text = '', problem = surprise(text) ?? check(text) } = await valueOf(reference, environment)
+    if (problem === undefined) texts.push(text)
+    else problems.push({ file: placeOf(reference), message: `(${what}) ${problem}` })
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return texts
 }
 
-async function valueOf(
-  reference: SecretReference,
-  environment = processEnvironment(),
-): Promise<{ text: string } | { absent: string }> {
+async function valueOf(reference: SecretReference, environment = processEnvironment()) {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {
     // The environment inherits from Object, and so has a `toString`.
     const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
-    return text === undefined ? { absent: 'is not set: export it before running, or use { file: path }' } : { text }
+    return text === undefined ? { problem: 'is not set: export it before running, or use { file: path }' } : { text }
   }
   const content = await readText(reference.file, { maxBytes: MAX_BYTES })
   if ('problem' in content) {
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
-    return { absent: content.problem + advice }
+    return { problem: content.problem + advice }
   }
   // Most tools end a file with a line break, which is not part of the secret.
   return { text: content.text.replace(/[\r\n]+$/, '') }

@@ -6,13 +6,13 @@ import { LineCounter, isMap, isNode, isScalar, parseDocument, visit } from 'yaml
 import type { Document, Pair, YAMLError } from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
-export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
+export type Parsed = { data: unknown; place: (where: Where) => Place }
 
-/** The key itself, or the value it holds. */
-type Part = 'key' | 'value'
+/** A value by its path, or its key itself. */
+type Where = { path: readonly PropertyKey[]; isKey?: boolean }
 
 /** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
-export type Mistake = { path: readonly PropertyKey[]; part: Part; message: string }
+export type Mistake = Where & { message: string }
 
 /** Both from 1. */
 type Place = { line: number; column: number }
@@ -31,7 +31,7 @@ export function parseText(text: string): Parsed | { mistake: { message: string; 
   const loose = aliasWithoutAnchor(document)
   if (loose !== undefined) return { mistake: { message: LOOSE, place: placeOf(loose) } }
   try {
-    return { data: document.toJS(), place: (path, part) => placeOf(offsetOf(document, path, part)) }
+    return { data: document.toJS(), place: (where) => placeOf(offsetOf(document, where)) }
   } catch {
     // Only an alias that expands to too much data still fails here.
     return { mistake: { message: 'uses its aliases (*name) too often: write the values out' } }
@@ -62,13 +62,13 @@ function aliasWithoutAnchor(document: Document.Parsed): number | undefined {
 }
 
 /** The offset of a path, or of its innermost part that exists. */
-function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], part: Part): number {
+function offsetOf(document: Document.Parsed, { path, isKey = false }: Where): number {
   const above = document.getIn(path.slice(0, -1), true)
   const isAsked = ({ key }: Pair) => isScalar(key) && key.value === path.at(-1)
-  const key = part === 'key' && isMap(above) ? above.items.find(isAsked)?.key : undefined
+  const key = isKey && isMap(above) ? above.items.find(isAsked)?.key : undefined
   const node = key ?? document.getIn(path, true)
   if (isNode(node) && node.range) return node.range[0]
-  return path.length === 0 ? 0 : offsetOf(document, path.slice(0, -1), 'value')
+  return path.length === 0 ? 0 : offsetOf(document, { path: path.slice(0, -1) })
 }
 
 /** What stands at a path in data of any shape; undefined where there is nothing. */

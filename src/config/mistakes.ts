@@ -33,7 +33,7 @@ function mistakesOfOne(issue: Issue, path: readonly PropertyKey[]): Mistake[] {
   const meant = branches.find(
     (errors) => !errors.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0),
   )
-  return meant === undefined ? [mistake(path, issue.message)] : mistakesOf(meant, path)
+  return meant === undefined ? [{ path, message: issue.message }] : mistakesOf(meant, path)
 }
 
 const SECRET_FORM = 'must be { env: NAME } or { file: path }'
@@ -41,12 +41,12 @@ const SECRET_FORM = 'must be { env: NAME } or { file: path }'
 function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mistake[] {
   const known = keysAt(configFile, path)
   // `apiKey: {abc}` and `apiKey: {abc: }` make the value a key, so a key is not repeated here.
-  if (known.includes('env')) return [{ path, part: 'value', message: `holds an unknown key: it ${SECRET_FORM}` }]
+  if (known.includes('env')) return [{ path, message: `holds an unknown key: it ${SECRET_FORM}` }]
   return keys.map((key) => {
     const meant = nearest(key, known)
     const words = meant === undefined ? `known are ${known.join(', ')}` : `did you mean "${meant}"?`
     const message = `unknown key (${key === '<<' ? MERGE_KEY : words})`
-    return { path: [...path, key], part: 'key', message }
+    return { path: [...path, key], isKey: true, message }
   })
 }
 
@@ -98,9 +98,10 @@ export function crossCheck(data: unknown): Mistake[] {
       ...unfinishedSchedule(data, index),
       ...privacyMistakes(data, index),
     ]),
-    ...twins(organizations, (organization) => valueAt(organization, 'id')).map(([index, first]) =>
-      mistake(['organizations', index, 'id'], `is the id of organizations.${first} too: every id must differ`),
-    ),
+    ...twins(organizations, (organization) => valueAt(organization, 'id')).map(([index, first]) => ({
+      path: ['organizations', index, 'id'],
+      message: `is the id of organizations.${first} too: every id must differ`,
+    })),
     ...mirroredTwice(organizations),
     ...disagreeingLimits(data, organizations),
   ]
@@ -112,7 +113,7 @@ function exposedSecrets(organization: unknown, index: number): Mistake[] {
   if (url === null || isLoopback(url)) return []
   const written = ['apiKey', 'secret'].filter((name) => typeof valueAt(organization, name) === 'string')
   const exposed = written.filter((name) => valueAt(organization, name) !== '')
-  return exposed.map((name) => mistake(['organizations', index, name], NOT_IN_THIS_FILE))
+  return exposed.map((name) => ({ path: ['organizations', index, name], message: NOT_IN_THIS_FILE }))
 }
 
 function unfinishedSchedule(data: unknown, index: number): Mistake[] {
@@ -121,20 +122,20 @@ function unfinishedSchedule(data: unknown, index: number): Mistake[] {
   if (!isMapping(own)) return []
   return ['cron', 'timezone']
     .filter((name) => own[name] === undefined && valueAt(data, 'schedule', name) === undefined)
-    .map((name) => mistake([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
+    .map((name) => ({ path: [...path, name], message: NO_SCHEDULE }))
 }
+
+const NO_SCHEDULE = 'is missing, and there is no schedule at the top level to take it from'
 
 function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
   const identity = (organization: unknown) => {
     const [parsed, apiKey] = [parseBaseUrl(String(valueAt(organization, 'baseUrl'))), valueAt(organization, 'apiKey')]
     return parsed instanceof URL && apiKey !== undefined ? JSON.stringify([parsed.href, apiKey]) : undefined
   }
-  return twins(organizations, identity).map(([index, first]) =>
-    mistake(
-      ['organizations', index, 'baseUrl'],
-      `has the address and the API key of organizations.${first}: the same customers would be mirrored twice`,
-    ),
-  )
+  return twins(organizations, identity).map(([index, first]) => ({
+    path: ['organizations', index, 'baseUrl'],
+    message: `has the address and the API key of organizations.${first}: the same customers would be mirrored twice`,
+  }))
 }
 
 function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
@@ -143,12 +144,10 @@ function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mi
   const limit = (index: number) => setting(organizations[index], 'requestsPerMinute')
   return twins(organizations, (organization) => setting(organization, 'shared'))
     .filter(([index, first]) => limit(index) !== limit(first))
-    .map(([index, first]) =>
-      mistake(
-        ['organizations', index, 'rateLimit'],
-        `shares a limit with organizations.${first} but differs in requestsPerMinute: give both the same`,
-      ),
-    )
+    .map(([index, first]) => ({
+      path: ['organizations', index, 'rateLimit'],
+      message: `shares a limit with organizations.${first} but differs in requestsPerMinute: give both the same`,
+    }))
 }
 
 /** Each organization that has the key of one before it, with the first of these. Only texts are keys. */
@@ -158,8 +157,4 @@ function twins(organizations: readonly unknown[], keyOf: (organization: unknown)
     const first = keys.indexOf(key)
     return typeof key === 'string' && first < index ? [[index, first]] : []
   })
-}
-
-function mistake(path: readonly PropertyKey[], message: string): Mistake {
-  return { path, part: 'value', message }
 }

@@ -64,10 +64,11 @@ export function privacyMistakes(data: unknown, index: number): Mistake[] {
     const own = ['organizations', index, 'privacy', name]
     return valueAt(data, ...own) === undefined ? ['defaults', 'privacy', name] : own
   }
-  const [dropped = [], hashed = []] = ['drop', 'hash'].map((name) => namesIn(valueAt(data, ...pathOf(name))))
-  const mistake = (name: string, message: string, ...at: readonly number[]): Mistake => {
-    return { path: [...pathOf(name), ...at], part: 'value', message }
-  }
+  const [dropped = [], hashed = []] = ['drop', 'hash'].map((name) => {
+    const list = valueAt(data, ...pathOf(name))
+    return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
+  })
+  const mistake = (name: string, message: string, ...at: number[]) => ({ path: [...pathOf(name), ...at], message })
   const hidden = new Set(dropped.map(fieldOf))
   const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, at)] : []))
   const policy = { ...NOTHING_HIDDEN, drop: dropped.map(fieldOf), hash: hashed.map(fieldOf) }
@@ -86,7 +87,3 @@ const WITHOUT_KEY =
 const UNSEARCHABLE =
   'hides email, username and name: a customer is searched for by one of them before it is removed. ' +
   'Show one of them, or set scan: plain, which removes no customer'
-
-function namesIn(list: unknown): string[] {
-  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
-}

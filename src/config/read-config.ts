@@ -22,10 +22,10 @@ export async function readConfig(options: {
   file?: string | undefined
   cwd: string
   environment?: Environment | undefined
-  instead?: string
+  instead?: string | undefined
 }) {
   const { environment = processEnvironment() } = options
-  const location = locateFile(options.file, { cwd: options.cwd, environment })
+  const location = locateFile(options.file, options.cwd, environment)
   const parsed = parse(await read(location, options.instead), location)
   const shape = checkShape(parsed.data)
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
@@ -35,7 +35,7 @@ export async function readConfig(options: {
   return {
     file: location.path,
     /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
-    mirror: mirrorAddress(shape.file.mirror, { environment, folder }),
+    mirror: mirrorAddress(shape.file.mirror, environment, folder),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
     publish: publishSettings(shape.file.publish, folder),
@@ -57,9 +57,9 @@ export async function readConfig(options: {
 async function read({ path, shown, origin }: ConfigLocation, instead: string | undefined): Promise<string> {
   const content = await readText(path, { maxBytes: MAX_BYTES })
   if ('text' in content) return content.text
-  const others = ['another with --config', ...(instead === undefined ? [] : [instead])].join(', or ')
-  const advice = content.missing ? `: run 'customer-mirror init' to write one, or name ${others}` : ''
-  throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${advice}` }])
+  const others = instead === undefined ? '' : `, or ${instead}`
+  const advice = `: run 'customer-mirror init' to write one, or name another with --config${others}`
+  throw new ConfigError([{ file: shown, message: content.problem + origin + (content.missing ? advice : '') }])
 }
 
 const MAX_BYTES = 4 * 1024 * 1024
@@ -77,7 +77,7 @@ function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: Conf
   // Every organization that inherits a mistake under defaults would report it again.
   const distinct = new Map(mistakes.map((mistake) => [JSON.stringify([mistake.path, mistake.message]), mistake]))
   return [...distinct.values()]
-    .map(({ path, part, message }) => ({ file: shown, ...place(path, part), path: dotted(path), message }))
+    .map((mistake) => ({ file: shown, ...place(mistake), path: dotted(mistake.path), message: mistake.message }))
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
 }
 
@@ -93,10 +93,7 @@ const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
 const [USUAL, ...OTHERS] = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json'] as const
 
 /** The file named by --config, or by the environment, or the first of the default names that exists. */
-function locateFile(
-  file: string | undefined,
-  { cwd, environment }: { cwd: string; environment: Environment },
-): ConfigLocation {
+function locateFile(file: string | undefined, cwd: string, environment: Environment): ConfigLocation {
   // An empty --config comes from an unset shell variable; silently reading another file would surprise.
   if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])
   const named = environment[VARIABLE]?.trim() === '' ? undefined : environment[VARIABLE]

@@ -57,16 +57,13 @@ const QUICK = `"*/15 * * * *" for every quarter of an hour, or be ${NEVER}`
 
 /** The mistake in the name of a time zone, as a sentence. */
 function timezoneProblem(name: string): string | undefined {
-  if (/^[A-Za-z]/.test(name) && isKnownZone(name)) return undefined
-  return `must be a time zone such as Europe/Paris or UTC${didYouMean(name, Intl.supportedValuesOf('timeZone'))}`
-}
-
-function isKnownZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
+    if (timeZone !== '' && /^[A-Za-z]/.test(name)) return undefined
   } catch {
-    return false
+    // No such zone is known.
   }
+  return `must be a time zone such as Europe/Paris or UTC${didYouMean(name, Intl.supportedValuesOf('timeZone'))}`
 }
 
 /** The mistake in a cron line, as a sentence; `example` is what follows "such as". */

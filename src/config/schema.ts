@@ -242,15 +242,13 @@ export function parseBaseUrl(text: string): URL | { problem: string } {
 }
 
 /** The JSON Schema of the configuration file, for editors. */
-export function configJsonSchema(): Record<string, unknown> {
-  return {
-    ...z.toJSONSchema(configFile, {
-      io: 'input',
-      override: ({ zodSchema, jsonSchema }) => {
-        // zod leaves out defaults of converted values (durations); ours are written as in the file.
-        const written = z.globalRegistry.get(zodSchema)?.['default']
-        if (typeof written === 'string') jsonSchema.default ??= written
-      },
-    }),
-  }
+export function configJsonSchema() {
+  return z.toJSONSchema(configFile, {
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      // zod leaves out defaults of converted values (durations); ours are written as in the file.
+      const written = z.globalRegistry.get(zodSchema)?.['default']
+      if (typeof written === 'string') jsonSchema.default ??= written
+    },
+  })
 }

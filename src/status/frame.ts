@@ -108,10 +108,7 @@ export const CONTENT_SECURITY_POLICY = [
 ].join('; ')
 
 /** A whole page. `policy` puts what it may load into the page itself, for a file that no server sends. */
-export async function framed(
-  { title, policy = false }: { title: string; policy?: boolean },
-  content: Html,
-): Promise<string> {
+export async function framed({ title, policy = false }: { title: string; policy?: boolean }, content: Html) {
   // A page cannot forbid in itself to be framed.
   const own = CONTENT_SECURITY_POLICY.split('; ').filter((rule) => !rule.startsWith('frame-ancestors'))
   const page = await html`<!doctype html>

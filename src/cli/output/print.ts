@@ -135,6 +135,7 @@ export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: 
  * columns are left out, then long cells are broken between words, and at last each row becomes a block.
  */
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], columns = Infinity): string {
+  const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped(cell) : plainText(String(cell)))
   const all = [[...head], ...rows.map((row) => row.map(textOf))]
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
@@ -143,7 +144,8 @@ export function renderTable(head: readonly string[], rows: readonly (readonly Ce
     column === 0 || rows.some((row) => !isNothing(row[column])) ? [column] : [],
   )
   const pick = <Value>(from: readonly Value[]) => from.filter((_, column) => used.includes(column))
-  const widths = narrowed(pick(whole), pick(widthsOf(all, longestWord)), columns)
+  const longest = widthsOf(all, (text) => Math.max(...text.split(' ').map((word) => columnsOf(word))))
+  const widths = narrowed(pick(whole), pick(longest), columns)
   if (widths !== undefined) return drawTable(all.map(pick), widths, pick(isRight))
   return rows.map((row, index) => blockOf(head, row, all[index + 1] ?? [], columns)).join('\n')
 }
@@ -158,10 +160,6 @@ function widthsOf(lines: readonly (readonly string[])[], widthOf: (text: string)
   return (lines[0] ?? []).map((_, column) =>
     lines.reduce((most, line) => Math.max(most, widthOf(line[column] ?? '')), 0),
   )
-}
-
-function longestWord(text: string): number {
-  return Math.max(...text.split(' ').map((word) => columnsOf(word)))
 }
 
 /** The widths at which the table fits without a word being broken: the widest column gives way first. Undefined if there are none. */
@@ -193,10 +191,6 @@ function blockOf(head: readonly string[], row: readonly Cell[], texts: readonly 
   const lines = head.flatMap((name, column) => (isNothing(row[column]) ? [] : [[name, texts[column] ?? '']]))
   const [names = 0, longest = 0] = widthsOf(lines, columnsOf)
   return drawTable(lines, [names, Math.min(longest, Math.max(10, columns - names - GAP))], [])
-}
-
-function textOf(cell: Cell): string {
-  return typeof cell === 'number' ? grouped(cell) : plainText(String(cell))
 }
 
 function isNothing(cell: Cell | undefined): boolean {

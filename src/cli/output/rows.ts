@@ -73,10 +73,7 @@ const MOST_ROWS = 1000
 const MOST_ROOM = 10_000_000
 
 /** Tables for people, as wide as their terminal. */
-function tableFormat(
-  { screen, nothing, none }: TableWords & { screen?: number | undefined },
-  head: readonly string[],
-): RowFormat {
+function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table' }>, head: string[]): RowFormat {
   let kept: (string | bigint)[][] = []
   let widest = 0
   let separator = ''

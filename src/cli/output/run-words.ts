@@ -74,10 +74,7 @@ function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): stri
  * Explains one run: what it did, what its scan proves, and each reason in one sentence. `waiting` is the number of its held
  * removals that still wait for a decision, and `config` the file that the user named.
  */
-export function describeRun(
-  run: StoredRun,
-  { waiting, config }: { waiting: number; config: string | undefined },
-): string {
+export function describeRun(run: StoredRun, waiting: number, config: string | undefined): string {
   const lines = [
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
@@ -247,11 +244,8 @@ function prunedWords(pruned: NonNullable<Report['pruned']>): string {
 }
 
 /** What to do about each of these organizations that is no longer mirrored, and whose customers are active all the same. */
-export function leftBehindText(
-  organizations: readonly { organization: string; active: number }[],
-  config: string | undefined,
-): string {
-  const left = organizations.filter(({ active }) => active > 0)
+export function leftBehindText(all: readonly { organization: string; active: number }[], config?: string): string {
+  const left = all.filter(({ active }) => active > 0)
   const text = left.map(({ organization, active }) => {
     const ways = [
       ['if it left', `organizations retire ${organization}`],
