@@ -86,13 +86,11 @@ export async function requestRuns(
 ): Promise<RequestedRun[]> {
   return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
-    const requested: RequestedRun[] = []
     const pauses = await readPauses(opened.backend.values)
-    for (const organization of organizations) {
+    return Array.fromAsync(organizations, async (organization) => {
       const paused = pauseOf(pauses, organization, nowMs)
-      requested.push({ organization, ...(await request(opened, organization, { kind, nowMs, paused })) })
-    }
-    return requested
+      return { organization, ...(await request(opened, organization, { kind, nowMs, paused })) }
+    })
   })
 }
 

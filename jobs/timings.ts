@@ -80,10 +80,7 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
 /** Starts the work, or waits for that which is under way. */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> | undefined
-  return () =>
-    (underWay ??= work().finally(() => {
-      underWay = undefined
-    }))
+  return () => (underWay ??= work().finally(() => (underWay = undefined)))
 }
 
 /** Does the work again and again, one at a time, from now on; a failure is ignored, since the next try follows. */

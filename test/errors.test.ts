@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { type Circumstances, verdictOf } from '../jobs/run/verdict.ts'
+import { type Circumstances, verdictOf } from '../jobs/run-job.ts'
 import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'

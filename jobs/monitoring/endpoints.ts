@@ -224,22 +224,18 @@ export function answeringInTime(mirror: Mirror, { lookMs, countMs } = IN_TIME): 
   let late = 0
   const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
 
-  async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {
-    const answer = await within(asked, ms, unanswered)
-    if (answer !== unanswered) return answer
-    late += 1
-    void succeeds(asked).then(() => (late -= 1))
-    throw unanswered()
-  }
-
   return new Proxy(mirror, {
     get(target, verb) {
       const asked: unknown = Reflect.get(target, verb)
       if (typeof asked !== 'function') return asked
       return async (...filter: unknown[]) => {
         if (late >= MOST_LATE) throw unanswered()
-        const answer = Promise.resolve(Reflect.apply(asked, target, filter))
-        return inTime(answer, verb === 'listFreshness' ? countMs : lookMs)
+        const looking = Promise.resolve(Reflect.apply(asked, target, filter))
+        const answer = await within(looking, verb === 'listFreshness' ? countMs : lookMs, unanswered)
+        if (answer !== unanswered) return answer
+        late += 1
+        void succeeds(looking).then(() => (late -= 1))
+        throw unanswered()
       }
     },
   })

@@ -6,7 +6,7 @@ import type { HeldRemovals } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publisher.ts'
-import type { Listener, NoRunOfJob, RunOfJob } from '../run/run-job.ts'
+import type { Listener, NoRunOfJob, RunOfJob } from '../run-job.ts'
 import { onceAMinute } from '../queue/queue-faults.ts'
 import type { Metrics } from './metrics.ts'
 

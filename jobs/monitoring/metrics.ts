@@ -9,7 +9,7 @@ import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../timings.ts'
 import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { type Queues } from '../queue/queues.ts'
-import type { RunOfJob } from '../run/run-job.ts'
+import type { RunOfJob } from '../run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>

@@ -156,7 +156,7 @@ type Known = z.output<typeof form>
 export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
   const own = await known(mirror)
   if (await values.add(NAME, JSON.stringify(own))) return
-  await requireSame(values, own, { place: own.place })
+  await requireSame(values, own, own.place)
   await claims.write(values, NAME, own)
 }
 
@@ -182,14 +182,10 @@ async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Pro
   return { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
 }
 
-/** Throws where the queue has another mirror than this one, and not at `except.place`. */
-async function requireSame(
-  values: Pick<SharedValues, 'read'>,
-  own: Known,
-  except?: Pick<Known, 'place'>,
-): Promise<void> {
+/** Throws where the queue has another mirror than this one, and not at the place `except`. */
+async function requireSame(values: Pick<SharedValues, 'read'>, own: Known, except?: string): Promise<void> {
   const other = await claims.read(values, NAME)
-  if (other === undefined || other.id === own.id || other.place === except?.place) return
+  if (other === undefined || other.id === own.id || other.place === except) return
   throw new QueueUnavailable(
     `This queue has the mirror ${other.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +

@@ -162,12 +162,8 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
     read: async (name) => (await select('AND field = $2', name))[0]?.value,
     list: async (beginning) =>
       new Map((await select('AND starts_with(field, $2)', beginning)).map(({ field, value }) => [field, value])),
-    write: async (name, value) => {
-      await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [queue, name, value])
-    },
-    delete: async (name) => {
-      await pool.query(`DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`, [queue, name])
-    },
+    write: async (name, value) => void (await pool.query(`${INSERT} ${REPLACE}`, [queue, name, value])),
+    delete: async (name) => void (await pool.query(DELETE, [queue, name])),
     add,
     takeTurn: async (limit, spacingMs, pauseMs) => {
       const name = `limit:${limit}`
@@ -181,6 +177,8 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
 
 const TABLE = `${SCHEMA}.meta`
 const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
+const REPLACE = 'DO UPDATE SET value = EXCLUDED.value'
+const DELETE = `DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
 
 const NO_TURNS = JSON.stringify({ nextMs: 0, pausedUntilMs: 0 })

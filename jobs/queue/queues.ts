@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { withBackend, type IQueueBackend, type Processor, type WorkerOptions } from 'bullmq'
+import {
+  DelayedError,
+  type IQueueBackend,
+  type Job,
+  type Processor,
+  WaitingError,
+  withBackend,
+  type WorkerOptions,
+} from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Wait } from '../../src/status/standing.ts'
@@ -63,6 +71,24 @@ export function openQueues(backend: Backend) {
   return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }
 }
 
+/** Delays a job without using one of its attempts. `then` follows a move that the queue does not refuse, as it does where the job was lost. */
+export async function putOff(
+  job: Pick<Job, 'moveToDelayed'>,
+  token: string | undefined,
+  untilMs: number,
+  then?: () => unknown,
+): Promise<never> {
+  await job.moveToDelayed(untilMs, token)
+  await then?.()
+  throw new DelayedError()
+}
+
+/** Back to the head of the queue, as if it had not been started. */
+export async function handBack(job: Pick<Job, 'moveToWait'>, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
 /** The states of a job that has ended, or that the queue has lost. */
 export const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 
@@ -118,12 +144,8 @@ export async function listWaits({ sync }: Pick<Queues, 'sync'>): Promise<Map<str
 }
 
 /** The state of the job of an organization in a queue; undefined where it has none. */
-export async function jobStateOf(
-  queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJobState'>,
-  organization: string,
-): Promise<string | undefined> {
-  const id = await queue.getDeduplicationJobId(organization)
-  return id === null ? undefined : ((await queue.getJobState(id)) ?? undefined)
+export async function jobStateOf(...asked: Parameters<typeof findJob>): Promise<string | undefined> {
+  return (await findJob(...asked))?.getState()
 }
 
 /** A worker of one of our queues. It takes no job until `run` is called, and cancels those that it lost. */

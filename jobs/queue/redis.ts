@@ -128,12 +128,8 @@ function redisValues(client: Client, prefix: string): SharedValues {
       const all = Object.entries(await client.hgetall(key))
       return new Map(all.filter(([name]) => name.startsWith(beginning)))
     },
-    write: async (name, value) => {
-      await client.hset(key, name, value)
-    },
-    delete: async (name) => {
-      await client.hdel(key, name)
-    },
+    write: async (name, value) => void (await client.hset(key, name, value)),
+    delete: async (name) => void (await client.hdel(key, name)),
     add: async (name, value) => (await client.hsetnx(key, name, value)) === 1,
     takeTurn: async (limit, spacingMs, pauseMs) =>
       String(await client.eval(TAKE_TURN, 1, key, `limit:${limit}`, spacingMs, pauseMs)),

@@ -1,5 +1,5 @@
 import { cancellations } from '../cancel.ts'
-import { oneAtATime } from '../timings.ts'
+import { repeatedly } from '../timings.ts'
 import { KINDS, RUN_KINDS, type SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 import { betweenNights, localTime, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
@@ -15,12 +15,9 @@ import { isFarAhead } from '../../src/time/moments.ts'
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000
 
-/** Looks for moments again and again, from now on. */
+/** Looks for moments again and again, from now on; a queue that is away is asked again at the next look. */
 export function watchDueTimes(watching: Parameters<typeof lookingForDueTimes>[0]): { stop(): void } {
-  const look = lookingForDueTimes(watching)
-  // A queue that is away is asked again at the next look.
-  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
-  return { stop: () => clearInterval(timer) }
+  return repeatedly(LOOK_MS, lookingForDueTimes(watching))
 }
 
 /**
@@ -36,7 +33,7 @@ export function lookingForDueTimes(watching: {
   const { config, queues, now } = watching
   let lookedMs = now()
 
-  return oneAtATime(async () => {
+  return async () => {
     const nowMs = now()
     lookedMs = Math.min(lookedMs, nowMs)
     for (const { id, schedule } of config.current.organizations) {
@@ -50,7 +47,7 @@ export function lookingForDueTimes(watching: {
       }
     }
     lookedMs = nowMs
-  })
+  }
 }
 
 /**
@@ -127,17 +124,6 @@ export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
 /** When an organization was read last, and when its first run began. */
 type Known = Partial<Pick<LastRun, 'readAsOfMs' | 'firstRunAtMs'>>
 
-/** Whether an organization is late: the time it may take has passed since it was due, or first seen. */
-export function isLate(organization: Scheduled, known: Known | undefined, nowMs: number): boolean {
-  const { id, schedule } = organization
-  if (schedule === undefined) return false
-  const untilMs = nowMs - GRACE_MS
-  return (
-    !wasReadSince(previousDueMs(id, schedule, untilMs), known, nowMs) &&
-    newSinceMs(organization, known, nowMs) <= untilMs
-  )
-}
-
 /** Since when an organization is known whose list was never read to its end; 0 for any other, and where it is unknown. */
 function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: number): number {
   if (known?.readAsOfMs !== undefined) return 0
@@ -148,8 +134,8 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
 }
 
 /**
- * When an organization was due last and is due next, and whether it was read since. It is not late while a pause lasts, and as long after it as
- * a night may take. Undefined where it has no schedule.
+ * When an organization was due last and is due next, and whether it was read since. It is late when the time it may take has passed since it
+ * was due, or first seen, and not while a pause lasts, nor as long after it as a night may take. Undefined where it has no schedule.
  */
 export function dueOutlook(
   organization: Scheduled,
@@ -158,9 +144,11 @@ export function dueOutlook(
 ): Due | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
-  const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
+  const sinceMs = newSinceMs(organization, known, nowMs)
+  const lastMs = Math.max(previousDueMs(id, schedule, nowMs), sinceMs)
   const nextMs = nextDueMs(id, schedule, nowMs)
-  const endedMs = pauseEndedMs(pauses, id, nowMs)
+  const untilMs = nowMs - GRACE_MS
+  const isOver = Math.max(sinceMs, pauseEndedMs(pauses, id, nowMs) ?? 0) <= untilMs
   const between = betweenNights(schedule)
   return {
     lastMs,
@@ -168,6 +156,6 @@ export function dueOutlook(
     nextLocal: localTime(nextMs, schedule.timezone),
     nextPartialMs: between && nextDueMs(id, between, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
-    isLate: isLate(organization, known, nowMs) && (endedMs === undefined || nowMs - endedMs >= GRACE_MS),
+    isLate: isOver && !wasReadSince(previousDueMs(id, schedule, untilMs), known, nowMs),
   }
 }

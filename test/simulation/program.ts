@@ -1,5 +1,5 @@
 import type { RunKind } from '../../jobs/queue/port.ts'
-import { type Processing, type RunOfJob, runForJob } from '../../jobs/run/run-job.ts'
+import { type Processing, type RunOfJob, runForJob } from '../../jobs/run-job.ts'
 import { lookingForDueTimes, type Occasion, requestMissedRuns } from '../../jobs/schedule/due-runs.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
 import type { Config } from '../../src/config/read-config.ts'

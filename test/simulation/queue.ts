@@ -1,7 +1,7 @@
 import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq'
 import { KINDS, type RunKind } from '../../jobs/queue/port.ts'
 import type { Payload, Queues } from '../../jobs/queue/queues.ts'
-import type { RunJob } from '../../jobs/run/run-job.ts'
+import type { RunJob } from '../../jobs/run-job.ts'
 
 type State = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
@@ -56,7 +56,7 @@ export class PlayedQueue {
     return Object({
       sync: {
         getDeduplicationJobId: async (organization: string) => this.#openOf('sync', organization)?.id ?? null,
-        getJobState: async (id: string) => this.#jobs.find((job) => job.id === id)?.state,
+        getJob: async (id: string) => ({ getState: async () => this.#jobs.find((job) => job.id === id)?.state }),
       },
     })
   }

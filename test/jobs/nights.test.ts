@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { emptyReport, type Report } from '../../../src/model/report.ts'
-import { type InNight, nightAt, rotasOf, standingsOf, nightText } from '../../../jobs/notify/nights.ts'
-import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
-import type { LastRun } from '../../../src/model/mirror.ts'
+import { emptyReport, type Report } from '../../src/model/report.ts'
+import { type InNight, nightAt, rotasOf, standingsOf, nightText } from '../../jobs/notify.ts'
+import { startDelayMs, type Schedule } from '../../jobs/schedule/due-times.ts'
+import type { LastRun } from '../../src/model/mirror.ts'
 
 const HOUR_MS = 3_600_000
 const DUE_MS = Date.UTC(2026, 4, 1, 2)
@@ -62,7 +62,7 @@ test.each<
   const night = nightAt(aRota({ id: 'acme', schedule: nightly }), DUE_MS, DUE_MS)
   const sync = {
     getDeduplicationJobId: async () => (state === undefined ? null : 'job'),
-    getJobState: async () => state,
+    getJob: async () => ({ getState: async () => state }),
   }
   const standings = await standingsOf(night, {
     mirror: Object({ listLastRuns: async () => (lastRun === undefined ? [] : [{ ...LAST_RUN, ...lastRun }]) }),

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { send, webhookHeaders } from '../../../jobs/notify/notifier.ts'
-import { pause } from '../../../jobs/pauses.ts'
-import { aReceiver, listenHere } from '../../support/fault-server.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { send, webhookHeaders } from '../../jobs/notify.ts'
+import { pause } from '../../jobs/pauses.ts'
+import { aReceiver, listenHere } from '../support/fault-server.ts'
+import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { startWorker } from '../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 const OFTEN = { notifyLookMs: 20 }
 /** On a busy machine an attempt may take longer than the pause, so this is for what is sent again anyway. */
@@ -56,7 +56,7 @@ test('a night is reported as documented in one signed POST, and a heartbeat foll
       ],
     },
   })
-  const guide = readFileSync(new URL('../../../docs/operate/monitoring.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../docs/operate/monitoring.md', import.meta.url), 'utf8')
   const [, example = ''] = /## A report of each night[\s\S]*?```json\n([\s\S]*?)```/.exec(guide) ?? []
   const real = keysOf(JSON.parse(body))
   const documented = keysOf(JSON.parse(example)).filter((key) => !/\.error\./.test(key))

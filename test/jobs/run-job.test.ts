@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { type NoRunOfJob, type Processing, runForJob, type RunOfJob } from '../../../jobs/run/run-job.ts'
-import { type Circumstances, isWaiting, verdictOf, whyNoPartialRun, whyNotNeeded } from '../../../jobs/run/verdict.ts'
-import { TIMINGS } from '../../../jobs/timings.ts'
+import * as runs from '../../jobs/run-job.ts'
+import { TIMINGS } from '../../jobs/timings.ts'
 import {
   Cancelled,
   Interrupted,
@@ -11,12 +10,12 @@ import {
   RateLimited,
   SourceRefused,
   SourceUnavailable,
-} from '../../../src/errors/errors.ts'
-import type { LastRun } from '../../../src/model/mirror.ts'
-import type { Trigger } from '../../../src/model/report.ts'
+} from '../../src/errors/errors.ts'
+import type { LastRun } from '../../src/model/mirror.ts'
+import type { Trigger } from '../../src/model/report.ts'
 
 const HOUR_MS = 3_600_000
-const USUAL: Circumstances = {
+const USUAL: runs.Circumstances = {
   ...{ kind: 'sync', waitedMs: 0, maxWaitMs: HOUR_MS, startsLeft: 99, stopping: false, lockLost: false },
   ...{ leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
 }
@@ -33,7 +32,7 @@ const slowDown = (waitMs?: number) => new RateLimited('wait', { waitMs })
 const down = (waitMs?: number) => new SourceUnavailable('down', { code: 'server-error', waitMs })
 
 /** For every code, test/errors.test.ts has what its row says. */
-test.each<[what: string, error: Error | undefined, around: Partial<Circumstances>, verdict: string, waits?: 'waits']>([
+test.each<[what: string, error: Error | undefined, around: Partial<typeof USUAL>, verdict: string, waits?: 'waits']>([
   ['by 403', refused, {}, 'give-up'],
   ['by 429 with a time', slowDown(90_000), {}, 'wait 90000', 'waits'],
   ['by 429 without one', slowDown(), {}, 'wait 60000', 'waits'],
@@ -62,10 +61,10 @@ test.each<[what: string, error: Error | undefined, around: Partial<Circumstances
   ['by maxRun, and was quick', long, QUICK, 'drop'],
   ['by a person, and was quick', new Cancelled('acme: made up'), QUICK, 'drop'],
 ])('the verdict on a run that ended %s', (_what, error, around, expected, waits) => {
-  const verdict = verdictOf(error, { ...USUAL, ...around })
+  const verdict = runs.verdictOf(error, { ...USUAL, ...around })
 
   expect(Object.values(verdict).join(' ')).toBe(expected)
-  expect(isWaiting(error, verdict)).toBe(waits === 'waits')
+  expect(runs.isWaiting(error, verdict)).toBe(waits === 'waits')
 })
 
 const DUE_MS = Date.UTC(2026, 2, 5, 2)
@@ -103,7 +102,7 @@ test.each<[what: string, job: Partial<Started>, why: string | undefined]>([
   const { trigger, dueMs, starts, lastRun } = asked
   const started = { name: trigger, data: { dueMs }, timestamp: DUE_MS + 2000, attemptsStarted: starts }
 
-  expect(whyNotNeeded(started, lastRun, DUE_MS + 5000)).toBe(why)
+  expect(runs.whyNotNeeded(started, lastRun, DUE_MS + 5000)).toBe(why)
 })
 
 test.each<[string, string | undefined, Around]>([
@@ -142,9 +141,9 @@ function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around
   const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
   const sync = {
     getDeduplicationJobId: async () => (fullRun === undefined ? null : 'job'),
-    getJobState: async () => fullRun,
+    getJob: async () => ({ getState: async () => fullRun }),
   }
-  return whyNoPartialRun(isConfigured ? organization : undefined, { name: trigger }, lastRun, {
+  return runs.whyNoPartialRun(isConfigured ? organization : undefined, { name: trigger }, lastRun, {
     queues: Object({ sync }),
     now: () => NOW_MS,
   })
@@ -161,17 +160,17 @@ test.each([
   const ends: string[] = []
   const job = { data: { organization: 'umbrella' }, opts: {}, attemptsStarted, moveToDelayed: async () => {} }
   const listener = {
-    onRun: ({ verdict }: RunOfJob) => ends.push(verdict.kind),
-    onNoRun: ({ why }: NoRunOfJob) => ends.push(why),
+    onRun: ({ verdict }: runs.RunOfJob) => ends.push(verdict.kind),
+    onNoRun: ({ why }: runs.NoRunOfJob) => ends.push(why),
   }
   const never = new AbortController().signal
-  const processing: Processing = Object({
+  const processing: runs.Processing = Object({
     ...{ organizationOf: () => undefined, mirror: { listLastRuns: async () => [] }, listener, stop: never },
     ...{ pauses: { latest: async () => new Map() }, timings: TIMINGS, now: Date.now },
   })
   const signals = { lost: undefined, cancelled: never }
 
-  await expect(runForJob('sync', Object(job), undefined, signals, processing)).rejects.toBeInstanceOf(Error)
+  await expect(runs.runForJob('sync', Object(job), undefined, signals, processing)).rejects.toBeInstanceOf(Error)
   expect(ends).toEqual([end])
 })
 
