@@ -344,10 +344,10 @@ export class Chain implements Stage {
     if (this.#pending.count === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
   }
 
-  /** Ends the scan before the end of the list, if that was not reached. */
+  /** Ends the scan before the end of the list, which was not reached. */
   stop(window: Window, failure: StoppedAt['failure']): void {
     this.#findings.flaws.add(failure === 'not-found' ? 'short-page' : failure)
-    if (!this.isComplete) this.stoppedAt ??= { window, failure }
+    this.stoppedAt ??= { window, failure }
     this.isOver = true
   }
 

@@ -59,17 +59,21 @@ test.each([2 ** 53 - 1, 1e11])(
   },
 )
 
-test('the ends that are read once more are asked for in another size where a cache holds them', () => {
+test.each([
+  ['one size is', ({ page, size }: Window) => `${page}/${size}`, 'proven', 'witness'],
+  ['every size is', ({ page, size }: Window) => (page === 1 ? '1' : `${page}/${size}`), 'settled', 'seams'],
+])('the ends are read once more, and in another size where %s in a cache', (_, keyOf, proof, basis) => {
   const seen = new Set<string>()
-  const cached: Serve = (list, { page, size }) => {
-    const key = `${page}/${size}`
-    if (seen.has(key)) return 'cached-answer'
-    seen.add(key)
-    return list.answer({ page, size })
+  const asked: string[] = []
+  const cached: Serve = (list, window) => {
+    asked.push(`${window.page}/${window.size}`)
+    if (seen.has(keyOf(window))) return 'cached-answer'
+    seen.add(keyOf(window))
+    return list.answer(window)
   }
   const { certificate, lost } = scanOf(cached, { between: (list) => (list.insert(), list.delete()) })
-  expect({ lost, ...certificate }).toMatchObject({ lost: 0, proof: 'proven', basis: 'witness' })
-  expect(seen).toContain('1/99')
+  expect({ lost, ...certificate }).toMatchObject({ lost: 0, proof, basis })
+  expect(asked).toContain('1/99')
 })
 
 const SHOWS_1000 = upTo(1000, (_, shown) => shown, 1000)

@@ -8,10 +8,11 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
+import { LEASE_MS } from '../../../src/store/refusals.ts'
 import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
-import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
@@ -136,4 +137,20 @@ test('a full disk keeps nothing of the page that did not fit', async () => {
 
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(5)
   expect(valueOf(file, 'SELECT received FROM runs')).toBe(5)
+})
+
+test('a lease from before the machine started anew lasts a minute by the wall clock, whatever the monotonic one says', async () => {
+  const mirror = await aMirror()
+  const startAt = (afterMs: number, monotonicMs: number) =>
+    mirror.startRun({
+      organization: 'acme',
+      trigger: 'sync',
+      nowMs: START_MS + afterMs,
+      monotonicMs: () => monotonicMs,
+    })
+  await startAt(0, 5000)
+  tamper(mirror.file, `UPDATE leases SET boot = 'another'`)
+
+  await expect(startAt(LEASE_MS - 1, 5000 + LEASE_MS)).rejects.toMatchObject({ code: 'leased' })
+  await expect(startAt(LEASE_MS, 5000)).resolves.toBeDefined()
 })
