@@ -53,11 +53,7 @@ type CancelWaiting = {
 }
 
 /** Cancels the runs of these organizations, of every kind, and waits until their workers have ended them. */
-export async function cancelRuns(
-  config: QueueConfig,
-  organizations: readonly string[],
-  waiting: CancelWaiting,
-): Promise<{ organization: string; end: CancelEnd }[]> {
+export async function cancelRuns(config: QueueConfig, organizations: readonly string[], waiting: CancelWaiting) {
   return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, (opened) =>
     Promise.all(
       organizations.map(async (organization) => ({ organization, end: await cancel(opened, organization, waiting) })),
@@ -65,11 +61,7 @@ export async function cancelRuns(
   )
 }
 
-async function cancel(
-  { backend: { values }, queues }: OpenedQueue,
-  organization: string,
-  waiting: CancelWaiting,
-): Promise<CancelEnd> {
+async function cancel({ backend: { values }, queues }: OpenedQueue, organization: string, waiting: CancelWaiting) {
   const found = (await Promise.all(RUN_KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
   if (found.length === 0) return 'nothing'
   // The clock of the worker that added the job may be ahead.

@@ -1,11 +1,10 @@
 import type { Job } from 'bullmq'
-import type { Organization } from '../src/config/organization.ts'
 import type { Config } from '../src/config/read-config.ts'
 import type { LastRun } from '../src/model/mirror.ts'
-import { ALL, type Pause, pauseOf } from '../src/model/pause.ts'
+import { ALL, pauseOf } from '../src/model/pause.ts'
 import { openMirrorIfThere } from '../src/store/mirror.ts'
 import { cancellations } from './cancel.ts'
-import { type Changed, pause, readPauses, readSharedPauses, resume } from './pauses.ts'
+import { pause, type Pausing, readPauses, readSharedPauses, resume } from './pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from './queue/backend.ts'
 import { KINDS, RUN_KINDS, type RunKind } from './queue/port.ts'
 import { type Payload, findJob, jobStateOf, payload, progressOf, waitOf } from './queue/queues.ts'
@@ -54,16 +53,14 @@ function byTime(left: ListedJob, right: ListedJob): number {
 }
 
 /** Pauses these organizations for every worker of the queue, or ends their pauses; all of them where none is named. */
-export async function changePauses(
-  config: QueueConfig,
-  organizations: readonly string[],
-  change: { pause: { nowMs: number; untilMs: number | undefined } } | { resumeMs: number },
-): Promise<Changed[]> {
+export async function changePauses(config: QueueConfig, organizations: readonly string[], change: PauseChange) {
   const names = organizations.length === 0 ? [ALL] : organizations
   return withQueues(config, {}, ({ backend: { values } }) =>
     'pause' in change ? pause(values, names, change.pause) : resume(values, names, change.resumeMs),
   )
 }
+
+type PauseChange = { pause: Pausing } | { resumeMs: number }
 
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {
@@ -79,27 +76,19 @@ export type RequestedRun = {
 }
 
 /** Requests a run of each of these organizations now. A job that waits for its next attempt starts, unless the service said when. */
-export async function requestRuns(
-  config: QueueConfig,
-  organizations: readonly string[],
-  { kind, nowMs }: { kind: RunKind; nowMs: number },
-): Promise<RequestedRun[]> {
+export async function requestRuns(config: QueueConfig, organizations: readonly string[], kind: RunKind, nowMs: number) {
   return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const pauses = await readPauses(opened.backend.values)
-    return Array.fromAsync(organizations, async (organization) => {
+    return Array.fromAsync(organizations, async (organization): Promise<RequestedRun> => {
       const paused = pauseOf(pauses, organization, nowMs)
-      return { organization, ...(await request(opened, organization, { kind, nowMs, paused })) }
+      if (paused !== undefined) return { organization, added: false, state: 'paused', untilMs: paused.untilMs }
+      return { organization, ...(await request(opened, organization, kind, nowMs)) }
     })
   })
 }
 
-async function request(
-  { queues, backend }: OpenedQueue,
-  organization: string,
-  { kind, nowMs, paused }: { kind: RunKind; nowMs: number; paused: Pause | undefined },
-): Promise<Omit<RequestedRun, 'organization'>> {
-  if (paused !== undefined) return { added: false, state: 'paused', untilMs: paused.untilMs }
+async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {
   const { isPartial } = KINDS[kind]
   if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
     return { added: false, state: 'full-run' }
@@ -110,11 +99,7 @@ async function request(
 }
 
 /** Starts a delayed job at once, unless it waits on behalf of its service. */
-async function hasten(
-  queue: OpenedQueue['queues']['sync'],
-  organization: string,
-  nowMs: number,
-): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
+async function hasten(queue: OpenedQueue['queues']['sync'], organization: string, nowMs: number) {
   const job = await findJob(queue, organization)
   const { why, untilMs = 0 } = (job && progressOf(job).wait) ?? {}
   if (why === 'rate-limit' && untilMs > nowMs) return { state: 'told-to-wait', untilMs }
@@ -128,43 +113,32 @@ const NO_SHARED_QUEUE =
   "address as queue in the configuration, or run 'customer-mirror sync' instead."
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds, and in the time zone of the schedule. */
-export type ScheduleLine = ReturnType<typeof lineOf>
+export type ScheduleLine = Awaited<ReturnType<typeof listSchedule>>[number]
 
 /** The next `count` runs of every organization, those of a paused one after its pause. */
-export async function listSchedule(
-  config: Config,
-  { nowMs, count }: { nowMs: number; count: number },
-): Promise<ScheduleLine[]> {
+export async function listSchedule(config: Config, { nowMs, count }: { nowMs: number; count: number }) {
   const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
-  return config.organizations.map((organization) => {
-    const lastRun = lastRuns.find((run) => run.organization === organization.id)
-    const paused = pauses && pauseOf(pauses, organization.id, nowMs)
-    return lineOf(organization, { lastRun, paused }, { nowMs, count })
+  return config.organizations.map(({ id: organization, schedule }) => {
+    const lastRun = lastRuns.find((run) => run.organization === organization)
+    const paused = pauses && pauseOf(pauses, organization, nowMs)
+    if (schedule === undefined)
+      return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
+    const { cron, timezone } = schedule
+    // None where the end of a pause is not known.
+    const fromMs = paused === undefined ? nowMs : paused.untilMs
+    const coming = (line: Schedule) => (fromMs === undefined ? [] : comingRuns(organization, line, fromMs, count))
+    const moments = (runs: number[]) => runs.map((atMs) => ({ atMs, local: localTime(atMs, timezone) }))
+    // A run that was missed is made up for as soon as the pause is over.
+    const isMissed = paused !== undefined && fromMs !== undefined && isDue(organization, schedule, lastRun, fromMs)
+    const runs = [...(isMissed ? [fromMs] : []), ...coming(schedule)].slice(0, count)
+    const between = betweenNights(schedule)
+    return {
+      ...{ organization, cron, timezone, paused, runs: moments(runs) },
+      /** A worker that starts now mirrors it at once. */
+      dueNow: paused === undefined && isDue(organization, schedule, lastRun, nowMs),
+      between: between && { cron: between.cron, runs: moments(coming(between)) },
+    }
   })
-}
-
-function lineOf(
-  { id: organization, schedule }: Organization,
-  { lastRun, paused }: { lastRun: LastRun | undefined; paused: Pause | undefined },
-  { nowMs, count }: { nowMs: number; count: number },
-) {
-  if (schedule === undefined)
-    return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
-  const { cron, timezone } = schedule
-  // None where the end of a pause is not known.
-  const fromMs = paused === undefined ? nowMs : paused.untilMs
-  const coming = (line: Schedule) => (fromMs === undefined ? [] : comingRuns(organization, line, fromMs, count))
-  const moments = (runs: number[]) => runs.map((atMs) => ({ atMs, local: localTime(atMs, timezone) }))
-  // A run that was missed is made up for as soon as the pause is over.
-  const isMissed = paused !== undefined && fromMs !== undefined && isDue(organization, schedule, lastRun, fromMs)
-  const runs = [...(isMissed ? [fromMs] : []), ...coming(schedule)].slice(0, count)
-  const between = betweenNights(schedule)
-  return {
-    ...{ organization, cron, timezone, paused, runs: moments(runs) },
-    /** A worker that starts now mirrors it at once. */
-    dueNow: paused === undefined && isDue(organization, schedule, lastRun, nowMs),
-    between: between && { cron: between.cron, runs: moments(coming(between)) },
-  }
 }
 
 async function readLastRuns(address: string): Promise<LastRun[]> {

@@ -4,12 +4,11 @@ import { z } from 'zod'
 import { cancellations } from './cancel.ts'
 import { readPauses } from './pauses.ts'
 import { repeatedly, type Timings } from './timings.ts'
-import type { Backend, SharedValues } from './queue/port.ts'
+import type { Backend } from './queue/port.ts'
 import { createQueueWorker, handBack, jobStateOf, putOff, type Queues } from './queue/queues.ts'
-import { dueOutlook, GRACE_MS, wasReadSince } from './schedule/due-runs.ts'
+import { dueOutlook, GRACE_MS, type Scheduled, wasReadSince } from './schedule/due-runs.ts'
 import { nextAfter, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
 import { readWebhookSecret } from '../src/config/credentials.ts'
-import type { Organization } from '../src/config/organization.ts'
 import type { Config } from '../src/config/read-config.ts'
 import { factsOfCode } from '../src/errors/error-facts.ts'
 import { describeError } from '../src/errors/errors.ts'
@@ -36,6 +35,8 @@ type Settings = {
   timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs' | 'leftWaitMs' | 'lockMs' | 'stalledMs'>
   now: () => number
 }
+
+type Delivery = Settings & { signal: AbortSignal }
 
 /** With their waits, about half an hour. */
 const ATTEMPTS = 8
@@ -82,11 +83,7 @@ export function createNotifier(settings: Settings) {
   }
 }
 
-async function deliver(
-  job: Job<unknown, void>,
-  token: string | undefined,
-  settings: Settings & { signal: AbortSignal },
-): Promise<void> {
+async function deliver(job: Job<unknown, void>, token: string | undefined, settings: Delivery): Promise<void> {
   const { config, mirror, now, log, timings, signal } = settings
   const delay = (waitMs: number) => putOff(job, token, now() + waitMs)
   const parsed = payload.safeParse(job.data)
@@ -135,12 +132,10 @@ async function post(
 }
 
 type Message = { id: string; body: string }
+type Signing = { unixSeconds: number; secret: string | undefined }
 
 /** The headers of https://www.standardwebhooks.com. The id stays the same when a message is sent again, the time does not. */
-export function webhookHeaders(
-  { id, body }: Message,
-  { unixSeconds, secret }: { unixSeconds: number; secret: string | undefined },
-): Record<string, string> {
+export function webhookHeaders({ id, body }: Message, { unixSeconds, secret }: Signing): Record<string, string> {
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(unixSeconds) }
   if (secret === undefined) return headers
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
@@ -151,20 +146,20 @@ export function webhookHeaders(
 /** What became of a request: only what may be logged, so never the address, which may hold a token. */
 type Sent = { isTaken: boolean; answer: string }
 
+type Sending = { body?: string; headers?: Record<string, string>; signal: AbortSignal }
+
 /** For one request, with its answer. */
 const TIMEOUT_MS = 15_000
 
 /** Sends one request to the configured address and nowhere else, and reads nothing of the answer but its status. Never throws. */
-export async function send(
-  url: URL,
-  { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },
-): Promise<Sent> {
+export async function send(url: URL, { body, headers, signal }: Sending): Promise<Sent> {
   const posted = body !== undefined && { method: 'POST', body }
   const type = body !== undefined && { 'content-type': 'application/json' }
-  const asked = { ...posted, headers: { 'user-agent': `customer-mirror/${PROGRAM_VERSION}`, ...type, ...headers } }
   try {
-    const limits = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-    const response = await fetch(url, { ...asked, redirect: 'manual', signal: limits })
+    const response = await fetch(url, {
+      ...{ ...posted, headers: { 'user-agent': `customer-mirror/${PROGRAM_VERSION}`, ...type, ...headers } },
+      ...{ redirect: 'manual', signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) },
+    })
     await response.body?.cancel()
     return { isTaken: response.ok, answer: `status ${response.status}` }
   } catch (error) {
@@ -202,23 +197,16 @@ export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, 
   return { cron, timezone, dueMs, organizations: due, lastMs }
 }
 
-export type Sources = {
-  mirror: Pick<Mirror, 'listLastRuns' | 'listLatestRuns' | 'listHeldRemovals' | 'findRun'>
-  queues: Pick<Queues, 'sync'>
-  backend: { values: Pick<SharedValues, 'list'> }
-  now: () => number
-}
+type Sources = Pick<Settings, 'mirror' | 'queues' | 'backend' | 'now'>
 
 /** How an organization stands in a night, with the moment at which it was due. `pending`: its run is still to come, or to end. */
 export type InNight = { organization: string; dueMs: number; ended: 'complete' | 'failed' | 'pending' }
 
 /** How every organization of a night stands. One that is paused until the night is over gets no run from a job that waits. */
-export async function standingsOf(
-  { organizations, lastMs }: Night,
-  { mirror, queues, backend: { values }, now }: Sources,
-): Promise<InNight[]> {
+export async function standingsOf({ organizations, lastMs }: Night, sources: Sources): Promise<InNight[]> {
+  const { mirror, queues, backend, now } = sources
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const [cancelled, pauses] = [await cancellations.list(values), await readPauses(values)]
+  const [cancelled, pauses] = [await cancellations.list(backend.values), await readPauses(backend.values)]
   return Promise.all(
     organizations.map(async ({ id, dueMs }) => {
       const lastRun = lastRuns.get(id)
@@ -253,10 +241,7 @@ async function lookUpRuns(standings: readonly InNight[], { mirror }: Sources): P
 }
 
 /** Whether an organization of any night failed when it was last read, or is late. */
-async function isAnyBehind(
-  organizations: readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[],
-  { mirror, now }: Pick<Sources, 'mirror' | 'now'>,
-): Promise<boolean> {
+async function isAnyBehind(organizations: readonly Scheduled[], { mirror, now }: Sources): Promise<boolean> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
   return organizations.some((organization) => {
     const lastRun = lastRuns.get(organization.id)

@@ -20,12 +20,11 @@ export const readPauses: (values: Pick<SharedValues, 'list'>) => Promise<Pauses>
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */
 export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
 
+type Values = Pick<SharedValues, 'list' | 'write'>
+export type Pausing = { nowMs: number; untilMs: number | undefined }
+
 /** Pauses these organizations, or ALL, those too that were resumed before. One that is paused already stays so, with the new end. */
-export async function pause(
-  values: Pick<SharedValues, 'list' | 'write'>,
-  names: readonly string[],
-  { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
-): Promise<Changed[]> {
+export async function pause(values: Values, names: readonly string[], { nowMs, untilMs }: Pausing) {
   const pauses = await readPauses(values)
   return Promise.all(
     names.map(async (name) => {
@@ -41,11 +40,7 @@ export async function pause(
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
-export async function resume(
-  values: Pick<SharedValues, 'list' | 'write'>,
-  names: readonly string[],
-  nowMs: number,
-): Promise<Changed[]> {
+export async function resume(values: Values, names: readonly string[], nowMs: number): Promise<Changed[]> {
   const pauses = await readPauses(values)
   const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
   return Promise.all(

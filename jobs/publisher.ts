@@ -86,19 +86,18 @@ async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
  * go on for too long to wait for that. Times are of a monotonic clock, undefined before the first run or publish.
  */
 export function isDue(
-  state: {
-    isRunning: boolean
-    changedAtMs: number
-    endedAtMs: number | undefined
-    publishedAtMs: number | undefined
-  },
+  {
+    isRunning,
+    changedAtMs,
+    ...state
+  }: { isRunning: boolean; changedAtMs: number } & Record<'endedAtMs' | 'publishedAtMs', number | undefined>,
   nowMs: number,
   timings: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,
 ): boolean {
-  const { changedAtMs, endedAtMs = changedAtMs, publishedAtMs = -Infinity } = state
+  const { endedAtMs = changedAtMs, publishedAtMs = -Infinity } = state
   if (nowMs - publishedAtMs < timings.publishRestMs) return false
   if (nowMs - changedAtMs >= timings.publishLatestMs) return true
-  return !state.isRunning && nowMs - endedAtMs >= timings.publishQuietMs
+  return !isRunning && nowMs - endedAtMs >= timings.publishQuietMs
 }
 
 /** What was published and what was not, in one line each: paths, ids and counts. */

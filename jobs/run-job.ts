@@ -141,14 +141,18 @@ export async function runForJob(
   const outcome =
     organization === undefined
       ? gone(id, job.name, now())
-      : await run(kind, organization, job, signal, processing, (error, { pages }) => {
-          const verdict = decide(error, pages)
-          return isWaiting(error, verdict) && !isLast(verdict, job)
+      : await run(job, organization, processing, {
+          ...{ signal, isPartial: KINDS[kind].isPartial },
+          comesBack: (error, { pages }) => {
+            const verdict = decide(error, pages)
+            return isWaiting(error, verdict) && !isLast(verdict, job)
+          },
         })
   if (outcome === undefined) return handBack(job, token)
   const verdict = decide(outcome.error, outcome.report.pages)
-  listener.onRun({ organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) })
-  return endJob(job, token, { outcome, verdict }, processing)
+  const ended = { organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) }
+  listener.onRun(ended)
+  return endJob(job, token, ended, processing)
 }
 
 /** The outcome of a run that never started: the organization left the configuration after its job was made. */
@@ -159,14 +163,9 @@ function gone(organization: string, trigger: Trigger, startedAtMs: number): Outc
   return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 
-async function endJob(
-  job: RunJob,
-  token: string | undefined,
-  { outcome, verdict }: { outcome: Outcome; verdict: JobVerdict },
-  processing: Processing,
-): Promise<void> {
-  const { report, error } = outcome
-  const { now, end, stop } = processing
+async function endJob(job: RunJob, token: string | undefined, ended: RunOfJob, processing: Processing): Promise<void> {
+  const { report, error } = ended.outcome
+  const [{ verdict }, { now, end, stop }] = [ended, processing]
   const { from } = factsOf(error)
   if (error !== undefined && from === 'other-version') {
     end(error)
@@ -177,14 +176,14 @@ async function endJob(
   if (verdict.kind === 'hand-back') return handBack(job, token)
   if (verdict.kind === 'complete') return
   // The job of a cancelled run says so, although its run is no failure.
-  if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(outcome))
+  if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(error))
   if (verdict.kind === 'drop') return
   const wait = waitAfter(error)
   if (verdict.kind === 'retry') {
     const attempts = job.attemptsMade + 1
     const delayMs = verdict.leastMs + backoff(attempts, processing)
     note(job, { ...wait, attempt: attempts + 1, untilMs: now() + delayMs })
-    throw Object.assign(new RunFailed(reasonOf(outcome)), { delayMs })
+    throw Object.assign(new RunFailed(reasonOf(error)), { delayMs })
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
@@ -210,19 +209,13 @@ function note(job: RunJob, wait: Wait | undefined): void {
   void changeProgress(job, { wait }).catch(() => {})
 }
 
+type OfRun = Pick<RunSettings, 'signal' | 'isPartial' | 'comesBack'>
+
 /** Makes the run of a job. After a stop it is waited for only for a limited time, and a page that arrives later is lost: undefined then. */
-async function run(
-  kind: RunKind,
-  organization: Organization,
-  job: RunJob,
-  signal: AbortSignal,
-  processing: Processing,
-  comesBack: (error: unknown, saved: { pages: number }) => boolean,
-): Promise<Outcome | undefined> {
+async function run(job: RunJob, organization: Organization, processing: Processing, asked: OfRun) {
   const { listener, stop, timings } = processing
   const running = runOrganization(organization, {
-    ...{ ...processing, signal, comesBack },
-    ...{ trigger: job.name, isPartial: KINDS[kind].isPartial, longestWaitMs: timings.longestWaitMs },
+    ...{ ...processing, ...asked, trigger: job.name, longestWaitMs: timings.longestWaitMs },
     onEvent: (event) => {
       listener.onEvent(organization.id, event)
       const wait = waitOfEvent(event)
@@ -248,7 +241,7 @@ function waitOfEvent(event: SourceEvent): Wait | undefined {
 }
 
 /** The reason of a failure for the queue: only our own error messages, because others may quote data. */
-function reasonOf({ error }: Outcome): string {
+function reasonOf(error: unknown): string {
   const { code, message } = describeError(error)
   return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
 }

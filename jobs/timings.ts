@@ -52,12 +52,7 @@ export const TIMINGS = {
 export type Timings = typeof TIMINGS
 
 /** The result of `work`, or `late` when it takes longer than `ms`, or `signal` is aborted before. The work itself continues. */
-export async function within<Result, Late>(
-  work: Promise<Result>,
-  ms: number,
-  late: Late,
-  signal?: AbortSignal,
-): Promise<Result | Late> {
+export async function within<Result, Late>(work: Promise<Result>, ms: number, late: Late, signal?: AbortSignal) {
   const stop = new AbortController()
   const ends = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
   // The later of the two is ignored, even if it fails.

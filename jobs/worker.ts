@@ -55,7 +55,7 @@ export async function runWorker(
   const onBack = () => void catchUp('jobs-lost')
   const { stop: stopParts, ...parts } = startParts(common, stores, onBack)
   const { syncWorker, workers, publisher } = parts
-  const catchUp = catchingUp(stores, common, parts)
+  const catchUp = catchingUp(stores, common, parts.pauses)
   syncWorker.on('lockRenewalFailed', onBack)
   const warnOfNothing = () => schedulesNothing(config) && log.warn(NO_SCHEDULE)
   const onRead = () => {
@@ -116,8 +116,8 @@ const CLOSE_MS = { backend: 500, all: 1000 }
 function catchingUp(
   { queues, mirror, backend: { values } }: Stores,
   { config, log, signal }: Common,
-  { pauses }: { pauses: Pick<PauseWatch, 'latest'> },
-): (occasion: Occasion, askedAtMs?: number) => Promise<void> {
+  pauses: PauseWatch,
+) {
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
       const [{ organizations }, nowMs] = [config.current, Date.now()]
@@ -130,7 +130,8 @@ function catchingUp(
     }
   }
   let last = Promise.resolve()
-  return (occasion, askedAtMs = Date.now()) => (last = last.then(() => look(occasion, askedAtMs)))
+  return (occasion: Occasion, askedAtMs = Date.now()): Promise<void> =>
+    (last = last.then(() => look(occasion, askedAtMs)))
 }
 
 type Common = {

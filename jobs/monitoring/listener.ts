@@ -49,11 +49,9 @@ export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => num
 }
 
 /** Logs the outcome of a run, with its organization's removals that wait for a decision: a warning while there are any. */
-export function logRun(
-  log: Logger,
-  { organization, outcome: { report, error }, verdict, isLast }: RunOfJob,
-  open: readonly HeldRemovals[] | undefined,
-): void {
+export function logRun(log: Logger, run: RunOfJob, open: readonly HeldRemovals[] | undefined): void {
+  const { organization, verdict, isLast } = run
+  const { report, error } = run.outcome
   const waiting = open?.find((held) => held.organization === organization)
   const held = open === undefined ? {} : { held: waiting?.held ?? 0, heldBy: waiting?.runId }
   const facts = { report, verdict, isLast, ...held }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
-import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
+import { type Configured, type OrganizationView, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
@@ -145,10 +145,7 @@ export async function processText(): Promise<string> {
 type Standing = OrganizationView<UncountedFreshness>
 
 /** The due times and the pauses of the configured organizations, as the overview shows them. */
-export function overviewFacts(
-  organizations: readonly Scheduled[],
-  { pauses, waits, nowMs, monotonicMs }: Moment,
-): OverviewFacts {
+export function overviewFacts(organizations: readonly Scheduled[], { pauses, waits, nowMs, monotonicMs }: Moment) {
   const facts = organizations.map((organization): Configured => ({
     id: organization.id,
     dueOf: (freshness) => dueOutlook(organization, freshness, { nowMs, pauses }),
@@ -173,15 +170,10 @@ export async function statusMetrics(
 const PREFIX = 'customer_mirror_'
 
 type Value = [value: number, labels?: Record<string, string>]
+type Measure = () => Promise<Value[]> | Value[]
 
 /** Adds a gauge that is measured anew at each scrape. */
-function gauge(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: string[],
-  measure: () => Promise<Value[]> | Value[],
-): Gauge {
+function gauge(registry: Registry, name: string, help: string, labelNames: string[], measure: Measure): Gauge {
   return new Gauge({
     ...{ name: `${PREFIX}${name}`, help, labelNames, registers: [registry] },
     async collect() {

@@ -2,16 +2,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { within } from '../timings.ts'
-import {
-  type Backend,
-  DEFAULT_PREFIX,
-  type Opening,
-  parseAddress,
-  placeOf,
-  type ServerStore,
-  type SharedValues,
-  valuesNamed,
-} from './port.ts'
+import { type Backend, type Opening, type ServerStore, type SharedValues, valuesNamed } from './port.ts'
 import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
 import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/address/mirror-address.ts'
@@ -68,12 +59,24 @@ function isRedis(address: string): boolean {
   return address.startsWith('redis')
 }
 
+/** The beginning of the names of our queues, where the address says none. */
+const DEFAULT_PREFIX = 'customer-mirror'
+
+/** Parses the address of a configuration with our `?prefix=name`, which separates several mirrors in one database. */
+export function parseAddress(address: string): { url: URL; prefix: string } {
+  const url = new URL(address)
+  const prefix = url.searchParams.get('prefix') ?? DEFAULT_PREFIX
+  url.searchParams.delete('prefix')
+  return { url, prefix }
+}
+
+/** The address for messages, without user and password. */
+function placeOf({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`
+}
+
 /** Asks a queue on a server for one thing, and writes nothing; undefined where that takes longer than `limitMs`. */
-export async function askQueue<Result>(
-  address: string,
-  limitMs: number,
-  ask: (store: Pick<ServerStore, 'values' | 'ask'>) => Promise<Result>,
-): Promise<Result | undefined> {
+export async function askQueue<Result>(address: string, limitMs: number, ask: (store: ServerStore) => Promise<Result>) {
   const opened = openServer(address, { answerMs: limitMs, commandMs: limitMs })
   try {
     return await within(opened.then(ask), limitMs, undefined)

@@ -16,11 +16,7 @@ import { factoryIn, postgresValues, SCHEMA } from './postgres.ts'
  * The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. `onEnded`: its database has
  * ended, as on a full disk, and answers nothing more until this program is started again.
  */
-export async function openEmbedded(
-  folder: string,
-  prefix: string,
-  onEnded: (error: QueueUnavailable) => void = () => {},
-): Promise<Store> {
+export async function openEmbedded(folder: string, prefix: string, onEnded?: (error: unknown) => void): Promise<Store> {
   const unusable = (error: unknown) => {
     const code = systemCode(error)
     return new QueueUnavailable(
@@ -41,7 +37,7 @@ export async function openEmbedded(
       )
     release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy }).release
     const database = await openDatabase(join(folder, 'postgres'))
-    const pool = new EmbeddedPool(database, (error) => onEnded(unusable(error)))
+    const pool = new EmbeddedPool(database, (error) => onEnded?.(unusable(error)))
     await runMigrations(pool)
     let closed: Promise<void> | undefined
     const close = () => (closed ??= pool.end().then(release))
@@ -137,11 +133,7 @@ function isOver(error: unknown): boolean {
   return ['PANIC', 'FATAL'].includes(error.severity ?? '') || ['58P01', '58P02'].includes(error.code ?? '')
 }
 
-async function answer<Row>(
-  database: PGlite,
-  text: string,
-  parameters: readonly unknown[] | undefined,
-): Promise<Result<Row>> {
+async function answer<Row>(database: PGlite, text: string, parameters: readonly unknown[] | undefined) {
   // Only the simple protocol takes several statements at once. The rows of such a script are not used.
   if (parameters === undefined && text.trimEnd().replace(/;$/, '').includes(';')) {
     await database.exec(text)

@@ -60,22 +60,6 @@ export const CONNECT_MS = 2500
 /** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
 export const FARTHEST = { ms: 600_000, turns: 100 }
 
-/** The beginning of the names of our queues, where the address says none. */
-export const DEFAULT_PREFIX = 'customer-mirror'
-
-/** Parses the address of a configuration with our `?prefix=name`, which separates several mirrors in one database. */
-export function parseAddress(address: string): { url: URL; prefix: string } {
-  const url = new URL(address)
-  const prefix = url.searchParams.get('prefix') ?? DEFAULT_PREFIX
-  url.searchParams.delete('prefix')
-  return { url, prefix }
-}
-
-/** The address for messages, without user and password. */
-export function placeOf({ protocol, host, pathname }: URL): string {
-  return `${protocol}//${host}${pathname}`
-}
-
 /** The name of a queue in the database. */
 export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {
   return `${prefix}-${queue}`

@@ -1,12 +1,7 @@
 import { Client, Pool, type ClientBase, type ClientConfig } from 'pg'
 import type { PostgresConnectionOptions } from 'bullmq'
 import { z } from 'zod'
-import {
-  usePasswordFile,
-  postgresSettings,
-  type PostgresSettings,
-  closeWhereRefused,
-} from '../../src/address/postgres-login.ts'
+import { usePasswordFile, postgresSettings, closeWhereRefused } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from '../timings.ts'
@@ -65,7 +60,7 @@ export async function factoryIn(connection: PostgresConnectionOptions): ReturnTy
 const LONGEST_SLEEP_SECONDS = 5
 
 /** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
-export function queueSettings(address: string): PostgresSettings {
+export function queueSettings(address: string) {
   const found = parsePostgresAddress(address, QUEUE_PARAMETERS)
   if ('problem' in found) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
   return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))

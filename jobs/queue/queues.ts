@@ -73,7 +73,7 @@ export function openQueues(backend: Backend) {
 
 /** Delays a job without using one of its attempts. `then` follows a move that the queue does not refuse, as it does where the job was lost. */
 export async function putOff(
-  job: Pick<Job, 'moveToDelayed'>,
+  job: Job,
   token: string | undefined,
   untilMs: number,
   then?: () => unknown,
@@ -84,7 +84,7 @@ export async function putOff(
 }
 
 /** Back to the head of the queue, as if it had not been started. */
-export async function handBack(job: Pick<Job, 'moveToWait'>, token: string | undefined): Promise<never> {
+export async function handBack(job: Job, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
 }
@@ -148,18 +148,14 @@ export async function jobStateOf(...asked: Parameters<typeof findJob>): Promise<
   return (await findJob(...asked))?.getState()
 }
 
+type Heartbeat = Pick<Timings, 'lockMs' | 'stalledMs'>
+
 /** A worker of one of our queues. It takes no job until `run` is called, and cancels those that it lost. */
 export function createQueueWorker<Data, Name extends string = string>(
   backend: Backend,
   queue: QueueName,
   processor: Processor<Data, void, Name>,
-  {
-    timings: { lockMs, stalledMs },
-    ...options
-  }: Pick<WorkerOptions, 'maxStalledCount' | 'maxStartedAttempts' | 'settings'> & {
-    concurrency: number
-    timings: Pick<Timings, 'lockMs' | 'stalledMs'>
-  },
+  { timings: { lockMs, stalledMs }, ...options }: Omit<WorkerOptions, 'connection'> & { timings: Heartbeat },
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const worker = new Worker<Data, void, Name>(nameInDatabase(backend, queue), processor, {

@@ -1,15 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { within } from '../timings.ts'
-import {
-  CONNECT_MS,
-  FARTHEST,
-  nameInDatabase,
-  type Opening,
-  QUEUE_NAMES,
-  type ServerStore,
-  type SharedValues,
-} from './port.ts'
+import { CONNECT_MS, FARTHEST, nameInDatabase, type Opening, QUEUE_NAMES, type ServerStore } from './port.ts'
 
 /** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */
 const LONGEST_CLOSE_MS = 100
@@ -120,7 +112,7 @@ async function probe(client: Client, prefix: string) {
 }
 
 /** Shared values in one hash. */
-function redisValues(client: Client, prefix: string): SharedValues {
+function redisValues(client: Client, prefix: string): ServerStore['values'] {
   const key = sharedKey(prefix)
   return {
     read: async (name) => (await client.hget(key, name)) ?? undefined,

@@ -9,7 +9,6 @@ import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { pauseEndedMs, pauseOf, type Pauses } from '../../src/model/pause.ts'
-import type { Due } from '../../src/status/standing.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
@@ -133,15 +132,13 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
   return plausible.length === 0 ? 0 : Math.min(...plausible)
 }
 
+type Moment = { nowMs: number; pauses?: Pauses | undefined }
+
 /**
  * When an organization was due last and is due next, and whether it was read since. It is late when the time it may take has passed since it
  * was due, or first seen, and not while a pause lasts, nor as long after it as a night may take. Undefined where it has no schedule.
  */
-export function dueOutlook(
-  organization: Scheduled,
-  known: Known | undefined,
-  { nowMs, pauses = new Map() }: { nowMs: number; pauses?: Pauses | undefined },
-): Due | undefined {
+export function dueOutlook(organization: Scheduled, known: Known | undefined, { nowMs, pauses = new Map() }: Moment) {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
   const sinceMs = newSinceMs(organization, known, nowMs)

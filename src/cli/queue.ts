@@ -186,7 +186,7 @@ export function runCommand(io: Io) {
       const config = await namedConfig(file)
       const chosen = chooseIds(config, ids)
       const { requestRuns } = await import('../../jobs/commands.ts')
-      const requested = await requestRuns(config, chosen, { kind: quick ? 'quick' : 'sync', nowMs: Date.now() })
+      const requested = await requestRuns(config, chosen, quick ? 'quick' : 'sync', Date.now())
       say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
       // A service said when to ask again, or the organization is paused.
       io.exitWith(requested.some(({ untilMs, state }) => untilMs !== undefined || state === 'paused') ? 5 : 0)

@@ -67,7 +67,7 @@ test.each<
   const standings = await standingsOf(night, {
     mirror: Object({ listLastRuns: async () => (lastRun === undefined ? [] : [{ ...LAST_RUN, ...lastRun }]) }),
     queues: Object({ sync }),
-    backend: { values: { list: async (beginning) => (beginning === 'cancel:' ? cancels : new Map()) } },
+    backend: Object({ values: { list: async (beginning: string) => (beginning === 'cancel:' ? cancels : new Map()) } }),
     now: () => DUE_MS + HOUR_MS,
   })
 
