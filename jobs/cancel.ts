@@ -41,7 +41,7 @@ export async function cancellable<Result>(
  * started, or while it waited to go on. `was-over`: it ended by itself meanwhile. `nothing`: there was no job. `unanswered`: the
  * worker has not ended it yet, and does as soon as it sees the cancel.
  */
-export type CancelEnd = (typeof GRAVEST_FIRST)[number]
+type CancelEnd = (typeof GRAVEST_FIRST)[number]
 const GRAVEST_FIRST = ['unanswered', 'ended', 'removed', 'was-over', 'nothing'] as const
 
 type CancelWaiting = {

@@ -112,10 +112,7 @@ const NO_SHARED_QUEUE =
   'There is no queue to put a job into: an embedded queue is open only in its worker. Name a redis:// or postgres:// ' +
   "address as queue in the configuration, or run 'customer-mirror sync' instead."
 
-/** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds, and in the time zone of the schedule. */
-export type ScheduleLine = Awaited<ReturnType<typeof listSchedule>>[number]
-
-/** The next `count` runs of every organization, those of a paused one after its pause. */
+/** The next `count` runs of every organization with a schedule, of a paused one after its pause; in Unix milliseconds, and in its time zone. */
 export async function listSchedule(config: Config, { nowMs, count }: { nowMs: number; count: number }) {
   const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
   return config.organizations.map(({ id: organization, schedule }) => {

@@ -18,10 +18,7 @@ export type LiveConfig = {
   follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
 
-/**
- * Opens the file. Later mistakes in it are logged, and the configuration before stays; another mirror is one, since that is open, and so is
- * another queue, unless that of the command line is used whatever the file says (`embedded`).
- */
+/** Opens the file. Later mistakes in it are logged, and the configuration before stays; another mirror or queue, unless `embedded`, is one. */
 export async function openLiveConfig(opening: {
   file?: string | undefined
   cwd: string

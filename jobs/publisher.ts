@@ -81,23 +81,16 @@ async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
   })
 }
 
-/**
- * Whether a copy is to be made now, where `changedAtMs` was the first change that is in no copy: when no run was under way for a while, or runs
- * go on for too long to wait for that. Times are of a monotonic clock, undefined before the first run or publish.
- */
+/** Whether a copy is to be made now: no run was under way for a while, or the first change is too old to wait. Times of a monotonic clock. */
 export function isDue(
-  {
-    isRunning,
-    changedAtMs,
-    ...state
-  }: { isRunning: boolean; changedAtMs: number } & Record<'endedAtMs' | 'publishedAtMs', number | undefined>,
+  state: { isRunning: boolean; changedAtMs: number } & Record<'endedAtMs' | 'publishedAtMs', number | undefined>,
   nowMs: number,
   timings: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,
 ): boolean {
-  const { endedAtMs = changedAtMs, publishedAtMs = -Infinity } = state
+  const { changedAtMs, endedAtMs = changedAtMs, publishedAtMs = -Infinity } = state
   if (nowMs - publishedAtMs < timings.publishRestMs) return false
   if (nowMs - changedAtMs >= timings.publishLatestMs) return true
-  return !isRunning && nowMs - endedAtMs >= timings.publishQuietMs
+  return !state.isRunning && nowMs - endedAtMs >= timings.publishQuietMs
 }
 
 /** What was published and what was not, in one line each: paths, ids and counts. */

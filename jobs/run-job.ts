@@ -63,10 +63,7 @@ export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire'
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/**
- * A job that this worker should not have is left to others so often, which takes five minutes: a worker of the right version finds it until
- * then. One whose organization no worker has is given up.
- */
+/** A job that is for other workers is left to them so often, in five minutes. One whose organization no worker has is given up then. */
 const MOST_LEFT = 20
 
 /** A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. */
@@ -100,10 +97,7 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
   return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
 }
 
-/**
- * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. `lost` is aborted when its lock is, and
- * `cancelled` when a person cancels it.
- */
+/** Mirrors the organization of a job, then ends, delays or fails it by the verdict. `lost`: its lock is; `cancelled`: a person cancels it. */
 export async function runForJob(
   kind: RunKind,
   job: RunJob,

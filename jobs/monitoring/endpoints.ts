@@ -22,10 +22,7 @@ export type Watched = {
   pages: Hono
 }
 
-/**
- * Serves the endpoints for monitors, and the pages to look at, to clients that ask by an address, as localhost or by one of `names`. Throws
- * UsageError when the port cannot be opened.
- */
+/** Serves the endpoints for monitors and the pages to clients that ask by an address, as localhost or by one of `names`. Throws UsageError. */
 export async function serveHttp(
   shown: Watched,
   { names, ...address }: { host: string; port: number; names: readonly string[] },
@@ -79,10 +76,7 @@ type Looking = {
   facts: () => Promise<OverviewFacts>
 }
 
-/**
- * The pages to look at: all organizations at `/`, with what is wrong with the configuration, and each run at `/runs/<id>`. They can be read and
- * nothing else.
- */
+/** The pages to look at, which can only be read: all organizations at `/`, with what is wrong with the configuration; runs at `/runs/<id>`. */
 export function createPages({ mirror, facts }: Looking, notices: () => readonly string[] = () => []): Hono {
   const pages = new Hono()
   pages.get('/', async (context) => {

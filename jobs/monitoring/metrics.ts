@@ -23,10 +23,7 @@ type Moment = {
   monotonicMs: number
 }
 
-/**
- * What a scrape shows beside what this worker has counted: whether it is ready, as `/readyz` answers, and its queue can be written; and how the
- * organizations stand, as far as the mirror can be read.
- */
+/** What a scrape shows beside what was counted: readiness as `/readyz` answers, whether the queue can be written, how organizations stand. */
 type Scraped = {
   ready: boolean
   queueUp: boolean

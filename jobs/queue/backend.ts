@@ -85,10 +85,7 @@ export async function askQueue<Result>(address: string, limitMs: number, ask: (s
   }
 }
 
-/**
- * Asks a queue on a server whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds. Returns its address
- * without user and password, and the policy by which a Redis drops keys when it is full, if it does.
- */
+/** Asks a queue on a server whether a worker could use it, and creates nothing. Throws QueueUnavailable within two seconds. */
 export async function probeQueue(address: string) {
   const place = placeOf(new URL(address))
   try {

@@ -12,10 +12,7 @@ import { lockPlace } from '../../src/copies/written-file.ts'
 import type { Store } from './port.ts'
 import { factoryIn, postgresValues, SCHEMA } from './postgres.ts'
 
-/**
- * The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. `onEnded`: its database has
- * ended, as on a full disk, and answers nothing more until this program is started again.
- */
+/** The queue in this process, in a folder that one process has at a time. `onEnded`: its database has ended, as on a full disk. */
 export async function openEmbedded(folder: string, prefix: string, onEnded?: (error: unknown) => void): Promise<Store> {
   const unusable = (error: unknown) => {
     const code = systemCode(error)
@@ -133,7 +130,7 @@ function isOver(error: unknown): boolean {
   return ['PANIC', 'FATAL'].includes(error.severity ?? '') || ['58P01', '58P02'].includes(error.code ?? '')
 }
 
-async function answer<Row>(database: PGlite, text: string, parameters: readonly unknown[] | undefined) {
+async function answer<Row>(database: PGlite, text: string, parameters?: readonly unknown[]): Promise<Result<Row>> {
   // Only the simple protocol takes several statements at once. The rows of such a script are not used.
   if (parameters === undefined && text.trimEnd().replace(/;$/, '').includes(';')) {
     await database.exec(text)

@@ -77,10 +77,7 @@ export class QueueClient extends Client {
   }
 }
 
-/**
- * Works in a session of its own. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too
- * few connections.
- */
+/** Works in a session of its own. Throws where none answers in time, and where a pooler keeps no settings or has too few connections. */
 async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<void>): Promise<void> {
   const client = new QueueClient(settings)
   try {

@@ -151,7 +151,7 @@ export function scheduleCommand(io: Io) {
     })
 }
 
-type ScheduleLine = import('../../jobs/commands.ts').ScheduleLine
+type ScheduleLine = Awaited<ReturnType<typeof import('../../jobs/commands.ts').listSchedule>>[number]
 
 function scheduleAsJson({ paused, runs, between, ...same }: ScheduleLine) {
   const asJson = (moments: ScheduleLine['runs']) => moments.map(({ atMs, ...of }) => ({ at: isoTime(atMs), ...of }))
@@ -252,7 +252,9 @@ function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): strin
   return `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there ends it.`
 }
 
-const ENDS: Readonly<Record<import('../../jobs/cancel.ts').CancelEnd, string>> = {
+type Cancelled = Awaited<ReturnType<typeof import('../../jobs/cancel.ts').cancelRuns>>[number]
+
+const ENDS: Readonly<Record<Cancelled['end'], string>> = {
   ended:
     'cancelled. Its run ended after its current pages; what it read is saved, and the next run goes on from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',
