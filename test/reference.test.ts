@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EXIT_CODES } from '../src/cli/exit-code.ts'
+import { EXIT_CODES } from '../src/cli/command.ts'
 import { checkShape } from '../src/config/mistakes.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'

@@ -85,7 +85,11 @@ export function moveCommand(io: Io) {
       if (isPostgres(config.mirror) === isPostgres(target)) throw new UsageError(SAME_KIND)
       const moved = await moveMirror({ from: config.mirror, to: target }, { signal: io.signal, ...clocks() })
       const [from, there] = [shownMirror(config.mirror), shownMirror(target)]
-      const setting = settingOf(target, config.file)
+      // Unless the environment overrides it, the configuration leads to the mirror.
+      const setting =
+        mirrorOfEnvironment(processEnvironment()) === undefined
+          ? { place: config.file, line: `mirror: ${JSON.stringify(target)}` }
+          : { place: 'the environment of every command and worker', line: `${MIRROR_VARIABLE}=${target}` }
       const of = (table: string, what: string) => count(moved.rows[table] ?? 0, what)
       const text = `Mirror: ${there}
 Moved from ${from}: ${of('customers', 'customer')} of ${count(moved.organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
@@ -100,13 +104,6 @@ Then start the worker again. Remove the old mirror when you no longer need it: i
 
 const SAME_KIND =
   "Both mirrors are files, or both are in PostgreSQL. A file moves by 'customer-mirror backup' and 'restore', a schema by pg_dump and pg_restore, as docs/operate/postgres.md shows."
-
-/** The setting that leads to a mirror: in the configuration, unless the environment overrides it. */
-function settingOf(mirror: string, configFile: string) {
-  return mirrorOfEnvironment(processEnvironment()) === undefined
-    ? { place: configFile, line: `mirror: ${JSON.stringify(mirror)}` }
-    : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
-}
 
 /** The backup that is named, and the mirror. Throws UsageError for one in PostgreSQL, whose own programs make backups of it and restore them. */
 async function placesOf(file: string, config: string | undefined) {

@@ -1,9 +1,8 @@
-import type { Io } from './command.ts'
+import { exitCodeOf, type ExitCode, type Io } from './command.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
 import { resultsError } from '../copies/copy-error.ts'
-import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../machine/timers.ts'
 

@@ -1,9 +1,8 @@
 import { say, screenOf, wrapLines } from './output/print.ts'
-import type { Io } from './command.ts'
+import { exitCodeOf, type ExitCode, type Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { EXACT_VERSION } from '../machine/version.ts'
-import { exitCodeOf, type ExitCode } from './exit-code.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
@@ -79,10 +78,10 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
 /** The file of a command `run` has a function `runCommand`, which makes it. */
 type CommandFile = Readonly<Record<`${string}Command`, (io: Io) => CommandUnknownOpts>>
 
+type Group = Readonly<Record<string, readonly [does: string, load: () => Promise<CommandFile>]>>
+
 /** What each command does, and its file, of which only that of the command that is called is loaded; in the order of the help. */
-const GROUPS: Readonly<
-  Record<string, Readonly<Record<string, readonly [does: string, load: () => Promise<CommandFile>]>>>
-> = {
+const GROUPS: Readonly<Record<string, Group>> = {
   Start: {
     init: ['write a commented configuration to start from; never overwrites', () => import('./init.ts')],
     check: ['check what a sync needs, and ask each organization for a page', () => import('./check.ts')],

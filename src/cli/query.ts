@@ -8,7 +8,8 @@ import { layoutOf, textOf } from './output/rows.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { ChangesAsked, FoundChange } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
-import { type Report, toJson } from '../model/report.ts'
+import { toJson } from '../model/report.ts'
+import type { Outcome } from '../sync/mirror-organization.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { isoTime } from '../time/moments.ts'
 
@@ -88,10 +89,10 @@ export function diffCommand(io: Io) {
 }
 
 /** Prints what a dry run would have written: the beginning of a table, or the whole document with its reports. */
-export async function printRehearsed(mirror: Mirror, reports: readonly Report[], json: true | undefined, io: Io) {
-  const asked = reports.map(({ organization }) => ({ organization, since: { run: 0 } }))
+export async function printRehearsed(mirror: Mirror, outcomes: readonly Outcome[], json: true | undefined, io: Io) {
+  const asked = outcomes.map(({ report: { organization } }) => ({ organization, since: { run: 0 } }))
   // A dry run is not stored: its number belongs to another run of the mirror.
-  const runs = reports.map((report) => ({ ...toJson(report), runId: null }))
+  const runs = outcomes.map(({ report }) => ({ ...toJson(report), runId: null }))
   const onOneLine = !isTerminal(io.stdout)
   const words = { document: { changes: [], runs }, onOneLine, nothing: '–', none: '' }
   const layout = layoutOf({ json }, { ...words, stdout: io.stdout })

@@ -1,5 +1,5 @@
 import { configOption, moment, say, second, show, type Table } from './output/print.ts'
-import { argument, command, type Io, jsonCommand, momentIn, wholeNumber } from './command.ts'
+import { argument, command, type Io, jsonCommand, momentIn, oneExitCode, wholeNumber } from './command.ts'
 import { listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -11,7 +11,6 @@ import { isoTime } from '../time/moments.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
-import { type ExitCode, oneExitCode } from './exit-code.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -231,7 +230,7 @@ export function cancelCommand(io: Io) {
       const { cancelRuns } = await import('../../jobs/cancel.ts')
       const cancelled = await cancelRuns(config, chooseIds(config, ids), waiting)
       const underway = await listUnderway(config)
-      const codes = cancelled.map(({ organization, end }): ExitCode => {
+      const codes = cancelled.map(({ organization, end }) => {
         // A run that goes on is made by no worker of this queue.
         const isEnding = end === 'ended' || end === 'unanswered'
         const elsewhere = underway.find((run) => !isEnding && run.organization === organization)

@@ -8,8 +8,7 @@ import { IS_CHECKOUT } from '../machine/version.ts'
 import { type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
-import { exitCodeOfRuns } from './exit-code.ts'
-import { runsTable } from './output/run-words.ts'
+import { exitCodeOfRuns, runsTable } from './output/run-words.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io) {
@@ -106,7 +105,7 @@ async function runDemo(folder: string, io: Io): Promise<void> {
       print(io.stdout, '\n')
       printTable(io.stdout, runsTable(outcomes.map(({ report }) => report)))
       print(io.stdout, '\n')
-      io.exitWith(exitCodeOfRuns(all))
+      io.exitWith(exitCodeOfRuns({ outcomes: all }))
     }
     const option = configOption(config)
     const query = 'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2'

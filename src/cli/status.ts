@@ -3,7 +3,6 @@ import { durationArgument, type Io, jsonCommand, mirrorOption } from './command.
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
-import type { Config } from '../config/read-config.ts'
 import { atPlace } from '../copies/copy-error.ts'
 import { requireTextPlace } from '../copies/target-place.ts'
 import { writeTextFile } from '../copies/written-file.ts'
@@ -39,7 +38,11 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       await withMirror(config, async (mirror, known) => {
-        const standing = { pauses: await readPauses(known), ...clocks() }
+        // Undefined where no queue is shared, and where it does not answer within a second.
+        const pauses = isSharedQueue(known.queue)
+          ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
+          : undefined
+        const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
         const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
@@ -69,13 +72,6 @@ export function statusCommand(io: Io) {
 }
 
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
-
-/** Undefined where no queue is shared, and where it does not answer within a second. */
-async function readPauses(config: Config): Promise<Pauses | undefined> {
-  if (!isSharedQueue(config.queue)) return undefined
-  const { readSharedPauses } = await import('../../jobs/pauses.ts')
-  return readSharedPauses(config)
-}
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
 async function writeWhole(
@@ -109,7 +105,7 @@ function lineOf(organization: string, freshness: Freshness | undefined, { pauses
   const { lastFullStatus, why = [], held = 0 } = freshness ?? {}
   const stated = [
     lastFullStatus === 'running' && (tooOld || readAgeMs === undefined) && 'running',
-    (isInFuture(readAgeMs) || isInFuture(provenAgeMs)) && FUTURE_DATE,
+    (isInFuture(readAgeMs) || isInFuture(provenAgeMs)) && 'future-date',
     readTooOld && !isInFuture(readAgeMs) && lastFullStatus === 'complete' && 'no-run-since',
     ...why,
     held > 0 && `held ${held}`,
@@ -121,9 +117,6 @@ function lineOf(organization: string, freshness: Freshness | undefined, { pauses
   const all = [...(paused ? ['paused'] : []), ...codes]
   return { organization, freshness, readAgeMs, provenAgeMs, tooOld, why: all, paused }
 }
-
-/** The code in `why` of an organization whose last reading or proof has a date in the future. */
-const FUTURE_DATE = 'future-date'
 
 /** Whether a date of this age is further ahead than clocks that are nearly right. */
 function isInFuture(ageMs: number | undefined): boolean {
@@ -211,7 +204,7 @@ function fixOf(code: string, option: string): string | undefined {
   if (code === 'held') return `customer-mirror removals list${option}`
   if (code === 'shape-changed')
     return `customer-mirror accept <organization>${option}, if the data is right as it comes.`
-  if (code === FUTURE_DATE) return 'The date lies in the future. Check the clock, then sync again.'
+  if (code === 'future-date') return 'The date lies in the future. Check the clock, then sync again.'
   const { fix } = factsOfCode(code)
   // Such an advice goes with the message of a run.
   return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined

@@ -1,17 +1,16 @@
 import { duration, grouped, isTerminal, jsonDocument, print, printTable, say, screenOf } from './output/print.ts'
-import { command, type Io } from './command.ts'
+import { command, exitCodesText, type Io } from './command.ts'
 import { closing, namedConfig } from './opening.ts'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
-import { exitCodeOfRuns, exitCodesText, oneExitCode } from './exit-code.ts'
-import { copyExitCode, failedText, foundText, publishedText, runsTable, summary, whatToDo } from './output/run-words.ts'
+import { exitCodeOfRuns, foundText, publishedText, runsTable, summary, whatToDo } from './output/run-words.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { describeError, factsOf } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { hasChangedCustomers, type Report, toJson } from '../model/report.ts'
-import { openMirror, rehearseMirror, type Mirror } from '../store/mirror.ts'
+import { hasChangedCustomers, toJson } from '../model/report.ts'
+import { openMirror, rehearseMirror } from '../store/mirror.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { runOrganization, type Talk } from '../sync/run-organization.ts'
@@ -31,29 +30,25 @@ export function syncCommand(io: Io) {
     .action((ids, { quick, ...asked }) => sync(ids, { ...asked, isPartial: quick }, io))
 }
 
-async function sync(ids: readonly string[], options: SyncOptions & { json?: true | undefined }, io: Io): Promise<void> {
-  const rehearsed =
-    options.dryRun &&
-    (async (mirror: Mirror, reports: readonly Report[]) =>
-      (await import('./query.ts')).printRehearsed(mirror, reports, options.json, io))
-  const { outcomes, held, mirrorFile, published } = await syncOrganizations(ids, options, io, rehearsed)
-  const reports = outcomes.map(({ report }) => report)
+async function sync(ids: readonly string[], options: SyncOptions, io: Io): Promise<void> {
+  const ended = await syncOrganizations(ids, options, io)
+  const { mirrorFile, published } = ended
+  const reports = ended.outcomes.map(({ report }) => report)
   if (options.json && !options.dryRun) {
     const document = { runs: reports.map(toJson), ...(published !== undefined && { published }) }
     io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
   } else if (!options.json) {
     const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
     printTable(io.stdout, runsTable(reports))
-    print(io.stdout, `\n${foundText(reports)}${where}\n`)
-    if (published !== undefined) print(io.stdout, publishedText(published))
+    print(io.stdout, `\n${foundText(reports)}${where}\n${published === undefined ? '' : publishedText(published)}`)
   }
-  say(io.stderr, whatToDo({ outcomes, held }, options) + (published === undefined ? '' : failedText(published)))
-  const codes = [exitCodeOfRuns(outcomes, held), published === undefined ? 0 : copyExitCode(published)]
-  io.exitWith(oneExitCode(codes.filter((code) => code !== 0)))
+  say(io.stderr, whatToDo(ended, options))
+  io.exitWith(exitCodeOfRuns(ended))
 }
 
 type SyncOptions = {
   config?: string | undefined
+  json?: true | undefined
   dryRun?: true | undefined
   isPartial?: true | undefined
 }
@@ -63,16 +58,12 @@ const AT_ONCE = 8
 
 /**
  * Mirrors the named organizations, or all, in parallel, and publishes what is configured. Returns their outcomes in order, and the removals that
- * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others. `rehearsed` is called with the mirror of a
- * dry run, which is gone afterwards.
+ * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others. What a dry run found is printed at once: its
+ * mirror is gone afterwards.
  */
-export async function syncOrganizations(
-  ids: readonly string[],
-  options: SyncOptions,
-  { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
-  rehearsed?: (mirror: Mirror, reports: readonly Report[]) => Promise<void>,
-) {
-  const { config: file, dryRun, isPartial = false } = options
+export async function syncOrganizations(ids: readonly string[], options: SyncOptions, io: Io) {
+  const { config: file, json, dryRun, isPartial = false } = options
+  const { signal, stderr } = io
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
   const chosen = organizations.map(({ id }) => id)
@@ -106,10 +97,7 @@ export async function syncOrganizations(
     await Promise.allSettled(runs)
     lines?.close()
     const outcomes = await Promise.all(runs)
-    await rehearsed?.(
-      mirror,
-      outcomes.map(({ report }) => report),
-    )
+    if (dryRun) await (await import('./query.ts')).printRehearsed(mirror, outcomes, json, io)
     const held = dryRun ? heldBefore : await listHeld()
     const plans = configuredPlans(config)
     // A copy after each partial run that found nothing would be in vain.

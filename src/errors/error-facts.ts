@@ -7,7 +7,7 @@ export type ErrorFacts = {
   readonly again: Again
   /** The retry of the failed request, within its run. */
   readonly askAgain: Again
-  /** The exit code of a command; `cli/exit-code.ts` explains the numbers. */
+  /** The exit code of a command; `cli/command.ts` explains the numbers. */
   readonly exitCode: 1 | 2 | 3 | 4 | 5 | 6 | 7
   /** Whether the windows that the run read stay valid, so that the next run continues from them. */
   readonly resumable: boolean

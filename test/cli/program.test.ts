@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { execPath, kill } from 'node:process'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit-code.ts'
+import { EXIT_CODES } from '../../src/cli/command.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,7 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { type ExitCode, exitCodeOf } from '../../src/cli/exit-code.ts'
-import type { Io } from '../../src/cli/command.ts'
+import { type ExitCode, exitCodeOf, type Io } from '../../src/cli/command.ts'
 import { requireDocumented } from './json-page.ts'
 
 /** The result of a command line in this process: its exit code, and its output. */

@@ -6,7 +6,7 @@ import type { Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
-import { exitCodeOf, type ExitCode, oneExitCode } from '../exit-code.ts'
+import { exitCodeOf, type ExitCode, oneExitCode } from '../command.ts'
 
 /** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
@@ -124,17 +124,35 @@ export function decisions(organization: string) {
   ] as const
 }
 
-/** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. */
-type Ended = { outcomes: readonly Outcome[]; held: readonly HeldRemovals[] | undefined }
+/** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. `published`: what was made of their mirror. */
+type Ended = { outcomes: Outcome[]; held?: readonly HeldRemovals[] | undefined; published?: Published | undefined }
 
 /** `config`: the configuration file as the user named it, for the commands shown. */
 type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 
+/**
+ * The exit code for runs and the copies made after them: that of their errors, of partial runs that knew no order or stopped at their limit, and
+ * of organizations that wait for a person.
+ */
+export function exitCodeOfRuns({ outcomes, held = [], published }: Ended): ExitCode {
+  const ofRuns = oneExitCode(
+    outcomes.map(({ error, report: { organization, status, reasons } }) => {
+      if (error !== undefined) return exitCodeOf(error)
+      if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
+      if (status !== 'partial') return 0
+      return reasons.includes('no-order') ? 3 : reasons.includes('request-limit') ? 5 : 0
+    }),
+  )
+  const ofCopies = published === undefined ? 0 : copyExitCode(published)
+  return oneExitCode([ofRuns, ofCopies].filter((code) => code !== 0))
+}
+
 /** What failed, and what waits for a decision, each with what to do about it. Empty when all is well. */
-export function whatToDo({ outcomes, held }: Ended, asked: Asked): string {
+export function whatToDo({ outcomes, held, published }: Ended, asked: Asked): string {
   const option = configOption(asked.config)
-  const advice = outcomes.map(({ report }) => reportAdvice(report, option))
-  return failureBlocks(outcomes, asked) + orderAdvice(outcomes, option) + advice.join('') + heldAdvice(held, option)
+  const ofRuns = outcomes.map(({ report }) => reportAdvice(report, option)).join('')
+  const ofCopies = published === undefined ? '' : failedText(published)
+  return failureBlocks(outcomes, asked) + orderAdvice(outcomes, option) + ofRuns + heldAdvice(held, option) + ofCopies
 }
 
 /** One block for each way in which organizations failed or were stopped: their names, the cause, what to do, and the command that shows a run. */
