@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { pid } from 'node:process'
+import { execPath, pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
@@ -44,6 +44,30 @@ test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.
     expect(isGone(name)).toBeUndefined()
   },
 )
+
+test('the space of the youngest objects stays small, where V8 would have it grow to 128 MB', () => {
+  const module = new URL('../src/machine/memory.ts', import.meta.url).href
+  const { stdout, stderr } = spawnSync(execPath, ['--input-type=module', '--eval', MANY_YOUNG, module], {
+    encoding: 'utf8',
+  })
+
+  expect(stderr).toBe('')
+  for (const megabytes of JSON.parse(stdout)) expect(megabytes).toBeLessThan(64)
+})
+
+/** Makes objects of which many live for a moment, in turns, so that V8 would give them all the space there is. */
+const MANY_YOUNG = `
+  import { setImmediate as nextTurn } from 'node:timers/promises'
+  import v8 from 'node:v8'
+  const { keepYoungSpaceSmall } = await import(process.argv[1])
+  keepYoungSpaceSmall()
+  const sizes = []
+  for (let turn = 0; turn < 100; turn += 1) {
+    globalThis.kept = Array.from({ length: 50_000 }, (_, at) => ({ at }))
+    await nextTurn()
+    sizes.push(v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1024 ** 2)
+  }
+  console.log(JSON.stringify(sizes))`
 
 /** The number of a process that has ended. */
 function goneProcess(): number {

@@ -30,7 +30,7 @@ export async function createReadingIndexes(store: Store): Promise<boolean> {
     return isRead === undefined ? undefined : await missingIndexes(session)
   })
   for (const index of missing ?? []) {
-    await store.write((session) => create(session, index))
+    await store.write((session) => create(session, index), { sorting: true })
     // Other runs and health checks have a turn.
     await nextTurn()
   }

@@ -29,7 +29,7 @@ export function savingIn(db: Connection, store: Store): Saving {
     pagesAtOnce: (run) => (idsOfRuns.has(run) ? 16 : 64),
     ending: async (run, isWell) => {
       forgetInitialIds(db, run)
-      if (isWell && lacksIdIndex(db)) await store.write(async () => createIdIndex(db))
+      if (isWell && lacksIdIndex(db)) await store.write(async () => createIdIndex(db), { sorting: true })
     },
   }
 }

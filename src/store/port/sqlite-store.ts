@@ -52,6 +52,7 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       inTurn(() => {
         const run = () => write(work, writing)
         if (place === undefined) return run()
+        if (writing.sorting) return withSetting(db, 'temp_store', ['FILE', 'MEMORY'], run).catch(run)
         const flushed = () => withSetting(db, 'synchronous', ['FULL', 'NORMAL'], run)
         // What was deleted for good must not be back after a power loss.
         if (writing.securely) return withSetting(db, 'secure_delete', ['ON', 'OFF'], flushed)

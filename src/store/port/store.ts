@@ -68,6 +68,8 @@ export type Writing = {
   securely?: boolean
   /** The commit is on the disk when it returns. */
   durably?: boolean
+  /** Keys of an index are sorted in temporary files, where a folder has room for them: those of a million customers would take 140 MB of memory. */
+  sorting?: boolean
   /** Also after the file was moved away, or a newer version has changed it: a failed run is recorded there. */
   anywhere?: boolean
 }

@@ -8,8 +8,11 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
+import { text as words } from '../../../src/store/port/sql.ts'
+import { sqliteStore } from '../../../src/store/port/sqlite-store.ts'
+import type { Session } from '../../../src/store/port/store.ts'
+import { openDatabase, openFile } from '../../../src/store/sqlite/open-database.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
-import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
@@ -153,4 +156,20 @@ test('a lease from before the machine started anew lasts a minute by the wall cl
 
   await expect(startAt(LEASE_MS - 1, 5000 + LEASE_MS)).rejects.toMatchObject({ code: 'leased' })
   await expect(startAt(LEASE_MS, 5000)).resolves.toBeDefined()
+})
+
+test('the keys of an index are sorted in files, and in memory where that fails', async () => {
+  const file = aMirrorFile()
+  const db = openDatabase(file, 'write')
+  const store = sqliteStore(db, file, { place: openFile(file) })
+  const places: unknown[] = []
+  const sort = async (session: Session, error?: Error) => {
+    places.push(...Object.values((await session.first<object>(words('PRAGMA temp_store'))) ?? {}))
+    if (error !== undefined && places.length === 1) throw error
+  }
+  await store.write((session) => sort(session, new Error('no room')), { sorting: true })
+  await store.write(sort, { sorting: true })
+  await store.close()
+
+  expect(places).toEqual([1, 2, 1])
 })

@@ -1,0 +1,22 @@
+import { PerformanceObserver } from 'node:perf_hooks'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+
+/** What the youngest objects of this program may take, as V8 counts it: both halves of their space. */
+const YOUNG_BYTES = 16 * 1024 ** 2
+
+/**
+ * Has the space of the youngest objects grow to 16 MB, where V8 lets it grow to 128 on a large machine: no command is faster with more, and a
+ * long list takes 100 MB more. V8 gives the space back while a worker is idle, so it is looked at after each collection.
+ */
+export function keepYoungSpaceSmall(): void {
+  // It lasts as long as the process.
+  new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
+  boundGrowth()
+}
+
+function boundGrowth(): void {
+  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
+  // V8 reads this one whenever the space is to grow, and not once at its start, as it reads the largest size.
+  const factor = Math.max(1, Math.floor(YOUNG_BYTES / (space?.space_size ?? YOUNG_BYTES)))
+  setFlagsFromString(`--semi-space-growth-factor=${factor}`)
+}
