@@ -10,7 +10,18 @@ export function initCommand({ stderr }: Io) {
   return bareCommand('init', { init: '', 'init config/customers.yaml': '' })
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
     .action(async (file) => {
-      await writeStarterFile(file)
+      if (!/\.ya?ml$/i.test(file))
+        throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
+      // Throws where the folder of this command is no longer there, as in every command.
+      const path = resolve(file)
+      try {
+        // Readable by this user only.
+        await writeFile(path, STARTER, { flag: 'wx', mode: 0o600 })
+      } catch (error) {
+        if (codeOf(error) === 'EEXIST') throw new UsageError(`cannot write ${file}: ${EXISTS}`)
+        const seen = seenIn(error)
+        throw seen === undefined ? error : new UsageError(messageOf(`cannot write ${file}`, seen), { cause: error })
+      }
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       const steps = [`Put the address of your organization into ${file}.`, 'export ACME_API_KEY=… ACME_SECRET=…']
       const lines = [...steps, `customer-mirror check${option}`].map((step, index) => `  ${index + 1}. ${step}\n`)
@@ -18,23 +29,7 @@ export function initCommand({ stderr }: Io) {
     })
 }
 
-/** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
-async function writeStarterFile(file: string): Promise<void> {
-  if (!/\.ya?ml$/i.test(file))
-    throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
-  // Throws where the folder of this command is no longer there, as in every command.
-  const path = resolve(file)
-  try {
-    await writeFile(path, STARTER, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST')
-      throw new UsageError(
-        `cannot write ${file}: it exists already, and init never overwrites; edit it, or name another file`,
-      )
-    const seen = seenIn(error)
-    throw seen === undefined ? error : new UsageError(messageOf(`cannot write ${file}`, seen), { cause: error })
-  }
-}
+const EXISTS = 'it exists already, and init never overwrites; edit it, or name another file'
 
 /** A valid configuration. Commented lines show the default value, or an example. */
 const STARTER = `# Customer Mirror configuration. Paths are relative to the folder of this file.

@@ -21,9 +21,8 @@ export function queueCommand(io: Io) {
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
-      const { releaseQueue } = await import('../../jobs/queue/backend.ts')
       const { listJobs } = await import('../../jobs/commands.ts')
-      if (release) await releaseQueue(config)
+      if (release) await (await import('../../jobs/queue/backend.ts')).releaseQueue(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
       const underway = new Map((await listUnderway(config)).map((run) => [run.organization, run]))

@@ -58,11 +58,47 @@ function readCounts(text: string): number | number[] {
   return counts.length === 1 ? (counts[0] ?? 0) : counts
 }
 
-/** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
+/**
+ * `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. Writes a configuration with its three organizations
+ * into a new folder, mirrors each of them twice, and prints what to try next. Throws UsageError for a folder that is there: it may hold something
+ * else than an earlier demo.
+ */
 export function demoCommand(io: Io) {
   return bareCommand('demo', { demo: '', 'demo --folder trial': '' })
     .option('--folder <folder>', 'where the mirror and its configuration go, a new folder', 'data/demo')
-    .action(({ folder }) => runDemo(folder, io))
+    .action(async ({ folder }) => {
+      if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
+      if (existsSync(folder))
+        throw new UsageError(
+          `${folder} is there already. Name another folder with --folder, or remove it (rm -r ${shellWord(folder)}).`,
+        )
+      const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
+      const { syncOrganizations } = await import('./sync.ts')
+      const sandbox = await startSandbox(OF_DEMO)
+      try {
+        const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+        await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule })
+        say(io.stderr, `A sandbox with three organizations listens at ${sandbox.origin}.\n\n`)
+        const all: Outcome[] = []
+        for (const night of NIGHTS) {
+          if (io.signal.aborted) return
+          say(io.stderr, night)
+          const { outcomes } = await syncOrganizations([], { config }, io)
+          all.push(...outcomes)
+          print(io.stdout, '\n')
+          printTable(io.stdout, runsTable(outcomes.map(({ report }) => report)))
+          print(io.stdout, '\n')
+          io.exitWith(exitCodeOfRuns({ outcomes: all }))
+        }
+        const option = configOption(config)
+        const query = 'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2'
+        const next = [`sql --mirror ${shellWord(mirror)} "${query}"`, `status${option}`, `schedule${option}`]
+        const lines = next.map((line) => `  ${PROGRAM} ${line}\n`)
+        print(io.stdout, `Mirror: ${mirror}\n\nTry next:\n${lines.join('')}`)
+      } finally {
+        await sandbox.close()
+      }
+    })
 }
 
 /** The second organization is throttled, with a short wait. */
@@ -78,41 +114,3 @@ const NIGHTS = [
 
 /** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
 const PROGRAM = IS_CHECKOUT ? 'npm start --' : 'customer-mirror'
-
-/**
- * Starts a sandbox, writes a configuration with its three organizations into a new folder, mirrors each of them twice, and prints what to try
- * next. Throws UsageError for a folder that is there: it may hold something else than an earlier demo.
- */
-async function runDemo(folder: string, io: Io): Promise<void> {
-  if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
-  if (existsSync(folder))
-    throw new UsageError(
-      `${folder} is there already. Name another folder with --folder, or remove it (rm -r ${shellWord(folder)}).`,
-    )
-  const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
-  const { syncOrganizations } = await import('./sync.ts')
-  const sandbox = await startSandbox(OF_DEMO)
-  try {
-    const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
-    await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule })
-    say(io.stderr, `A sandbox with three organizations listens at ${sandbox.origin}.\n\n`)
-    const all: Outcome[] = []
-    for (const night of NIGHTS) {
-      if (io.signal.aborted) return
-      say(io.stderr, night)
-      const { outcomes } = await syncOrganizations([], { config }, io)
-      all.push(...outcomes)
-      print(io.stdout, '\n')
-      printTable(io.stdout, runsTable(outcomes.map(({ report }) => report)))
-      print(io.stdout, '\n')
-      io.exitWith(exitCodeOfRuns({ outcomes: all }))
-    }
-    const option = configOption(config)
-    const query = 'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2'
-    const next = [`sql --mirror ${shellWord(mirror)} "${query}"`, `status${option}`, `schedule${option}`]
-    const lines = next.map((line) => `  ${PROGRAM} ${line}\n`)
-    print(io.stdout, `Mirror: ${mirror}\n\nTry next:\n${lines.join('')}`)
-  } finally {
-    await sandbox.close()
-  }
-}

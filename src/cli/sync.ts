@@ -27,23 +27,22 @@ export function syncCommand(io: Io) {
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
     .option('--quick', 'only look for who came and who left, in a few requests; removes no customer')
-    .action((ids, { quick, ...asked }) => sync(ids, { ...asked, isPartial: quick }, io))
-}
-
-async function sync(ids: readonly string[], options: SyncOptions, io: Io): Promise<void> {
-  const ended = await syncOrganizations(ids, options, io)
-  const { mirrorFile, published } = ended
-  const reports = ended.outcomes.map(({ report }) => report)
-  if (options.json && !options.dryRun) {
-    const document = { runs: reports.map(toJson), ...(published !== undefined && { published }) }
-    io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
-  } else if (!options.json) {
-    const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-    printTable(io.stdout, runsTable(reports))
-    print(io.stdout, `\n${foundText(reports)}${where}\n${published === undefined ? '' : publishedText(published)}`)
-  }
-  say(io.stderr, whatToDo(ended, options))
-  io.exitWith(exitCodeOfRuns(ended))
+    .action(async (ids, { quick, ...asked }) => {
+      const options = { ...asked, isPartial: quick }
+      const ended = await syncOrganizations(ids, options, io)
+      const { mirrorFile, published } = ended
+      const reports = ended.outcomes.map(({ report }) => report)
+      if (options.json && !options.dryRun) {
+        const document = { runs: reports.map(toJson), ...(published !== undefined && { published }) }
+        io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
+      } else if (!options.json) {
+        const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
+        printTable(io.stdout, runsTable(reports))
+        print(io.stdout, `\n${foundText(reports)}${where}\n${published === undefined ? '' : publishedText(published)}`)
+      }
+      say(io.stderr, whatToDo(ended, options))
+      io.exitWith(exitCodeOfRuns(ended))
+    })
 }
 
 type SyncOptions = {
