@@ -106,7 +106,7 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
   const report =
     notify?.format === 'slack' ? { text: nightText(night, organizations) } : reportNight(night, organizations, now())
   const message = { id, body: JSON.stringify(report) }
-  const { isTaken, answer } = await (kind === 'notify' ? post(target, message, settings) : send(target.url, { signal }))
+  const { isTaken, answer } = await (target === notify ? post(notify, message, settings) : send(target.url, { signal }))
   if (signal.aborted && !isTaken) return handBack(job, token)
   const attempts = job.attemptsMade + 1
   const facts = { kind, dueAt: isoTime(dueMs), attempts, answer }
@@ -117,11 +117,7 @@ async function deliver(job: Job<unknown, void>, token: string | undefined, setti
 }
 
 /** Posts a message, signed where there is a secret. */
-async function post(
-  { url, secret }: { url: URL; secret?: Parameters<typeof readWebhookSecret>[0] | undefined },
-  message: Message,
-  { now, signal }: { now: () => number; signal: AbortSignal },
-): Promise<Sent> {
+async function post({ url, secret }: Receiver, message: Message, { now, signal }: Delivery): Promise<Sent> {
   try {
     const key = secret && (await readWebhookSecret(secret))
     const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
@@ -131,6 +127,7 @@ async function post(
   }
 }
 
+type Receiver = NonNullable<Config['notify']>
 type Message = { id: string; body: string }
 type Signing = { unixSeconds: number; secret: string | undefined }
 

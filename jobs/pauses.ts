@@ -61,14 +61,10 @@ export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promis
 /** Which organizations are paused, as far as this worker knows. */
 export type PauseWatch = ReturnType<typeof watchPauses>
 
+type Watching = { values: Pick<SharedValues, 'list'>; lookMs: number; now: () => number; onChange: () => void }
+
 /** Looks from now on for pauses that begin and end, and calls `onChange` where one has since the look before. */
-export function watchPauses(watching: {
-  values: Pick<SharedValues, 'list'>
-  lookMs: number
-  now: () => number
-  onChange: () => void
-}) {
-  const { values, lookMs, now, onChange } = watching
+export function watchPauses({ values, lookMs, now, onChange }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined
   const looking = repeatedly(lookMs, async () => {

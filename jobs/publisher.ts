@@ -66,10 +66,7 @@ async function isRunning(mirror: Settings['mirror'], { organizations, ...at }: O
   return underway.some(({ isPartial, organization }) => !isPartial && !waiting.has(organization))
 }
 
-/**
- * The plans whose copies lack runs. Another worker, or a command, may have published them: to make a copy again would push an older one out of
- * `keep` for an equal one. A bucket and a folder of Parquet files are compared when they are published.
- */
+/** The plans whose copies lack runs: a copy made again would push an older one out of `keep`. Buckets and Parquet files are compared later. */
 async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
   const [first] = plans
   if (first === undefined) return []

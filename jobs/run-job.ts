@@ -97,14 +97,12 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
   return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
 }
 
+type Token = string | undefined
+type Ends = { lost: AbortSignal | undefined; cancelled: AbortSignal }
+
 /** Mirrors the organization of a job, then ends, delays or fails it by the verdict. `lost`: its lock is; `cancelled`: a person cancels it. */
-export async function runForJob(
-  kind: RunKind,
-  job: RunJob,
-  token: string | undefined,
-  { lost, cancelled }: { lost: AbortSignal | undefined; cancelled: AbortSignal },
-  processing: Processing,
-): Promise<void> {
+export async function runForJob(kind: RunKind, job: RunJob, token: Token, ends: Ends, processing: Processing) {
+  const { lost, cancelled } = ends
   const { listener, mirror, stop, timings, now } = processing
   const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
@@ -157,7 +155,7 @@ function gone(organization: string, trigger: Trigger, startedAtMs: number): Outc
   return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 
-async function endJob(job: RunJob, token: string | undefined, ended: RunOfJob, processing: Processing): Promise<void> {
+async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Processing): Promise<void> {
   const { report, error } = ended.outcome
   const [{ verdict }, { now, end, stop }] = [ended, processing]
   const { from } = factsOf(error)
@@ -255,15 +253,10 @@ function isNewer({ version: other }: Pick<Payload, 'version'>): boolean {
   return typeof other === 'string' && other.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
 }
 
-/**
- * Why the full run of a job is not needed: several workers ask for the same run, and it may have ended between look and request. Its `timestamp`
- * says when the run was asked for: a catch-up knows of no run that has ended since then.
- */
-export function whyNotNeeded(
-  job: Pick<Job<unknown, void, Trigger>, 'name' | 'timestamp' | 'attemptsStarted'> & { data: Pick<Payload, 'dueMs'> },
-  lastRun: LastRun | undefined,
-  nowMs: number,
-): WhyNone | undefined {
+type AskedJob = Pick<RunJob, 'name' | 'timestamp' | 'attemptsStarted'> & { data: Pick<Payload, 'dueMs'> }
+
+/** Why a full run is not needed: another may have ended between the look at the mirror and `timestamp`, when the run was asked for. */
+export function whyNotNeeded(job: AskedJob, lastRun: LastRun | undefined, nowMs: number): WhyNone | undefined {
   const { name, timestamp: askedAtMs, attemptsStarted, data } = job
   const { dueMs } = data
   // The worker of an earlier start ended after its run and before its job.
@@ -279,13 +272,13 @@ export function whyNotNeeded(
 /** Why no partial run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */
 export async function whyNoPartialRun(
   configured: Pick<Organization, 'id' | 'schedule' | 'resumeWithinMs'> | undefined,
-  { name: trigger }: { name: string },
+  job: { name: string },
   lastRun: LastRun | undefined,
-  { queues, now }: { queues: Pick<Queues, 'sync'>; now: () => number },
+  { queues, now }: Pick<Processing, 'queues' | 'now'>,
 ): Promise<WhyNone | undefined> {
   if (configured === undefined) return 'not-scheduled'
   const { id: organization, schedule, resumeWithinMs } = configured
-  const isWanted = trigger === 'manual'
+  const isWanted = job.name === 'manual'
   if (!isWanted && (schedule && betweenNights(schedule)) === undefined) return 'not-scheduled'
   if ((await jobStateOf(queues.sync, organization)) !== undefined) return 'full-run'
   const nowMs = now()

@@ -81,12 +81,9 @@ export async function runWorker(
     return within(stopParts(), timings.closeMs + CLOSE_MS.all, false)
   }
   const names = [hostname(), ...(http.names ?? [])]
-  const server = await serveHttp(watched({ ...parts, backend, config }), { ...http, names }).catch(
-    async (error: unknown) => {
-      await stop()
-      throw error
-    },
-  )
+  const serving = serveHttp(watched({ ...parts, backend, config }), { ...http, names })
+  await serving.catch(stop)
+  const server = await serving
   log.info({ http: server.origin }, 'worker starting')
   warnOfNothing()
   publisher.compareSoon()

@@ -11,7 +11,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Metrics, processText } from './metrics.ts'
-import { oneAtATime, succeeds, within } from '../timings.ts'
+import { succeeds, within } from '../timings.ts'
 import type { Backend } from '../queue/port.ts'
 import { failureOf } from '../queue/queue-faults.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
@@ -22,11 +22,10 @@ export type Watched = {
   pages: Hono
 }
 
+type Address = { host: string; port: number; names: readonly string[] }
+
 /** Serves the endpoints for monitors and the pages to clients that ask by an address, as localhost or by one of `names`. Throws UsageError. */
-export async function serveHttp(
-  shown: Watched,
-  { names, ...address }: { host: string; port: number; names: readonly string[] },
-): Promise<Listening> {
+export async function serveHttp(shown: Watched, { names, ...address }: Address): Promise<Listening> {
   const app = new Hono()
   app.use(addHeaders)
   app.use(answerOnlyTo([address.host, ...names]))
@@ -131,15 +130,13 @@ export function watched(parts: {
 }): Watched {
   const { backend, config, others, runners, looking, metrics } = parts
   const { mirror, facts } = looking
-  // A client keeps what it could not send until the queue is back: it is not given more.
-  const write = oneAtATime(backend.write)
   const configuration = () => configurationProblems(config, others.problem())
   const examineNow = (standings: Examined['standings']) =>
-    examine({ write, workers: runners, configuration: configuration(), standings })
+    examine({ write: backend.write, workers: runners, configuration: configuration(), standings })
   return {
     examine: async () => examineNow(await readStandings(mirror, await facts())),
     metrics: async () => {
-      const asked = within(succeeds(write()), ASK_MS, false)
+      const asked = within(succeeds(backend.write()), ASK_MS, false)
       const known = await facts()
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       const standings = await readStandings(mirror, known).catch(() => undefined)
@@ -151,11 +148,10 @@ export function watched(parts: {
   }
 }
 
+type Shown = Pick<LiveConfig, 'current' | 'brokenSinceMs'>
+
 /** What is wrong with the configuration of a worker, in sentences. */
-export function configurationProblems(
-  { current, brokenSinceMs }: Pick<LiveConfig, 'current' | 'brokenSinceMs'>,
-  differing: string | undefined,
-): string[] {
+export function configurationProblems({ current, brokenSinceMs }: Shown, differing: string | undefined): string[] {
   const broken =
     brokenSinceMs !== undefined &&
     `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`

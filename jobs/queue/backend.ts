@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { within } from '../timings.ts'
+import { oneAtATime, within } from '../timings.ts'
 import { type Backend, type Opening, type ServerStore, type SharedValues, valuesNamed } from './port.ts'
 import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
@@ -38,7 +38,8 @@ export async function openBackend(
       : await openServer(address, { answerMs: ANSWER_MS, commandMs })
     close = store.close
     const factory = await store.loadFactory()
-    const write = () => store.values.write('probe', 'written')
+    // A client keeps what it could not send until the queue is back: it is not given more.
+    const write = oneAtATime(() => store.values.write('probe', 'written'))
     await within(write(), WRITE_MS, undefined)
     const kind = isEmbedded ? 'embedded' : isRedis(address) ? 'redis' : 'postgres'
     return { ...store, kind, place, prefix, factory, write }

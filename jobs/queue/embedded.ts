@@ -121,10 +121,7 @@ export class EmbeddedPool extends EventEmitter implements Pool {
   }
 }
 
-/**
- * Whether PostgreSQL has ended with this error, or misses a file (`duplicate_file`, `undefined_file`): PGlite knows the name of one that could
- * not be made, since the disk was full, and every later query that needs it fails.
- */
+/** Whether PostgreSQL has ended with this error, or misses a file: PGlite knows its name and not that it could not be made on a full disk. */
 function isOver(error: unknown): boolean {
   if (!(error instanceof messages.DatabaseError)) return false
   return ['PANIC', 'FATAL'].includes(error.severity ?? '') || ['58P01', '58P02'].includes(error.code ?? '')

@@ -3,7 +3,7 @@ import { QueueUnavailable, isOurs } from '../../src/errors/errors.ts'
 import { codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { backoffMs } from '../../src/time/durations.ts'
-import { oneAtATime, within, type Timings } from '../timings.ts'
+import { within, type Timings } from '../timings.ts'
 
 /** An error of the queue as QueueUnavailable, without its cause, which may hold a password. Our own errors and defects stay. */
 export function queueUnavailable(error: unknown, place: string): unknown {
@@ -100,11 +100,8 @@ export function watchQueue(watching: {
   // Workers that failed together do not come back together, and none asks a queue that refuses it again at once.
   const lookLater = () => after(backoffMs(tries, random(), { firstMs, longestMs, least: 0.5 }), () => void look())
 
-  // A client keeps what it could not send until the queue is back: it is not given more.
-  const ask = oneAtATime(() => write().then(resume, failed))
-
   async function look(): Promise<void> {
-    await within(ask(), lookMs, undefined)
+    await within(write().then(resume, failed), lookMs, undefined)
     if (state !== 'failing') return
     tries += 1
     lookLater()
@@ -135,10 +132,7 @@ export function watchQueue(watching: {
   }
 }
 
-/**
- * Whether an error says nothing of the queue: it refused what a worker said of a job that it has lost, and the line about its run says so; or
- * it ended the wait for a job since it became a replica, and refuses the next command.
- */
+/** Whether an error says nothing of the queue: it refused something of a job that a worker has lost, or ended a wait as it became a replica. */
 function isNoFailure(error: unknown): boolean {
   const said = /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ |UNBLOCKED)/i
   return error instanceof Error && said.test(error.message)

@@ -27,6 +27,9 @@ export type Payload = z.output<typeof payload>
 /** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
 export type Requested = { added: boolean; state: string; id: string | undefined }
 
+/** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
+type Requesting = { dueMs?: number; askedAtMs?: number }
+
 export type Queues = ReturnType<typeof openQueues>
 
 /** The queues: of each kind of run, every organization has one job at a time. A notify job reports a night. */
@@ -42,11 +45,7 @@ export function openQueues(backend: Backend) {
     kind: RunKind,
     organization: string,
     trigger: Trigger,
-    requested: {
-      dueMs?: number
-      /** When it was decided that the run is needed, if that was not now. */
-      askedAtMs?: number
-    } = {},
+    requested: Requesting = {},
   ): Promise<Requested> {
     const { askedAtMs, dueMs } = requested
     const queue = runs[kind]

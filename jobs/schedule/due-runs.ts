@@ -14,8 +14,10 @@ import { isFarAhead } from '../../src/time/moments.ts'
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000
 
+type Watching = { config: { readonly current: Config }; queues: Pick<Queues, 'request'>; now: () => number }
+
 /** Looks for moments again and again, from now on; a queue that is away is asked again at the next look. */
-export function watchDueTimes(watching: Parameters<typeof lookingForDueTimes>[0]): { stop(): void } {
+export function watchDueTimes(watching: Watching): { stop(): void } {
   return repeatedly(LOOK_MS, lookingForDueTimes(watching))
 }
 
@@ -24,12 +26,7 @@ export function watchDueTimes(watching: Parameters<typeof lookingForDueTimes>[0]
  * Every worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once.
  * Moments at which no worker or no queue was there are found by comparing with the mirror. Rejects where the queue is away.
  */
-export function lookingForDueTimes(watching: {
-  config: { readonly current: Config }
-  queues: Pick<Queues, 'request'>
-  now: () => number
-}): () => Promise<void> {
-  const { config, queues, now } = watching
+export function lookingForDueTimes({ config, queues, now }: Watching): () => Promise<void> {
   let lookedMs = now()
 
   return async () => {
