@@ -5,7 +5,7 @@ import { cancellations } from './cancel.ts'
 import { readPauses } from './pauses.ts'
 import { repeatedly, type Timings } from './timings.ts'
 import type { Backend } from './queue/port.ts'
-import { createQueueWorker, handBack, jobStateOf, putOff, type Queues } from './queue/queues.ts'
+import { createQueueWorker, handBack, jobStateOf, putOff, type Queues, type Token } from './queue/queues.ts'
 import { dueOutlook, GRACE_MS, type Scheduled, wasReadSince } from './schedule/due-runs.ts'
 import { nextAfter, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
 import { readWebhookSecret } from '../src/config/credentials.ts'
@@ -83,7 +83,7 @@ export function createNotifier(settings: Settings) {
   }
 }
 
-async function deliver(job: Job<unknown, void>, token: string | undefined, settings: Delivery): Promise<void> {
+async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery): Promise<void> {
   const { config, mirror, now, log, timings, signal } = settings
   const delay = (waitMs: number) => putOff(job, token, now() + waitMs)
   const parsed = payload.safeParse(job.data)

@@ -12,6 +12,7 @@ import {
   type Payload,
   progressOf,
   putOff,
+  type Token,
   type Queues,
 } from './queue/queues.ts'
 import { isDue, wasReadSince } from './schedule/due-runs.ts'
@@ -97,7 +98,6 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
   return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
 }
 
-type Token = string | undefined
 type Ends = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
 /** Mirrors the organization of a job, then ends, delays or fails it by the verdict. `lost`: its lock is; `cancelled`: a person cancels it. */

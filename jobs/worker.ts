@@ -110,15 +110,11 @@ export async function runWorker(
 const CLOSE_MS = { backend: 500, all: 1000 }
 
 /** Requests missed runs, one look after the other. Never rejects: failures are logged, and a later look follows. */
-function catchingUp(
-  { queues, mirror, backend: { values } }: Stores,
-  { config, log, signal }: Common,
-  pauses: PauseWatch,
-) {
+function catchingUp({ queues, mirror, backend }: Stores, { config, log, signal }: Common, pauses: PauseWatch) {
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
       const [{ organizations }, nowMs] = [config.current, Date.now()]
-      const looking = { queues, mirror, values, organizations, pauses: await pauses.latest() }
+      const looking = { queues, mirror, values: backend.values, organizations, pauses: await pauses.latest() }
       const requested = await requestMissedRuns({ ...looking, occasion, nowMs, askedAtMs })
       if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
     } catch (error) {

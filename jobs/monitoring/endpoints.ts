@@ -16,11 +16,7 @@ import type { Backend } from '../queue/port.ts'
 import { failureOf } from '../queue/queue-faults.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 
-export type Watched = {
-  examine(): Promise<Readiness>
-  metrics(): Promise<string>
-  pages: Hono
-}
+type Watched = { examine(): Promise<Readiness>; metrics(): Promise<string>; pages: Hono }
 
 type Address = { host: string; port: number; names: readonly string[] }
 

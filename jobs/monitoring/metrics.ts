@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
-import { type Configured, type OrganizationView, readStandings } from '../../src/status/overview.ts'
+import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
@@ -24,12 +24,7 @@ type Moment = {
 }
 
 /** What a scrape shows beside what was counted: readiness as `/readyz` answers, whether the queue can be written, how organizations stand. */
-type Scraped = {
-  ready: boolean
-  queueUp: boolean
-  organizations: readonly { id: string }[]
-  standings: readonly Standing[]
-}
+type Scraped = { ready: boolean; queueUp: boolean; standings: Standing[] } & Pick<OverviewFacts, 'organizations'>
 
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000

@@ -51,9 +51,8 @@ export async function openBackend(
 
 async function openServer(address: string, limits: Omit<Opening, 'prefix'>): Promise<ServerStore> {
   const { url, prefix } = parseAddress(address)
-  return isRedis(address)
-    ? (await import('./redis.ts')).openRedis(url.href, { ...limits, prefix })
-    : (await import('./postgres.ts')).openPostgres(url.href, { ...limits, prefix })
+  const open = isRedis(address) ? (await import('./redis.ts')).openRedis : (await import('./postgres.ts')).openPostgres
+  return open(url.href, { ...limits, prefix })
 }
 
 function isRedis(address: string): boolean {

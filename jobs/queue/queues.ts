@@ -28,7 +28,7 @@ export type Payload = z.output<typeof payload>
 export type Requested = { added: boolean; state: string; id: string | undefined }
 
 /** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
-type Requesting = { dueMs?: number; askedAtMs?: number }
+type Asked = { dueMs?: number; askedAtMs?: number }
 
 export type Queues = ReturnType<typeof openQueues>
 
@@ -41,13 +41,8 @@ export function openQueues(backend: Backend) {
   const all = [...Object.values(runs), notify] as const
 
   /** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
-  async function request(
-    kind: RunKind,
-    organization: string,
-    trigger: Trigger,
-    requested: Requesting = {},
-  ): Promise<Requested> {
-    const { askedAtMs, dueMs } = requested
+  async function request(kind: RunKind, organization: string, trigger: Trigger, asked: Asked = {}): Promise<Requested> {
+    const { askedAtMs, dueMs } = asked
     const queue = runs[kind]
     const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
     const { id } = await queue.add(
@@ -64,26 +59,24 @@ export function openQueues(backend: Backend) {
     const state = (await queue.getJobState(id)) ?? 'unknown'
     // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
     const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
-    return isLeft ? request(kind, organization, trigger, requested) : { added: false, id, state }
+    return isLeft ? request(kind, organization, trigger, asked) : { added: false, id, state }
   }
 
   return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }
 }
 
+/** By which a worker holds the job that it has. */
+export type Token = string | undefined
+
 /** Delays a job without using one of its attempts. `then` follows a move that the queue does not refuse, as it does where the job was lost. */
-export async function putOff(
-  job: Job,
-  token: string | undefined,
-  untilMs: number,
-  then?: () => unknown,
-): Promise<never> {
+export async function putOff(job: Job, token: Token, untilMs: number, then?: () => unknown): Promise<never> {
   await job.moveToDelayed(untilMs, token)
   await then?.()
   throw new DelayedError()
 }
 
 /** Back to the head of the queue, as if it had not been started. */
-export async function handBack(job: Job, token: string | undefined): Promise<never> {
+export async function handBack(job: Job, token: Token): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
 }
