@@ -26,7 +26,26 @@ export function exportCommand(io: Io) {
     .option('--ids <type>', 'with Parquet: text, or uuid, which few readers take', oneOf('text', 'uuid'), 'text')
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
-      const plan = await planOf(options, io)
+      const { org = [], includeRemoved, changesSince, excel = false, ids, output = '-' } = options
+      const to = output === '-' ? io.stdout : namedFile(output, 'file')
+      const format = options.format ?? FORMAT_NAMES.find((name) => output.toLowerCase().endsWith(`.${name}`))
+      if (format === undefined)
+        throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
+      if (includeRemoved && changesSince !== undefined)
+        throw new UsageError('--changes-since has removed customers too: leave --include-removed out.')
+      if (ids === 'uuid' && format !== 'parquet')
+        throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
+      if (excel && format !== 'csv')
+        throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
+      const isForTerminal = output === '-' && isTerminal(io.stdout)
+      if (format === 'parquet' && isForTerminal)
+        throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
+      const { file: mirror, ...configured } = await fileToRead(options)
+      const plan: ExportPlan = {
+        ...{ mirror, ...configured, format, to, isForTerminal },
+        selection: { organizations: org, includeRemoved, changesSince },
+        settings: { excel, ids },
+      }
       const done = await exportMirror(plan, io.signal)
       // The exit code is 0, as for any reader of rows that has enough.
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
@@ -36,30 +55,6 @@ export function exportCommand(io: Io) {
 const SEQ = wholeNumber({ least: 0, digits: 15 })
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
-
-type Options = ReturnType<ReturnType<typeof exportCommand>['opts']>
-
-async function planOf(options: Options, io: Io): Promise<ExportPlan> {
-  const { org = [], includeRemoved, changesSince, excel = false, ids, output = '-' } = options
-  const to = output === '-' ? io.stdout : namedFile(output, 'file')
-  const format = options.format ?? FORMAT_NAMES.find((name) => output.toLowerCase().endsWith(`.${name}`))
-  if (format === undefined)
-    throw new UsageError(`Which format? For example: customer-mirror export -o customers.csv, or --format csv`)
-  if (includeRemoved && changesSince !== undefined)
-    throw new UsageError('--changes-since has removed customers too: leave --include-removed out.')
-  if (ids === 'uuid' && format !== 'parquet')
-    throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
-  if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
-  const isForTerminal = output === '-' && isTerminal(io.stdout)
-  if (format === 'parquet' && isForTerminal)
-    throw new UsageError('Parquet is not text: name a file, e.g. -o customers.parquet')
-  const { file: mirror, ...configured } = await fileToRead(options)
-  return {
-    ...{ mirror, ...configured, format, to, isForTerminal },
-    selection: { organizations: org, includeRemoved, changesSince },
-    settings: { excel, ids },
-  }
-}
 
 /** How much it was, what is not in it, whether a sheet holds all of it, and where the next export of changes continues. */
 export function summaryOf(

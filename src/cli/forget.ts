@@ -32,27 +32,23 @@ export function forgetCommand(io: Io) {
         const text = `${organization}: ${READMITTED}\n`
         return show(io, json, { document: { ...customer, forgottenAt: null }, text })
       }
-      const { mirror, failure, forgottenAtMs, ...facts } = await forget(customer, file)
-      const text = doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts })
+      const done = await withMirrorToChange(file, async (mirror, config) => {
+        await requireKnown(organization, mirror, config)
+        // What cannot be listed ends the command before anything is deleted.
+        const copiesLeft = listCopiesLeft(config, organization)
+        const forgotten = await mirror.forgetCustomer({ ...customer, ...clocks() })
+        const erasing = mirror.eraseForgotten(id)
+        const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
+        return { ...forgotten, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
+      })
+      const { mirror: place, failure, forgottenAtMs, ...facts } = done
+      const text = doneText(organization, done) + beyondText({ ...customer, ...facts })
       show(io, json, { document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts }, text })
       if (failure !== undefined) throw failure
       if (facts.erased !== 'busy') return
-      say(io.stderr, unfinishedText(mirror, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
+      say(io.stderr, unfinishedText(place, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
       io.exitWith(5)
     })
-}
-
-/** Deletes the rows, then the bytes they leave. */
-async function forget(customer: { organization: string; id: string }, file: string | undefined) {
-  return withMirrorToChange(file, async (mirror, config) => {
-    await requireKnown(customer.organization, mirror, config)
-    // What cannot be listed ends the command before anything is deleted.
-    const copiesLeft = listCopiesLeft(config, customer.organization)
-    const { wasForgotten, deleted, forgottenAtMs } = await mirror.forgetCustomer({ ...customer, ...clocks() })
-    const erasing = mirror.eraseForgotten(customer.id)
-    const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
-    return { forgottenAtMs, wasForgotten, deleted, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
-  })
 }
 
 /** The rows are deleted all the same, so that is reported first. */
@@ -64,11 +60,9 @@ function asFailed(failure: unknown) {
 const READMITTED =
   'the customer is no longer forgotten. The next run that receives the record saves it as a new customer; what was deleted does not come back.'
 
-function doneText(
-  organization: string,
-  mirror: string,
-  { deleted, forgottenAtMs, wasForgotten, erased }: ForgottenCustomer & { erased: Erased | 'failed' },
-): string {
+type Done = ForgottenCustomer & { mirror: string; erased: Erased | 'failed' }
+
+function doneText(organization: string, { mirror, deleted, forgottenAtMs, wasForgotten, erased }: Done): string {
   const { customers, changes, rejects } = deleted
   const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
