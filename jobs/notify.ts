@@ -5,6 +5,7 @@ import { cancellations } from './cancel.ts'
 import { readPauses } from './pauses.ts'
 import { repeatedly, type Timings } from './timings.ts'
 import type { Backend } from './queue/port.ts'
+import { failureOf } from './queue/queue-faults.ts'
 import { createQueueWorker, handBack, jobStateOf, putOff, type Queues, type Token } from './queue/queues.ts'
 import { dueOutlook, GRACE_MS, type Scheduled, wasReadSince } from './schedule/due-runs.ts'
 import { nextAfter, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
@@ -12,7 +13,6 @@ import { readWebhookSecret } from '../src/config/credentials.ts'
 import type { Config } from '../src/config/read-config.ts'
 import { factsOfCode } from '../src/errors/error-facts.ts'
 import { describeError } from '../src/errors/errors.ts'
-import { codeOf } from '../src/errors/faults.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { PROGRAM_VERSION } from '../src/machine/version.ts'
 import { pauseOf } from '../src/model/pause.ts'
@@ -165,10 +165,8 @@ export async function send(url: URL, { body, headers, signal }: Sending): Promis
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
-  const first = error.cause instanceof Error ? error.cause : error
-  return codeOf(first) ?? first.name
+  const { name, cause } = error instanceof Error ? error : new Error()
+  return name === 'TimeoutError' ? `no answer within ${TIMEOUT_MS / 1000} s` : failureOf(cause ?? error).code
 }
 
 /** The organizations that are due by the same cron line in the same time zone, under a name for their jobs. */

@@ -18,7 +18,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 type Moment = {
   /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
   pauses?: Pauses | undefined
-  waits?: ReadonlyMap<string, Wait> | undefined
+  waits?: ReadonlyMap<string, Wait | undefined> | undefined
   nowMs: number
   monotonicMs: number
 }

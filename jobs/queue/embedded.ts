@@ -3,7 +3,7 @@ import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, PGlite } from '@electric-sql/pglite'
-import { runMigrations, type PostgresQueueBackend } from 'bullmq'
+import { runMigrations } from 'bullmq'
 import pLimit from 'p-limit'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { systemCode } from '../../src/errors/faults.ts'
@@ -34,7 +34,7 @@ export async function openEmbedded(folder: string, prefix: string, onEnded?: (er
       )
     release = lockPlace(join(folder, 'lock'), { waitMs: 0, busy }).release
     const database = await openDatabase(join(folder, 'postgres'))
-    const pool = new EmbeddedPool(database, (error) => onEnded?.(unusable(error)))
+    const pool = embeddedPool(database, (error) => onEnded?.(unusable(error)))
     await runMigrations(pool)
     let closed: Promise<void> | undefined
     const close = () => (closed ??= pool.end().then(release))
@@ -65,7 +65,6 @@ async function makePrivate(place: string): Promise<void> {
   await chmod(place, 0o700)
 }
 
-type Pool = PostgresQueueBackend['connection']['pool']
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
 
@@ -77,48 +76,39 @@ const IN_TURN = 50
  * must not stay open between queries: migrations run before anything else. Once it has ended, every query is refused: in this process it
  * would neither answer nor return then.
  */
-export class EmbeddedPool extends EventEmitter implements Pool {
-  readonly #database: PGlite
-  readonly #onEnded: (error: unknown) => void
-  readonly #oneAfterAnother = pLimit(1)
-  #asked = 0
-  #ended: { error: unknown } | undefined
-
-  constructor(database: PGlite, onEnded: (error: unknown) => void) {
-    super()
-    this.#database = database
-    this.#onEnded = onEnded
-  }
+export function embeddedPool(database: PGlite, onEnded: (error: unknown) => void) {
+  const oneAfterAnother = pLimit(1)
+  let asked = 0
+  let ended: { error: unknown } | undefined
 
   // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
-  readonly query: Ask = (text, parameters) =>
-    this.#oneAfterAnother(async () => {
-      this.#asked += 1
-      if (this.#asked % IN_TURN === 0) await nextTurn()
-      if (this.#ended !== undefined) throw this.#ended.error
+  const query: Ask = (text, parameters) =>
+    oneAfterAnother(async () => {
+      asked += 1
+      if (asked % IN_TURN === 0) await nextTurn()
+      if (ended !== undefined) throw ended.error
       try {
-        return await answer(this.#database, text, parameters)
+        return await answer(database, text, parameters)
       } catch (error) {
         if (isOver(error)) {
-          this.#ended = { error }
-          this.#onEnded(error)
+          ended = { error }
+          onEnded(error)
         }
         throw error
       }
     })
-
-  /** A client of the pool, which hears what every other one does. */
-  connect(): ReturnType<Pool['connect']> {
-    const client = Object.assign(new EventEmitter(), { query: this.query, release: () => {} })
-    client.release = this.#database.onNotification((channel, payload) => {
-      client.emit('notification', { channel, payload })
-    })
-    return Promise.resolve(client)
-  }
-
-  async end(): Promise<void> {
-    if (this.#ended === undefined) await this.#database.close()
-  }
+  return Object.assign(new EventEmitter(), {
+    query,
+    /** A client of the pool, which hears what every other one does. */
+    async connect() {
+      const client = Object.assign(new EventEmitter(), { query, release: () => {} })
+      client.release = database.onNotification((channel, payload) => {
+        client.emit('notification', { channel, payload })
+      })
+      return client
+    },
+    end: async () => (ended === undefined ? database.close() : undefined),
+  })
 }
 
 /** Whether PostgreSQL has ended with this error, or misses a file: PGlite knows its name and not that it could not be made on a full disk. */

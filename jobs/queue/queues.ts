@@ -125,14 +125,11 @@ export function waitOf(job: { progress: unknown }, state: string): Wait | undefi
 }
 
 /** What the jobs of full runs wait for now, by organization. */
-export async function listWaits({ sync }: Pick<Queues, 'sync'>): Promise<Map<string, Wait>> {
+export async function listWaits({ sync }: Pick<Queues, 'sync'>) {
   const [active, delayed] = await Promise.all([sync.getActive(), sync.getDelayed()])
-  const waits = new Map<string, Wait>()
-  for (const job of [...active, ...delayed]) {
-    const wait = waitOf(job, delayed.includes(job) ? 'delayed' : 'running')
-    if (wait !== undefined) waits.set(job.data.organization, wait)
-  }
-  return waits
+  const waits = (jobs: typeof active, state: string) =>
+    jobs.map((job) => [job.data.organization, waitOf(job, state)] as const)
+  return new Map([...waits(active, 'running'), ...waits(delayed, 'delayed')])
 }
 
 /** The state of the job of an organization in a queue; undefined where it has none. */

@@ -3,7 +3,7 @@ import { join, dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
-import { openEmbedded, EmbeddedPool } from '../../../jobs/queue/embedded.ts'
+import { embeddedPool, openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { prepareQueue } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../support/run-cli.ts'
@@ -80,5 +80,5 @@ function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'F
     return { rows: [] }
   }
   const database: PGlite = Object({ query, onNotification: () => () => {} })
-  return { pool: new EmbeddedPool(database, (error) => told.push(error)), begun, told }
+  return { pool: embeddedPool(database, (error) => told.push(error)), begun, told }
 }
