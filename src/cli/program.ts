@@ -85,7 +85,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   Start: {
     init: ['write a commented configuration to start from; never overwrites', () => import('./init.ts')],
     check: ['check what a sync needs, and ask each organization for a page', () => import('./check.ts')],
-    conformance: ['ask a service which of our assumptions hold, in 40 requests', () => import('./check.ts')],
+    conformance: ['ask a service which of our assumptions hold, in 40 requests', () => import('./conformance.ts')],
     sync: ['mirror organizations now, those named or all', () => import('./sync.ts')],
     demo: ['mirror three made-up organizations from a sandbox, twice', () => import('./sandbox.ts')],
     sandbox: ['start a service like the real one here, with made-up customers', () => import('./sandbox.ts')],
@@ -112,7 +112,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     report: ['show growth, changes, languages and companies, in figures', () => import('./status.ts')],
     export: ['write customers, or what changed, as a file for other programs', () => import('./export.ts')],
     publish: ['make a copy for readers: FILE, s3://bucket/prefix, or configured', () => import('./export.ts')],
-    serve: ['answer signed requests for customers, as the service does', () => import('./worker.ts')],
+    serve: ['answer signed requests for customers, as the service does', () => import('./serve.ts')],
   },
   Operate: {
     worker: ['mirror every organization on its schedule, until stopped', () => import('./worker.ts')],

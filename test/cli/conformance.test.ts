@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
-import { conformanceCommand } from '../../src/cli/check.ts'
+import { conformanceCommand } from '../../src/cli/conformance.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { html, list, refusal, type Reply } from '../support/fault-server.ts'
