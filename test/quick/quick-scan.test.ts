@@ -16,7 +16,7 @@ const FAR_APART = [
 
 test.each<[order: string, gone: readonly number[][], added: readonly (number | undefined)[], most: number]>([
   ['in order of creation', someOf(FAR_APART, { every: 5 }), Array.from({ length: 5 }, () => undefined), 40],
-  ['by name, where none cancel out', [[71_987, 80_123]], [5, 1234, 22_222, 33_399, 41_000], 100],
+  ['by name, where two cancel out', [[63_000, 71_987, 80_123]], [5, 1234, 22_222, 33_399, 41_000, 66_000], 110],
 ])('%s, new and gone customers among 100,000 are found in few requests', (order, pairs, added, most) => {
   for (const [turn, places] of pairs.entries()) {
     const list = new QuickList(100_000)
@@ -24,9 +24,9 @@ test.each<[order: string, gone: readonly number[][], added: readonly (number | u
     const before = [...list.rows]
     const gone = places.toReversed().map((place) => list.delete(place))
     const inserted = added.map((place) => list.insert(place))
+    if (order.startsWith('by name')) for (const to of [90_000, 20_000]) list.rows.splice(to, 0, list.delete(55_000))
 
-    const { read, requests, trustedPages, laterOrder, ...found } = readQuickly(list, before, { turn })
-
+    const { read, requests, trustedPages, laterOrder, ...found } = readQuickly(list, before, { turn, maxRequests: 110 })
     expect(new Set(found.gone)).toEqual(new Set(gone))
     expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
     expect(requests).toBeLessThanOrEqual(most)
@@ -34,6 +34,25 @@ test.each<[order: string, gone: readonly number[][], added: readonly (number | u
     expect(found).toMatchObject({ reasons: ['quick'], certain: order.startsWith('by name') ? [] : found.gone })
     expect(laterOrder).toEqual(list.rows)
   }
+})
+
+test('a scan asks for no more than it needs, or than others leave it, and rather finds some changes than narrows all down', () => {
+  const [short, list] = [new QuickList(150), new QuickList(100_000)]
+  const before = [...list.rows]
+  // Its new place explains the old one.
+  list.rows.splice(5, 0, list.delete(55_000))
+  const moved = readQuickly(list, before, { maxRequests: 12 })
+  expect(moved).toMatchObject({ reasons: ['quick'], laterOrder: list.rows })
+  list.rows = [...before]
+  for (let gone = 0; gone < 16; gone += 1) list.delete(6000 * gone + 3000)
+  const budget = new RequestBudget(60)
+  const between = () => [1, 2, 3, 4, 5].every(() => budget.take())
+  const service = { between, answer: (window: Window) => list.answer(window) }
+
+  expect(readQuickly(short, short.rows, { maxRequests: 3 }).reasons).toEqual(['quick'])
+  const found = readQuickly(list, before, { maxRequests: 60 })
+  expect(found.pending.length).toBeGreaterThan(4)
+  expect(readQuickly(list, before, { budget, service })).toMatchObject({ reasons: found.reasons, requests: 12 })
 })
 
 test('in order of creation, a customer missing from an earlier scan is searched for: it may have returned where another one left', () => {
@@ -95,12 +114,13 @@ test('services that answer oddly a record without an id may be the customer who 
   const service: Service = {
     answer(window) {
       const answer = list.answer(window)
-      const rows = answer.rows.map((row) => (keyOf(row) === 151 ? { id: undefined, createdAt: undefined } : row))
+      const rows = answer.rows.map((row) => (keyOf(row) === 171 ? { id: undefined, createdAt: undefined } : row))
       return { ...answer, rows }
     },
   }
 
-  expect(readQuickly(list, before, { service })).toMatchObject({ gone, pending: [] })
+  const laterOrder = list.rows.map((rowId) => (rowId === 171 ? 0 : rowId))
+  expect(readQuickly(list, before, { service })).toMatchObject({ gone, pending: [], laterOrder })
 })
 
 test('services that answer oddly pages that cannot be read leave what they may hold pending', () => {
@@ -257,5 +277,7 @@ function readQuickly(
   const scan = new QuickScan({ expected, budget: new RequestBudget(maxRequests), ...options })
   const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: chance, parallel })
   const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
-  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read }
+  const { reasons, requests } = scan.certificate()
+  expect(requests).toBe(ride.requests)
+  return { ...scan.conclusion(), reasons, requests, read }
 }
