@@ -26,21 +26,28 @@ test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d
 })
 
 test.each([
-  [2, 2, false],
-  [3, 3, true],
-  [3, 4, false],
-  [20, 100, false],
-  [21, 100, true],
-  [21, 210, false],
-  [22, 210, true],
-])('%d absent of %d customers listed before, with a new one, are held: %s', async (gone, known, areHeld) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, known))
+  [2, 2, false, 'proven'],
+  [3, 3, true, 'proven'],
+  [3, 4, false, 'proven'],
+  [20, 100, false, 'proven'],
+  [21, 100, true, 'proven'],
+  [21, 100, true, 'settled'],
+  [21, 100, true, 'unproven'],
+  [21, 210, false, 'proven'],
+  [22, 210, true, 'proven'],
+] as const)(
+  '%d absent of %d listed before, with a new one, are held: %s, by a %s scan',
+  async (gone, known, areHeld, proof) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, customers(1, known))
+    const confirmed = customers(1, gone).map(({ id }) => String(id))
+    const told = { proof, isWhole: true, ...(proof !== 'proven' && { confirmed }) }
 
-  const report = await night(mirror, 2, [...customers(gone + 1, known), aCustomer(1000)])
+    const report = await night(mirror, 2, [...customers(gone + 1, known), aCustomer(1000)], told)
 
-  expect(report).toMatchObject(areHeld ? { held: gone, missing: 0 } : { held: 0, missing: gone })
-})
+    expect(report).toMatchObject(areHeld ? { held: gone, missing: 0, removed: 0 } : { held: 0, missing: gone })
+  },
+)
 
 test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
   const { mirror, runId, startedAtMs } = await thirtyAbsent()

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Proof } from '../../src/model/report.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import { changes, DAY_MS, fateOf, fates, fatesOf, night } from './nights.ts'
+import { changes, DAY_MS, fateOf, fates, night } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
@@ -51,15 +50,6 @@ test.each<[string, Partial<Ending>]>([
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
 
-test('a settled scan counts as an absence only for customers whose absence a search confirms', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2, { proof: 'settled' })
-  await night(mirror, 3, WITHOUT_1_AND_2, { confirmed: [customerId(1)] })
-
-  expect(fatesOf(mirror, [1, 2])).toEqual(['removed', 'missing'])
-})
-
 test('a candidate comes with the names of its latest reject and of its three latest changes, and with those of no other', async () => {
   const mirror = await aMirror()
   const others = customers(3, 6)
@@ -78,16 +68,6 @@ test('a candidate comes with the names of its latest reject and of its three lat
 
   expect(names.get(customerId(1))).toEqual(['A6', 'A5', 'A4', 'A3', 'A4', 'A3', 'A2'])
   expect(names.get(customerId(2))).toEqual(['B5', 'B4', 'B3', 'B4', 'B3', 'B2'])
-})
-
-test.each<Proof>(['proven', 'settled', 'unproven'])('the guards hold after a %s scan', async (proof) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  const everyId = customers(1, 100).map(({ id }) => String(id))
-
-  const report = await night(mirror, 2, customers(22, 100), { proof, isWhole: true, confirmed: everyId })
-
-  expect(report).toMatchObject({ missing: 0, removed: 0, held: 21 })
 })
 
 test('searches are tested with received customers that have something to search by, first those with every field, each once', async () => {

@@ -3,7 +3,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
 import { customerId, type SentRecord, START_MS } from '../support/builders.ts'
-import { mirroring, pageOfList } from '../support/listed-source.ts'
+import { mirroring } from '../support/listed-source.ts'
 import { aMirror, aPlayedMirror, tamper } from '../support/mirror-file.ts'
 import {
   aDatedCustomer,
@@ -218,25 +218,6 @@ test.each(Object.entries(USELESS))(
     }
   },
 )
-
-test('a customer in any answer to a search, even for another customer, is named in the run and stays', async () => {
-  const mirror = await aMirror()
-  const hidden = aDatedCustomer(50, { id: customerId(50).toUpperCase() })
-  const shown = WITHOUT_50.slice(0, -1)
-  await night(mirror, 1, { shown: LIST })
-  await night(mirror, 2, { shown })
-  const search: NonNullable<SearchedService['search']> = async (_, text) =>
-    pageOfList(text.includes('customer-150') ? [hidden] : [], {
-      page: 1,
-      size: 100,
-    })
-
-  const { report } = await night(mirror, 3, { shown, search })
-
-  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], removed: 0, held: 0 })
-  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { found: [customerId(50)] } })
-  expect(fateOf(mirror, 50)).toBe('listed')
-})
 
 /** A night of the list, and one that lacks a customer. */
 async function lackingOne(mirror: Mirror) {
