@@ -76,10 +76,8 @@ export function valuesNamed<Form extends z.ZodType>(beginning: string, form: For
       }
       return found
     },
-    read: async (values: Pick<SharedValues, 'read'>, name: string) => {
-      const text = await values.read(beginning + name)
-      return text === undefined ? undefined : parseValue(form, text)
-    },
+    read: async (values: Pick<SharedValues, 'read'>, name: string) =>
+      parseValue(form, (await values.read(beginning + name)) ?? ''),
     write: (values: Pick<SharedValues, 'write'>, name: string, value: z.input<Form>) =>
       values.write(beginning + name, JSON.stringify(value)),
     delete: (values: Pick<SharedValues, 'delete'>, name: string) => values.delete(beginning + name),
