@@ -47,27 +47,19 @@ test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.
 
 test('the space of the youngest objects stays small, where V8 would have it grow to 128 MB', () => {
   const module = new URL('../src/machine/memory.ts', import.meta.url).href
-  const { stdout, stderr } = spawnSync(execPath, ['--input-type=module', '--eval', MANY_YOUNG, module], {
-    encoding: 'utf8',
-  })
+  const { stdout } = spawnSync(execPath, ['--input-type=module', '--eval', MANY_YOUNG, module], { encoding: 'utf8' })
 
-  expect(stderr).toBe('')
-  for (const megabytes of JSON.parse(stdout)) expect(megabytes).toBeLessThan(64)
+  expect(Number(stdout)).toBeGreaterThan(0)
+  expect(Number(stdout)).toBeLessThan(64)
 })
 
-/** Makes objects of which many live for a moment, in turns, so that V8 would give them all the space there is. */
+/** Makes objects of which many live for a moment, and says how many MB V8 has for them in the end. */
 const MANY_YOUNG = `
   import { setImmediate as nextTurn } from 'node:timers/promises'
   import v8 from 'node:v8'
-  const { keepYoungSpaceSmall } = await import(process.argv[1])
-  keepYoungSpaceSmall()
-  const sizes = []
-  for (let turn = 0; turn < 100; turn += 1) {
-    globalThis.kept = Array.from({ length: 50_000 }, (_, at) => ({ at }))
-    await nextTurn()
-    sizes.push(v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1024 ** 2)
-  }
-  console.log(JSON.stringify(sizes))`
+  ;(await import(process.argv[1])).keepYoungSpaceSmall()
+  for (let turn = 0; turn < 100; turn += 1, await nextTurn()) globalThis.kept = Array.from({ length: 50_000 }, (_, at) => ({ at }))
+  console.log(v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1024 ** 2)`
 
 /** The number of a process that has ended. */
 function goneProcess(): number {

@@ -11,7 +11,7 @@ import type { Ending } from '../../src/model/run.ts'
 import { readStandings } from '../../src/status/overview.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { quickRun, scanEnding } from '../store/nights.ts'
-import { customers, START_MS } from '../support/builders.ts'
+import { customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { aMirroredWorkplace as aMirroredPlace } from '../support/commands.ts'
 import { list, refusal } from '../support/fault-server.ts'
 import { REFUSED } from '../support/full-mirror.ts'
@@ -29,7 +29,6 @@ import {
   organizationsOf,
 } from '../support/workplace.ts'
 
-const HOUR_MS = 3_600_000
 const PROVEN = scanEnding({})
 const NOT_PROVEN = { proof: 'unproven', reasons: ['rejected-without-id'] } as const
 const OUTAGE = { ...REFUSED, error: { code: 'server-error', message: '503' } } as const

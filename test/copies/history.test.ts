@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
-import { DAY_MS, night, scanEnding } from '../store/nights.ts'
+import { night, scanEnding } from '../store/nights.ts'
 
 const HISTORY = `SELECT name, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by
   FROM customers_history WHERE organization = 'acme' AND id = ? ORDER BY valid_from`

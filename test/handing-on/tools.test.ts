@@ -25,7 +25,8 @@ import {
   withPython,
 } from '../support/reader-machine.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { CLOCKS, DAY_MS, organizationsOf } from '../store/nights.ts'
+import { CLOCKS, organizationsOf } from '../store/nights.ts'
+import { DAY_MS, HOUR_MS } from '../support/builders.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
 const RUN = ['sqlite3', 'pandas', 'polars', 'DuckDB', 'Object storage', 'Datasette', 'dbt']
@@ -235,7 +236,6 @@ withPython('moto', ['moto', 'duckdb', 'duckdb_extensions', 'duckdb_extension_htt
 })
 
 const DBT = fileURLToPath(new URL('../../docs/read/dbt', import.meta.url))
-const HOUR_MS = DAY_MS / 24
 
 test('the sources of dbt name columns that the copy has', () => {
   const table = z.object({ columns: z.array(z.object({ name: z.string() })) })

@@ -3,8 +3,8 @@ import { emptyReport, type Report } from '../../src/model/report.ts'
 import { type InNight, nightAt, rotasOf, standingsOf, nightText } from '../../jobs/notify.ts'
 import { startDelayMs, type Schedule } from '../../jobs/schedule/due-times.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
+import { HOUR_MS } from '../support/builders.ts'
 
-const HOUR_MS = 3_600_000
 const DUE_MS = Date.UTC(2026, 4, 1, 2)
 const nightly = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
 

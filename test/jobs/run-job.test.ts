@@ -13,8 +13,8 @@ import {
 } from '../../src/errors/errors.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import type { Trigger } from '../../src/model/report.ts'
+import { DAY_MS, HOUR_MS } from '../support/builders.ts'
 
-const HOUR_MS = 3_600_000
 const USUAL: runs.Circumstances = {
   ...{ kind: 'sync', waitedMs: 0, maxWaitMs: HOUR_MS, startsLeft: 99, stopping: false, lockLost: false },
   ...{ leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
@@ -68,7 +68,6 @@ test.each<[what: string, error: Error | undefined, around: Partial<typeof USUAL>
 })
 
 const DUE_MS = Date.UTC(2026, 2, 5, 2)
-const DAY_MS = 24 * HOUR_MS
 const NOW_MS = DUE_MS + 10 * HOUR_MS
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0, quick: '*/15 * * * *' }
 

@@ -9,8 +9,7 @@ import { anOrganization } from '../support/mirrored-sandbox.ts'
 import type { FaultKind } from './plan.ts'
 import { RandomService, SEARCHES } from './service.ts'
 import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from './untruths.ts'
-
-const MINUTE_MS = 60_000
+import { MINUTE_MS } from '../support/builders.ts'
 
 /** The API key, the secret and the privacy key of a world, which nothing may repeat. */
 export const SECRETS = [

@@ -9,9 +9,8 @@ import { ListedOrganization, SECRETS } from './listed-organization.ts'
 import { CALM_NIGHTS, type Fault, type FaultKind } from './plan.ts'
 import { type Ended, Program, type Surroundings } from './program.ts'
 import { type PlayedJob, PlayedQueue } from './queue.ts'
+import { DAY_MS, HOUR_MS } from '../support/builders.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** The first night; it begins at midnight. */
 const FIRST_MS = Date.UTC(2026, 0, 5)
 const SCHEDULE = { nights: '0 2 * * *', quick: '0 14 * * *' }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { aSource, PATIENT, rejection, virtualTime } from './a-source.ts'
 import { envelopeOf, faultServer, json, list, refusal, type Reply } from '../support/fault-server.ts'
+import { DAY_MS } from '../support/builders.ts'
 
 const NOW_MS = 1_700_000_000_000
 const WINDOW = { page: 1, size: 50 }
-const DAY_MS = 86_400_000
 
 const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
 

@@ -4,9 +4,9 @@ import { quoted } from '../../src/source/refusal.ts'
 import { eventually, onThisMachine } from '../support/eventually.ts'
 import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, CREDENTIALS, everythingIn, PATIENT, readFrom, virtualTime } from './a-source.ts'
+import { HOUR_MS } from '../support/builders.ts'
 
 const NOW_MS = 1_700_000_000_000
-const HOUR_MS = 3_600_000
 
 const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
 

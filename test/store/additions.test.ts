@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Ending } from '../../src/model/run.ts'
-import { aCustomer, anEnding, aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, prune } from './nights.ts'
+import { prune } from './nights.ts'
 
 /* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
 

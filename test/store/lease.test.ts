@@ -5,10 +5,9 @@ import { expect, test } from 'vitest'
 import { BOOT_NAME, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import { anEnding, aPage, customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, dump, tamper, valueOf } from '../support/mirror-file.ts'
-import { HOUR_MS } from './nights.ts'
 
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })

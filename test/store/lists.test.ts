@@ -2,9 +2,17 @@ import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
-import { DAY_MS } from './nights.ts'
 import { makeNight } from '../support/alike-nights.ts'
-import { aCustomer, anEnding, customerId, customers, printOf, type SentRecord, START_MS } from '../support/builders.ts'
+import {
+  aCustomer,
+  anEnding,
+  customerId,
+  customers,
+  printOf,
+  type SentRecord,
+  START_MS,
+  DAY_MS,
+} from '../support/builders.ts'
 import { namesOf, storedNames } from '../support/listed-source.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

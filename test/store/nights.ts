@@ -2,13 +2,10 @@ import { onTestFinished } from 'vitest'
 import type { Proof, Report } from '../../src/model/report.ts'
 import type { Ending, Reckoning, RemovalRule, Retention } from '../../src/model/run.ts'
 import { openMirror, type Mirror, type Organizations } from '../../src/store/mirror.ts'
-import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
 import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
-
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
 
 export type Night = {
   proof?: Proof

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { sqlTime } from '../../src/store/port/sql.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, aPlayedMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { changes, DAY_MS, fateOf, fates, type Night, night, quickRun } from './nights.ts'
+import { changes, fateOf, fates, type Night, night, quickRun } from './nights.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { SortedPage } from '../../src/model/page.ts'
 import type { Ending, RecordedWindow, Run } from '../../src/model/run.ts'
-import { aCustomer, anEnding, aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { HOUR_MS } from './nights.ts'
 
 const RESUME_WITHIN_MS = 6 * HOUR_MS
 

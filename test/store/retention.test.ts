@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { horizon, night, nightsOfRenames, prune } from './nights.ts'
+import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
 

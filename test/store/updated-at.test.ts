@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, night, scanEnding } from './nights.ts'
-import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { night, scanEnding } from './nights.ts'
+import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 
 /** A warehouse that asks only for what has a greater `updated_at` than what it has; `read` returns the rows that are new to it. */

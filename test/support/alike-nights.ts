@@ -2,11 +2,9 @@ import { expect } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { MINUTE_MS, START_MS } from './builders.ts'
+import { START_MS, DAY_MS } from './builders.ts'
 import { listedSource, mirroring, readBy } from './listed-source.ts'
 import { aMirror, tamper, withReader } from './mirror-file.ts'
-
-export const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** A scan as a chain, one request at a time. */
 export const CHAIN = { scan: 'chain', concurrency: 1 } as const

@@ -11,6 +11,8 @@ export type SentRecord = Record<string, unknown>
 /** The moment at which tests begin, in Unix milliseconds. */
 export const START_MS = Date.UTC(2026, 0, 5, 2)
 export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /** The UUID of customer `n`: the same one every time. */
 export function customerId(n: number): string {

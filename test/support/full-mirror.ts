@@ -5,8 +5,8 @@ import { type Overview, readOverview } from '../../src/status/overview.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
-import { DAY_MS, night, scanEnding } from '../store/nights.ts'
-import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
+import { night, scanEnding } from '../store/nights.ts'
+import { aCustomer, aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from './builders.ts'
 import { aMirror, aPlayedFile, aPlayedMirror, mirrorPages, tamper, valueOf } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'
 import { temporaryFolder } from './temp-folder.ts'
@@ -107,7 +107,6 @@ export function publishedFrom(
   return file
 }
 
-const HOUR_MS = 60 * MINUTE_MS
 /** The night on which the page is looked at, and when. */
 const TONIGHT = 9
 export const LOOKED_AT_MS = START_MS + TONIGHT * DAY_MS + 20 * MINUTE_MS

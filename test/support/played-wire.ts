@@ -5,8 +5,7 @@ import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Connections } from '../../src/source/connection.ts'
 import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
 import type { Dice } from './dice.ts'
-
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from './builders.ts'
 
 /** The time of a service and of the program that reads it, which passes only while it is played; the program's wall clock may jump. */
 export class PlayedTime {

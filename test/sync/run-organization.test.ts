@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 import { exitCodeOf } from '../../src/cli/command.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { customers, START_MS } from '../support/builders.ts'
+import { customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { mirroring, pageOfList, sourceOf, untilAborted } from '../support/listed-source.ts'
 
 test.each([
@@ -69,7 +69,6 @@ test('a changed number of requests at once holds from the next run on', async ()
   }
 })
 
-const HOUR_MS = 3_600_000
 const LIST = customers(1, 95)
 const CHAIN = { scan: 'chain', pageSize: 20, concurrency: 1 } as const
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
-import { customerId, type SentRecord, START_MS } from '../support/builders.ts'
+import { changes, fateOf, fates } from '../store/nights.ts'
+import { customerId, type SentRecord, START_MS, DAY_MS } from '../support/builders.ts'
 import { mirroring } from '../support/listed-source.ts'
 import { aMirror, aPlayedMirror, tamper } from '../support/mirror-file.ts'
 import {

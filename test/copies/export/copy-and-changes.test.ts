@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../../src/store/mirror.ts'
-import { CLOCKS, DAY_MS, HOUR_MS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
-import { aCustomer, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
+import { CLOCKS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
+import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../../support/builders.ts'
 import {
   aCopy,
   activeIn,

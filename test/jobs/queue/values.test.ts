@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openBackend } from '../../../jobs/queue/backend.ts'
 import type { Backend } from '../../../jobs/queue/port.ts'
 import { anotherWorker, aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
-
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../../support/builders.ts'
 
 describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))

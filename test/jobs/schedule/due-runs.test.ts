@@ -5,10 +5,10 @@ import type { Organization } from '../../../src/config/organization.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { anAwayOrganization } from '../../support/workplace.ts'
+import { HOUR_MS, MINUTE_MS } from '../../support/builders.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
-const HOUR_MS = 3_600_000
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
@@ -102,7 +102,6 @@ function completeAt(asOfMs: number): LastRun {
 }
 
 const START_MS = Date.parse('2026-01-11T00:59:30Z')
-const MINUTE_MS = 60_000
 
 describe('a worker that watches due times', () => {
   beforeEach(() => void vi.useFakeTimers({ now: START_MS }))

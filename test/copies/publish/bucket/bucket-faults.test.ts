@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest'
 import { storeError } from '../../../../src/copies/objects/bucket.ts'
-import { HOUR_MS, night } from '../../../store/nights.ts'
+import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
@@ -16,7 +16,7 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
-import { customers } from '../../../support/builders.ts'
+import { customers, HOUR_MS } from '../../../support/builders.ts'
 import { aMirror, tamper } from '../../../support/mirror-file.ts'
 
 test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
