@@ -45,6 +45,7 @@ test.each<[string, string, (window: Window) => Answer]>([
     for (const parallel of [1, 6]) {
       const { certificate, requests } = scanOf(serve, { isPlain, parallel, size: 1 })
       expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: { failure } })
+      expect(certificate.reasons).toContain(failure === 'not-found' ? 'short-page' : failure)
       expect(requests).toBeLessThan(150)
     }
   }

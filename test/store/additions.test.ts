@@ -101,14 +101,17 @@ describe.runIf(onPostgres)('on a server', () => {
     await expect(failing).rejects.not.toThrow(/Ann/)
   })
 
-  test('a run to which the server lost saved pages saves nothing more, and is not complete', async () => {
+  test('a run to which the server lost saved pages, or the run itself, saves nothing more, and is not complete', async () => {
     const mirror = await aMirror()
+    const lost = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
+    for (const table of ['leases', 'runs']) tamper(mirror.file, `DELETE FROM ${table} WHERE organization = 'globex'`)
     const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
     await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
     tamper(mirror.file, 'DELETE FROM customers')
     tamper(mirror.file, 'UPDATE runs SET pages = 0, received = 0, inserted = 0')
 
     const replaced = { code: 'replaced' }
+    await expect(mirror.renewLease(lost, START_MS)).rejects.toMatchObject(replaced)
     await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject(replaced)
     await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject(replaced)
     expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(0)
