@@ -41,8 +41,7 @@ test('a scan asks for no more than it needs, or than others leave it, and rather
   const before = [...list.rows]
   // Its new place explains the old one.
   list.rows.splice(5, 0, list.delete(55_000))
-  const moved = readQuickly(list, before, { maxRequests: 12 })
-  expect(moved).toMatchObject({ reasons: ['quick'], laterOrder: list.rows })
+  expect(readQuickly(list, before, { maxRequests: 12 })).toMatchObject({ reasons: ['quick'], laterOrder: list.rows })
   list.rows = [...before]
   for (let gone = 0; gone < 16; gone += 1) list.delete(6000 * gone + 3000)
   const budget = new RequestBudget(60)
@@ -166,6 +165,7 @@ test('between two readings and during them, what came and what left is found or 
     const listed = new Set(list.rows)
     const wrong = gone.filter((rowId) => (atStart.has(rowId) && listed.has(rowId)) || !before.includes(rowId))
     expect({ seed, wrong, isTooMuch: requests > maxRequests }).toEqual({ seed, wrong: [], isTooMuch: false })
+    expect(new Set(laterOrder).size, `seed ${seed}`).toBe(laterOrder?.length ?? 0)
     if (rate > 0 || isFixed || reasons.includes('request-limit')) continue
     const known = new Set(before)
     const unseen = list.rows.filter((rowId) => !known.has(rowId) && !read.has(rowId))
