@@ -29,7 +29,7 @@ export class Chain implements Stage {
   /** Whether it is over, and came to the end of the list. */
   isOver = false
   isComplete = false
-  /** Whether all seams so far are firm, and whether nothing moved at any; otherwise, at how many the list was seen to change. */
+  /** Whether all seams so far are firm, and whether nothing moved at any; otherwise, at how many the list was seen to change since it was resumed. */
   isFirm = true
   isStill = true
   restless = 0
@@ -331,6 +331,7 @@ export class Chain implements Stage {
     this.isFirm &&= seam.firm
     this.isStill &&= seam.still
     if (!seam.still) this.restless += 1
+    if (left === this.#recalled) [this.restless, this.#findings.changesBefore] = [0, this.#findings.changes]
   }
 
   /** Leaves positions unread and goes on behind them. */

@@ -47,8 +47,9 @@ export class Findings {
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
-  /** By how many rows the list was seen to change, all added up. */
+  /** By how many rows the list was seen to change, all added up, and those of them from before an interruption, and during it. */
   changes = 0
+  changesBefore = 0
   requests = 0
   reads = 0
   /** Where pages end although the total promises more. */

@@ -46,7 +46,6 @@ export class ListScan implements Scan {
   #ends: Ends | undefined
   #again: Again | undefined
   #isOver = false
-  #isResumed = false
   /** How many answers to smaller pages did not fit them. */
   #misfits = 0
 
@@ -57,7 +56,6 @@ export class ListScan implements Scan {
     let largest = 0
     for (const answer of recalled) {
       if (answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
-      this.#isResumed = true
       largest = Math.max(largest, answer.perPage)
       this.#chain.recall(this.#prepare(answer))
     }
@@ -212,11 +210,11 @@ export class ListScan implements Scan {
 
   /**
    * Whether the list has more rows by its total than were read, and its changes do not explain it. One seam at which it was seen to change
-   * explains no more than the total has grown: one answer may have left out a row.
+   * explains no more than the total has grown, but for that of an interruption: one answer may have left out a row.
    */
   get #isLacking(): boolean {
-    const { changes, rejected, lacking, grown } = this.#findings
-    return !this.#isResumed && lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : 0)
+    const { changes, changesBefore, rejected, lacking, grown } = this.#findings
+    return lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : changesBefore)
   }
 
   /** What speaks against any grade. */

@@ -108,18 +108,20 @@ const leftOut: Shown = (rows, from, to) => (from < 250 && to > 255 ? rows.toSpli
 const swapped: Shown = (rows, from, to) =>
   ((from & 2) > 0 ? rows.map((row, at) => rows[at ^ 1] ?? row) : rows).slice(from, to)
 
-test.each<[string, number, Shown, Reason]>([
+test.each<[string, number, Shown, Reason, stopAfter?: number]>([
   ['repeats rows in place of others, while the last ones leave,', 0.3, repeated, 'total-mismatch'],
   ['begins its pages far too early behind two positions', 0, slipped, 'link-broken'],
   ['leaves out one row', 0, leftOut, 'total-mismatch'],
+  ['leaves out one row after an interruption', 0, leftOut, 'total-mismatch', 2],
   ['has each two rows in another order on every other page', 0, swapped, 'order-unstable'],
-])('a service that %s settles nothing, although its neighbours share rows', (_, share, shown, reason) => {
+])('a service that %s settles nothing, although its neighbours share rows', (...row) => {
+  const [, share, shown, reason, stopAfter] = row
   const serve: Serve = (list, window) => {
     const { rows } = list.answer({ page: 1, size: list.size })
     return { ...list.answer(window), rows: shown(rows, startOf(window), Math.min(endOf(window), list.size)) }
   }
   const between: ScanOptions['between'] = (list, luck) => luck.chance(share) && list.delete(1, list.size - 1)
-  const { certificate } = scanOf(serve, { size: 900, order: 'name', between })
+  const { certificate } = scanOf(serve, { size: 900, order: 'name', between, ...(stopAfter && { stopAfter }) })
   expect(certificate).toMatchObject({ proof: 'unproven', reasons: [reason] })
 })
 
