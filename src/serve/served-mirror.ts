@@ -222,5 +222,5 @@ async function rowsIn(session: Session, organization: string, rowIds: readonly n
       sql`unnest(${rowIds}::bigint[]) WITH ORDINALITY AS wanted (row_id, place)
         JOIN customers ON organization = ${organization} AND customers.row_id = wanted.row_id ORDER BY place`,
     )}`)
-  return rows.map(({ extra, ...documented }) => ({ ...JSON.parse(extra ?? '{}'), ...documented }))
+  return rows.map(({ extra, ...documented }) => (extra === null ? documented : { ...JSON.parse(extra), ...documented }))
 }
