@@ -57,8 +57,9 @@ async function byHand(): Promise<string> {
     const [last, link] = [Math.ceil(total / size), (to: number) => `${origin}${pathname}?page=${to}`]
     const meta = { current_page: number, from: 1, last_page: last, per_page: size, to: data.length, total }
     const links = { first: link(1), last: link(last), prev: null, next: link(number + 1) }
-    response.writeHead(200, { 'Content-Type': 'application/json' })
-    response.end(JSON.stringify({ success: true, data, meta, links }))
+    const body = JSON.stringify({ success: true, data, meta, links })
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
+    response.end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // The server listens at a port.

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, get } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { generateCustomers, seededRandom, below } from '../src/service/customers.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../src/signing/signing.ts'
@@ -11,8 +11,8 @@ import type { GroupResult } from './results.ts'
 
 /** What is asked for, by the names of the rows: of `serve`, and of a handler by hand. */
 export const SERVED = {
-  pages: { served: 'served, pages of 100', byHand: 'by hand, pages of 100', requests: 300 },
-  searches: { served: 'served, searches', byHand: 'by hand, searches', requests: 24 },
+  pages: { served: 'served, pages of 100', byHand: 'by hand, pages of 100', requests: 300, alone: 1000 },
+  searches: { served: 'served, searches', byHand: 'by hand, searches', requests: 24, alone: 100 },
 } as const
 
 /** Requests at once, where it is how many are answered in a time that is measured; one after the other for how long one takes. */
@@ -31,20 +31,20 @@ export async function measureServing(
   try {
     const origins = await Promise.all(programs.map(async (program) => String((await once(program, 'message'))[0])))
     const [hand = '', ours = ''] = origins
-    const rows = Object.entries(SERVED).flatMap(([kind, { served, byHand, requests }]) =>
+    const rows = Object.entries(SERVED).flatMap(([kind, { served, byHand, requests, alone }]) =>
       [
         { name: served, floors: [[byHand]], origin: ours },
         { name: byHand, floors: [], origin: hand },
-      ].map((row) => ({ ...row, kind, requests, measurements: Array<Measurement>(), tookMs: Array<number>() })),
+      ].map((row) => ({ ...row, kind, requests, alone, measurements: Array<Measurement>(), tookMs: Array<number>() })),
     )
-    for (const { origin, kind, requests } of rows) await ask(origin, targetsOf(kind, customers, requests / 3), AT_ONCE)
+    for (const { origin, kind, requests } of rows) await ask(origin, targetsOf(kind, customers, requests), AT_ONCE)
     for (let round = 1; round <= runs; round += 1)
       for (const row of rows) {
         const targets = targetsOf(row.kind, customers, row.requests)
         const { wallMs } = await ask(row.origin, targets, AT_ONCE)
         row.measurements.push({ wallMs, requests: row.requests, customers })
         // Other searches, since the last ones are remembered.
-        row.tookMs.push(...(await ask(row.origin, targetsOf(row.kind, customers, row.requests + round), 1)).tookMs)
+        row.tookMs.push(...(await ask(row.origin, targetsOf(row.kind, customers, row.alone + round), 1)).tookMs)
       }
     return {
       name: 'serve',
@@ -95,32 +95,69 @@ async function ask(
   targets: readonly string[],
   atOnce: number,
 ): Promise<{ wallMs: number; tookMs: number[] }> {
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
   const waiting = targets.values()
   const tookMs: number[] = []
   const startMs = performance.now()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
+      const connection = new Connection(origin)
       for (const target of waiting) {
         const sentMs = performance.now()
-        await receive(origin + target, agent)
+        await connection.receive(target)
         tookMs.push(performance.now() - sentMs)
       }
+      connection.close()
     }),
   )
-  const wallMs = performance.now() - startMs
-  agent.destroy()
-  return { wallMs, tookMs }
+  return { wallMs: performance.now() - startMs, tookMs }
 }
 
-function receive(address: string, agent: Agent): Promise<void> {
-  const url = new URL(address)
-  const recipe = recipeOf(DEFAULT_PRESET)
-  const headers = signedHeaders({ method: 'GET', url }, CREDENTIALS, { unixMs: Date.now() }, recipe)
-  return new Promise((resolve, reject) => {
-    get(url, { headers, agent }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${address} was answered ${response.statusCode}`))
-      response.resume().once('end', resolve)
-    }).once('error', reject)
-  })
+/**
+ * A connection that is kept alive, whose answers are read into one piece of memory: what a client of Node leaves behind with each answer would be
+ * collected while another is waited for, and count as its time.
+ */
+class Connection {
+  readonly #origin: string
+  readonly #socket: Socket
+  readonly #memory = Buffer.alloc(64 * 1024)
+  #left = 0
+  #received = Promise.withResolvers<void>()
+
+  constructor(origin: string) {
+    const { hostname: host, port } = new URL(origin)
+    this.#origin = origin
+    const onread = { buffer: this.#memory, callback: (length: number) => this.#read(length) }
+    this.#socket = connect({ host, port: Number(port), noDelay: true, onread })
+    for (const event of ['error', 'close'])
+      this.#socket.once(event, (error) => this.#received.reject(new Error(`${origin} hung up.`, { cause: error })))
+  }
+
+  async receive(target: string): Promise<void> {
+    const url = new URL(this.#origin + target)
+    const headers = signedHeaders({ method: 'GET', url }, CREDENTIALS, { unixMs: Date.now() }, RECIPE)
+    const lines = Object.entries({ Host: url.host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+    this.#received = Promise.withResolvers()
+    this.#socket.write(`GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    await this.#received.promise
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  /** Counts what came of the answer, by its Content-Length. */
+  #read(length: number): boolean {
+    this.#left -= length
+    if (this.#left < 0) {
+      const found = /^HTTP\/1\.1 200 .*?^content-length: (\d+)\r\n.*?\r\n\r\n/ims.exec(
+        this.#memory.toString('latin1', 0, length),
+      )
+      if (found === null) this.#received.reject(new Error(`An answer of ${this.#origin} is not a page.`))
+      else this.#left = Number(found[1]) + found[0].length - length
+    }
+    if (this.#left === 0) this.#received.resolve()
+    return true
+  }
 }
+
+const RECIPE = recipeOf(DEFAULT_PRESET)

@@ -19,10 +19,11 @@ type Snapshot = { session: Session; readings: Set<Promise<unknown>>; over: Abort
 
 /**
  * How current an organization is; its customers in the order of the list, by the numbers of their rows, and what is searched of them, of an
- * earlier stamp until it is asked for. The stamp is another one once customers of the organization are others, or were changed; it begins with
- * when any customer was changed last.
+ * earlier stamp until it is asked for. The version is another one once anything was written in the mirror; the stamp, once customers of the
+ * organization are others, or were changed: it begins with when any customer was changed last.
  */
 type State = {
+  version: string | undefined
   stamp: string
   readAsOfMs: number
   proof: string
@@ -142,7 +143,13 @@ async function openStore(place: string): Promise<Store> {
 /** The number of a row; a copy has it under the name that every table has. */
 const ROW_ID = either('rowid', 'row_id')
 
+/** The same text for two reads in a row between which nothing was written. */
+const VERSION = either('(SELECT data_version FROM pragma_data_version)', 'CAST(pg_current_snapshot() AS text)')
+
 async function stateIn(session: Session, organization: string, earlier: Promise<State> | undefined): Promise<State> {
+  const before = await earlier?.catch(() => undefined)
+  const version = (await session.first<{ version: string }>(sql`SELECT ${VERSION} AS version`))?.version
+  if (before !== undefined && before.version === version) return before
   const [found] = await records<{ readAsOfMs?: number; proof?: string; retiredAtMs?: number }>(
     session,
     sql`SELECT read_as_of, proof, retired_at FROM freshness WHERE organization = ${organization}`,
@@ -158,9 +165,8 @@ async function stateIn(session: Session, organization: string, earlier: Promise<
     sql`SELECT ${moment} || ' ' || (${count(sql`true`)} - ${count(sql`removed_at IS NOT NULL`)}) AS stamp FROM customers`,
   )
   const stamp = last?.stamp ?? ''
-  const before = await earlier?.catch(() => undefined)
   const made = before?.stamp === stamp ? before : { texts: before?.texts ?? Promise.resolve(undefined) }
-  return { ...made, stamp, readAsOfMs, proof }
+  return { ...made, version, stamp, readAsOfMs, proof }
 }
 
 /** Within a second, times sort by the rest of their text: a service sends all of them in one form. */
