@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
-import { repeatedly, succeeds, within } from './timings.ts'
 import { RUN_KINDS, type SharedValues, valuesNamed } from './queue/port.ts'
 import { ENDED, findJob, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
-import { sleep } from '../src/machine/timers.ts'
+import { sleep, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 
 /** A person cancelled these jobs of an organization, and no run is made up for a due time until then, in Unix milliseconds. */
 const cancellation = z.object({ jobs: z.array(z.string()).readonly(), untilMs: z.number() })

@@ -2,15 +2,16 @@ import type { Job } from 'bullmq'
 import type { Config } from '../src/config/read-config.ts'
 import type { LastRun } from '../src/model/mirror.ts'
 import { ALL, pauseOf } from '../src/model/pause.ts'
-import { openMirrorIfThere } from '../src/store/mirror.ts'
+import { closing, openMirrorIfThere } from '../src/store/mirror.ts'
+import { localTime } from '../src/time/moments.ts'
 import { cancellations } from './cancel.ts'
 import { pause, type Pausing, readPauses, readSharedPauses, resume } from './pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from './queue/backend.ts'
 import { KINDS, RUN_KINDS, type RunKind } from './queue/port.ts'
 import { type Payload, findJob, jobStateOf, payload, progressOf, waitOf } from './queue/queues.ts'
 import { isDue } from './schedule/due-runs.ts'
-import { type Schedule, betweenNights, comingRuns, localTime } from './schedule/due-times.ts'
-import { succeeds } from './timings.ts'
+import { type Schedule, betweenNights, comingRuns } from './schedule/due-times.ts'
+import { succeeds } from '../src/machine/timers.ts'
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig) {
@@ -140,9 +141,5 @@ export async function listSchedule(config: Config, { nowMs, count }: { nowMs: nu
 
 async function readLastRuns(address: string): Promise<LastRun[]> {
   const mirror = await openMirrorIfThere(address)
-  try {
-    return (await mirror?.listLastRuns()) ?? []
-  } finally {
-    await mirror?.close()
-  }
+  return mirror === undefined ? [] : closing(mirror, () => mirror.listLastRuns())
 }

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../src/config/read-config.ts'
 import { ConfigError, describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
-import { repeatedly } from './timings.ts'
+import { repeatedly } from '../src/machine/timers.ts'
 import { type SharedValues, valuesNamed } from './queue/port.ts'
 
 /** The last configuration that was read without a mistake, read again when its file changes. */

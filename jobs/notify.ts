@@ -3,7 +3,8 @@ import { UnrecoverableError, type Job } from 'bullmq'
 import { z } from 'zod'
 import { cancellations } from './cancel.ts'
 import { readPauses } from './pauses.ts'
-import { repeatedly, type Timings } from './timings.ts'
+import type { Timings } from './timings.ts'
+import { repeatedly } from '../src/machine/timers.ts'
 import type { Backend } from './queue/port.ts'
 import { failureOf } from './queue/queue-faults.ts'
 import { createQueueWorker, handBack, jobStateOf, putOff, type Queues, type Token } from './queue/queues.ts'
@@ -117,7 +118,7 @@ async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery
 }
 
 /** Posts a message, signed where there is a secret. */
-async function post({ url, secret }: Receiver, message: Message, { now, signal }: Delivery): Promise<Sent> {
+async function post({ url, secret }: NonNullable<Config['notify']>, message: Message, { now, signal }: Delivery) {
   try {
     const key = secret && (await readWebhookSecret(secret))
     const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
@@ -127,7 +128,6 @@ async function post({ url, secret }: Receiver, message: Message, { now, signal }
   }
 }
 
-type Receiver = NonNullable<Config['notify']>
 type Message = { id: string; body: string }
 type Signing = { unixSeconds: number; secret: string | undefined }
 

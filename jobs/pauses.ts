@@ -3,7 +3,7 @@ import { isSharedQueue } from '../src/address/mirror-address.ts'
 import type { Config } from '../src/config/read-config.ts'
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
 import { askQueue } from './queue/backend.ts'
-import { repeatedly, within } from './timings.ts'
+import { repeatedly, within } from '../src/machine/timers.ts'
 import { type SharedValues, valuesNamed } from './queue/port.ts'
 
 /** How long to wait for an answer of the queue. */

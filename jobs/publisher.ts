@@ -7,7 +7,8 @@ import type { Logger } from '../src/machine/log.ts'
 import type { Mirror } from '../src/store/mirror.ts'
 import type { OverviewFacts } from '../src/status/overview.ts'
 import { isOfService } from '../src/status/standing.ts'
-import { repeatedly, type Timings } from './timings.ts'
+import type { Timings } from './timings.ts'
+import { repeatedly } from '../src/machine/timers.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
 export type Publisher = ReturnType<typeof startPublisher>

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import { cancellable } from './cancel.ts'
 import type { PauseWatch } from './pauses.ts'
-import { within, type Timings } from './timings.ts'
+import type { Timings } from './timings.ts'
+import { within } from '../src/machine/timers.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from './queue/port.ts'
 import {
   createQueueWorker,
@@ -127,7 +128,7 @@ export async function runForJob(kind: RunKind, job: RunJob, token: Token, ends: 
       ...{ kind, waitedMs: waitedBefore(job, pages), maxWaitMs: organization?.maxWaitMs ?? 0 },
       startsLeft: MOST_STARTS - job.attemptsStarted,
       ...{ stopping: stop.aborted, lockLost: lost?.aborted === true },
-      ...{ leasedWaitMs: timings.leasedWaitMs, mirrorWaitMs: timings.mirrorWaitMs },
+      timings,
     })
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const outcome =
@@ -314,13 +315,12 @@ export type Circumstances = {
   startsLeft: number
   stopping: boolean
   lockLost: boolean
-  leasedWaitMs: number
-  mirrorWaitMs: number
+  timings: Pick<Timings, 'leasedWaitMs' | 'mirrorWaitMs'>
 }
 
 /** Decides about a job from the error of its run; undefined for a complete run. */
 export function verdictOf(error: unknown, circumstances: Circumstances): JobVerdict {
-  const { kind, waitedMs, maxWaitMs, startsLeft, stopping, lockLost, leasedWaitMs, mirrorWaitMs } = circumstances
+  const { kind, waitedMs, maxWaitMs, startsLeft, stopping, lockLost, timings } = circumstances
   if (error === undefined) return { kind: 'complete' }
   if (lockLost) return { kind: 'abandon' }
   const { again, from } = factsOf(error)
@@ -330,7 +330,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (again === 'never') return GIVE_UP
   // It took as long as a run may: other jobs may go first, and the wait does not count.
   if (from === 'limit') return startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
-  const ownMs: Partial<Record<Origin, number>> = { 'other-run': leasedWaitMs, mirror: mirrorWaitMs }
+  const ownMs: Partial<Record<Origin, number>> = { 'other-run': timings.leasedWaitMs, mirror: timings.mirrorWaitMs }
   const leastMs = refusalIn(error).waitMs ?? ownMs[from]
   if (again === 'retry') return { kind: 'retry', leastMs: leastMs ?? 0 }
   const waitMs = leastMs ?? UNNAMED_WAIT_MS

@@ -8,7 +8,7 @@ import { monotonicMs } from './machine/timers.ts'
 import { forEachField, namedId } from './model/customer.ts'
 import { publicColumns } from './model/public-tables.ts'
 import { toJson } from './model/report.ts'
-import { openMirror as openToWrite } from './store/mirror.ts'
+import { closing, openMirror as openToWrite } from './store/mirror.ts'
 import { type RateLimits, runOrganization } from './sync/run-organization.ts'
 import { parsedJson } from './text/parsed-json.ts'
 
@@ -50,15 +50,13 @@ export async function mirrorOrganization(
   const rateLimits = RATE_LIMITS.get(config) ?? new Map()
   RATE_LIMITS.set(config, rateLimits)
   const mirror = await openToWrite(config.mirror, { signal })
-  try {
+  return closing(mirror, async () => {
     const { report } = await runOrganization(chosen, {
       ...{ mirror, rateLimits, signal, trigger: 'sync', longestWaitMs: chosen.maxWaitMs },
       ...{ now: Date.now, monotonicMs, random: Math.random },
     })
     return toJson(report)
-  } finally {
-    await mirror.close()
-  }
+  })
 }
 
 /** Runs at the same time may share a limit. */

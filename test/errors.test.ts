@@ -15,7 +15,7 @@ import { readProgram } from './support/program.ts'
 const ROWS = Object.entries<ErrorFacts>(ERRORS).flatMap(([code, facts]) => (isErrorCode(code) ? [{ code, facts }] : []))
 
 const CIRCUMSTANCES: Circumstances = {
-  ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
+  ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, timings: { leasedWaitMs: 30_000, mirrorWaitMs: 20_000 } },
   ...{ kind: 'sync', stopping: false, lockLost: false },
 }
 

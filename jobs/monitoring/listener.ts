@@ -19,8 +19,14 @@ export function createListener(parts: {
   monotonicMs: () => number
 }): Listener {
   const { metrics, mirror, publisher, log, monotonicMs } = parts
+  const slowedDown = (facts: object) => log.info(facts, 'run slowed down')
+  // Each run asks for a mirror whose server is away every few seconds.
+  const mirrorGone = onceAMinute(slowedDown, monotonicMs)
   return {
-    onEvent: createEventLog(log, monotonicMs),
+    onEvent: (organization, event) => {
+      const isOften = event.kind === 'waiting' && event.reason === 'mirror-gone'
+      ;(isOften ? mirrorGone : slowedDown)({ organization, event })
+    },
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
     onRun: (run) => {
       metrics.countRun(run)
@@ -36,15 +42,6 @@ export function createListener(parts: {
       if (KINDS[noRun.kind].isPartial) metrics.countSkipped()
       logNoRun(log, noRun)
     },
-  }
-}
-
-/** Logs what slows runs down. Waits for a mirror whose server is away are logged once a minute: each run asks it every few seconds. */
-export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => number): NonNullable<Listener['onEvent']> {
-  const away = onceAMinute((facts) => log.info(facts, 'run slowed down'), monotonicMs)
-  return (organization, event) => {
-    if (event.kind === 'waiting' && event.reason === 'mirror-gone') away({ organization, event })
-    else log.info({ organization, event }, 'run slowed down')
   }
 }
 

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { oneAtATime, within } from '../timings.ts'
+import { oneAtATime, within } from '../../src/machine/timers.ts'
 import { type Backend, type Opening, type ServerStore, type SharedValues, valuesNamed } from './port.ts'
 import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
@@ -9,7 +9,7 @@ import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'
-import { openMirrorIfThere, type Mirror } from '../../src/store/mirror.ts'
+import { closing, openMirrorIfThere, type Mirror } from '../../src/store/mirror.ts'
 
 /** Longer than a worker waits for a job in one command. */
 const ANSWER_MS = 60_000
@@ -164,12 +164,7 @@ export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'fil
 export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
   // One that cannot be read is reported by what needs it.
   const mirror = await openMirrorIfThere(address).catch(() => undefined)
-  if (mirror === undefined) return
-  try {
-    await requireSame(values, await known(mirror))
-  } finally {
-    await mirror.close()
-  }
+  if (mirror !== undefined) await requireSame(values, await closing(mirror, known))
 }
 
 /** Lets the next worker that starts bring its mirror. */

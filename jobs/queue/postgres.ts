@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { usePasswordFile, postgresSettings, closeWhereRefused } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
-import { within } from '../timings.ts'
+import { within } from '../../src/machine/timers.ts'
 import { CONNECT_MS, FARTHEST, type Opening, type ServerStore, type SharedValues, type Store } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */

@@ -3,7 +3,8 @@ import { QueueUnavailable, isOurs } from '../../src/errors/errors.ts'
 import { codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
 import type { Logger } from '../../src/machine/log.ts'
 import { backoffMs } from '../../src/time/durations.ts'
-import { within, type Timings } from '../timings.ts'
+import type { Timings } from '../timings.ts'
+import { within } from '../../src/machine/timers.ts'
 
 /** An error of the queue as QueueUnavailable, without its cause, which may hold a password. Our own errors and defects stay. */
 export function queueUnavailable(error: unknown, place: string): unknown {

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
-import { within } from '../timings.ts'
+import { within } from '../../src/machine/timers.ts'
 import { CONNECT_MS, FARTHEST, nameInDatabase, type Opening, QUEUE_NAMES, type ServerStore } from './port.ts'
 
 /** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */

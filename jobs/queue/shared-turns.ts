@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { Logger } from '../../src/machine/log.ts'
-import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
+import { type Sleep, sleep as timerSleep, oneAtATime, within } from '../../src/machine/timers.ts'
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
 import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
-import { oneAtATime, within } from '../timings.ts'
 import { codeAndReason } from './queue-faults.ts'
 import { parseValue, type SharedValues } from './port.ts'
 

@@ -1,15 +1,15 @@
 import { cancellations } from '../cancel.ts'
-import { repeatedly } from '../timings.ts'
+import { repeatedly } from '../../src/machine/timers.ts'
 import { KINDS, RUN_KINDS, type SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
-import { betweenNights, localTime, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
+import { betweenNights, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { pauseEndedMs, pauseOf, type Pauses } from '../../src/model/pause.ts'
-import { isFarAhead } from '../../src/time/moments.ts'
+import { isFarAhead, localTime } from '../../src/time/moments.ts'
 
 /** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
 const LOOK_MS = 1000

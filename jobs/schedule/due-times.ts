@@ -75,17 +75,6 @@ function momentsAround(line: CronLine, atMs: number): { lastMs: number; nextMs: 
 const FOUND = new Map<string, { lastMs: number; nextMs: number }[]>()
 const MOST_FOUND = 8
 
-/** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
-export function localTime(atMs: number, timeZone: string): string {
-  const format = FORMATS.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, ...LOCAL })
-  FORMATS.set(timeZone, format)
-  return format.format(atMs).replace('\u2212', '-').replace(/\+0$/, '')
-}
-
-const FORMATS = new Map<string, Intl.DateTimeFormat>()
-const TWO = '2-digit'
-const LOCAL = { year: 'numeric', month: TWO, day: TWO, hour: TWO, minute: TWO, timeZoneName: 'shortOffset' } as const
-
 /** When an organization has runs between its nights: their own cron line in the same time zone. Undefined where it has none. */
 export function betweenNights({ quick, ...night }: Schedule & { quick?: string }): Schedule | undefined {
   return quick === undefined ? undefined : { ...night, cron: quick }

@@ -1,6 +1,6 @@
 import { clockWords, count, say, shellWord } from './output/print.ts'
 import { command, exitCodeOf, type Io, oneExitCode } from './command.ts'
-import { closing, namedConfig } from './opening.ts'
+import { namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
-import { examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
+import { closing, examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */

@@ -51,27 +51,15 @@ export async function withMirror<Result>(file: string | undefined, work: Work<Re
 }
 
 async function reading<Result>({ mirror }: Config, work: (mirror: Mirror) => Promise<Result>): Promise<Result> {
-  const { openMirrorToRead } = await import('../store/mirror.ts')
+  const { closing, openMirrorToRead } = await import('../store/mirror.ts')
   return closing(await openMirrorToRead(mirror), work)
 }
 
 /** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
 export async function withMirrorToChange<Result>(file: string | undefined, work: Work<Result>): Promise<Result> {
   const config = await withMirror(file, async (_, read) => read)
-  const { openMirror } = await import('../store/mirror.ts')
+  const { closing, openMirror } = await import('../store/mirror.ts')
   return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
-}
-
-/** Closes the mirror after `work`. */
-export async function closing<Opened extends { close(): Promise<void> }, Result>(
-  opened: Opened,
-  work: (opened: Opened) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work(opened)
-  } finally {
-    await opened.close()
-  }
 }
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */

@@ -28,6 +28,18 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
   return await ifThere(openMirrorToRead(address))
 }
 
+/** Closes the mirror after `work`. */
+export async function closing<Opened extends { close(): Promise<void> }, Result>(
+  opened: Opened,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
 /** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */
 export async function examineServer(address: string): Promise<Examined> {
   return (await import('./postgres/examine-server.ts')).examineServer(address)

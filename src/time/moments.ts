@@ -82,3 +82,14 @@ export const LARGEST_STEP_MS = 2 * 3_600_000
 export function isFarAhead(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + LARGEST_STEP_MS
 }
+
+/** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
+export function localTime(atMs: number, timeZone: string): string {
+  const format = FORMATS.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, ...LOCAL })
+  FORMATS.set(timeZone, format)
+  return format.format(atMs).replace('\u2212', '-').replace(/\+0$/, '')
+}
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>()
+const TWO = '2-digit'
+const LOCAL = { year: 'numeric', month: TWO, day: TWO, hour: TWO, minute: TWO, timeZoneName: 'shortOffset' } as const

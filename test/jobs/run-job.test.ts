@@ -17,7 +17,7 @@ import { DAY_MS, HOUR_MS } from '../support/builders.ts'
 
 const USUAL: runs.Circumstances = {
   ...{ kind: 'sync', waitedMs: 0, maxWaitMs: HOUR_MS, startsLeft: 99, stopping: false, lockLost: false },
-  ...{ leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
+  timings: { leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
 }
 const STOPS_LOST = { stopping: true, lockLost: true }
 const AT_MOST = { waitedMs: HOUR_MS - 60_000 }

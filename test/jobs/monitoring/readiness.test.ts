@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/endpoints.ts'
-import { createEventLog, logRun } from '../../../jobs/monitoring/listener.ts'
+import { createListener, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import type { Pauses } from '../../../src/model/pause.ts'
@@ -98,12 +98,13 @@ async function readinessOf({
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
   const lines: object[] = []
   let nowMs = 0
-  const logEvent = createEventLog(Object({ info: (facts: object) => lines.push(facts) }), () => nowMs)
+  const log = { info: (facts: object) => lines.push(facts) }
+  const listener = createListener(Object({ log, monotonicMs: () => nowMs }))
   const away = { kind: 'waiting', reason: 'mirror-gone', waitMs: 10_000, untilMs: 0 } as const
   const throttled = { ...away, reason: 'rate-limited' } as const
   for (nowMs = 0; nowMs <= 60_000; nowMs += 10_000)
-    for (const organization of ['acme', 'globex']) logEvent(organization, away)
-  for (const organization of ['acme', 'globex']) logEvent(organization, throttled)
+    for (const organization of ['acme', 'globex']) listener.onEvent(organization, away)
+  for (const organization of ['acme', 'globex']) listener.onEvent(organization, throttled)
 
   expect(lines).toEqual([
     { organization: 'acme', event: away },
