@@ -59,7 +59,7 @@ const FOR_SEARCHES = 12
  */
 export class QuickScan implements Scan {
   readonly #options: Required<QuickScanOptions>
-  readonly #rounds: Iterator<readonly Window[]>
+  readonly #rounds: Iterator<readonly Window[], undefined>
   #round: readonly Window[] = []
   readonly #asked = new Set<string>()
   #underWay = 0
@@ -86,26 +86,27 @@ export class QuickScan implements Scan {
   }
 
   next(free: number): Window[] {
-    if (this.#underWay === 0 && this.#round.length === 0) this.#planRound()
-    const { budget } = this.#options
-    const windows = this.#round.slice(0, Math.max(0, free)).filter(() => budget.take())
-    this.#round = budget.left > 0 ? this.#round.slice(windows.length) : []
+    if (this.#underWay === 0) this.#planRound()
+    const windows = this.#round.slice(0, Math.max(0, free)).filter(() => this.#options.budget.take())
+    this.#round = this.#round.slice(windows.length)
     this.#underWay += windows.length
     return windows
   }
 
-  /** A plan that goes on when the budget is spent has more to ask. */
+  /** Where the budget is spent, a plan that has more to ask ends. */
   #planRound(): void {
     while (!this.#isOver && this.#round.length === 0) {
-      const { value, done } = this.#rounds.next()
-      this.#isOver = done === true || this.#options.budget.left < 1
-      this.#round = this.#isOver || done === true ? [] : value.filter((window) => !this.#asked.has(windowKey(window)))
-      if (done !== true && this.#isOver) this.#reasons.add('request-limit')
+      const { value = [], done = false } = this.#rounds.next()
+      this.#isOver = done
+      this.#round = value.filter((window) => !this.#asked.has(windowKey(window)))
       for (const window of this.#round) this.#asked.add(windowKey(window))
     }
+    if (this.#isOver || this.#options.budget.left > 0) return
+    this.#reasons.add('request-limit')
+    this.#isOver = true
   }
 
-  *#plan(): Generator<readonly Window[], void> {
+  *#plan(): Generator<readonly Window[], undefined> {
     while (this.#cuts.length === 0 && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#size }]
     if (this.#stoppedAt !== undefined) return
     yield* this.#findEnd()
