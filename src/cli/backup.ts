@@ -1,4 +1,4 @@
-import { count, show } from './output/print.ts'
+import { count, linesOf, show } from './output/print.ts'
 import { type Io, jsonCommand, positive } from './command.ts'
 import { clocks, namedConfig, namedFile, namedMirror } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
@@ -9,7 +9,6 @@ import { type Restored, restoreMirror } from '../copies/restore.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isoOf } from '../time/moments.ts'
 
-/** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
   return jsonCommand('backup', {
     about:
@@ -22,13 +21,12 @@ export function backupCommand(io: Io) {
     .action(async (file, { config: configFile, keep, json }) => {
       const plan = { ...(await placesOf(file, configFile)), keep }
       const made = await makeBackup(plan, { signal: io.signal, ...clocks() })
-      const removed = made.removed.map((path) => `Removed: ${path}\n`)
-      const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed.join('')}`
+      const said = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)`
+      const text = linesOf([said, ...made.removed.map((path) => `Removed: ${path}`)])
       show(io, json, { document: { backup: { ...made, takenAt: isoOf(made.takenAt) } }, text })
     })
 }
 
-/** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
   return jsonCommand('restore', {
     about:
@@ -46,15 +44,14 @@ export function restoreCommand(io: Io) {
 }
 
 /** What was restored, and what is left to do. */
-export function restoredText(restored: Restored): string {
+function restoredText(restored: Restored): string {
   const { mirror, file, takenAt, customers, organizations, kept, forgotten, unrecognized, onlyInBackup } = restored
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
   const why = kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'
-  const lines: (string | false)[] = [
+  return linesOf([
     `Mirror: ${mirror}`,
     `Restored from ${file}${taken}: ${count(customers, 'customer')} of ${count(organizations, 'organization')}`,
-    kept !== undefined &&
-      `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
+    kept && `The mirror that was there is now ${kept}. It holds personal data: remove it when you no longer need it.`,
     forgotten === undefined &&
       `${why}: customers that were forgotten after the backup are back. Forget them again before the next run.`,
     forgotten !== undefined &&
@@ -65,11 +62,9 @@ export function restoredText(restored: Restored): string {
     onlyInBackup.length > 0 &&
       `In the backup, and not in the replaced mirror: ${onlyInBackup.join(', ')}. If you renamed or forgot an organization after the backup, do that again.`,
     'What happened after the backup is gone from the feed. Programs that read changes or updated_at need a new copy of the customers.',
-  ]
-  return `${lines.filter((line) => line !== false).join('\n')}\n`
+  ])
 }
 
-/** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {
   return jsonCommand('move', {
     about:
@@ -79,7 +74,6 @@ export function moveCommand(io: Io) {
   })
     .requiredOption('--to <place>', 'postgres://user@host/database; or a file, not there yet')
     .action(async ({ to, config: configFile, json }) => {
-      if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
       const config = await namedConfig(configFile)
       const target = namedMirror(to, '--to')
       if (isPostgres(config.mirror) === isPostgres(target)) throw new UsageError(SAME_KIND)

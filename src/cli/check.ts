@@ -1,6 +1,6 @@
 import { clockWords, count, say, shellWord } from './output/print.ts'
 import { command, exitCodeOf, type Io, oneExitCode } from './command.ts'
-import { namedConfig } from './opening.ts'
+import { CLOCKS, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,12 +15,10 @@ import { checkTargets } from '../copies/target-place.ts'
 import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
 import { closing, examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 
-/** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
   return command('check', {
     check: 'configuration, secrets, mirror, copies, queue and clock, and the first page of every organization',
@@ -269,7 +267,6 @@ async function answerOf(organization: Organization, signal: AbortSignal): Promis
   }
 }
 
-const CLOCKS = { now: Date.now, monotonicMs, random: Math.random }
 const FEW = 15
 
 const CLOCK_FIX =

@@ -125,11 +125,10 @@ export function momentIn(text: string): number | undefined {
 }
 
 /** `--csv`, beside `--json`. */
-export function csvOption() {
-  return new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
-}
+export const CSV = new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
 
 /** `--mirror`: another file than the one of the configuration. */
-export function mirrorOption() {
-  return new Option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
-}
+export const MIRROR = new Option(
+  '--mirror <file>',
+  'a mirror or a published copy, in place of that of the configuration',
+)

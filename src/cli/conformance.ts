@@ -1,13 +1,11 @@
 import { count, duration, say, show } from './output/print.ts'
 import { type Io, jsonCommand } from './command.ts'
-import { namedConfig } from './opening.ts'
+import { CLOCKS, namedConfig } from './opening.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { judge } from '../conformance/judgements.ts'
 import { askService } from '../conformance/questions.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import type { SourceEvent } from '../source/customers.ts'
 
-/** `customer-mirror conformance`: asks a service which of our assumptions hold, and what follows for its configuration. */
 export function conformanceCommand(io: Io) {
   return jsonCommand('conformance', {
     'conformance acme': 'what the service of acme does where its specification is silent',
@@ -23,9 +21,8 @@ export function conformanceCommand(io: Io) {
         if (event.kind === 'waiting' && event.waitMs > 500)
           say(io.stderr, `Waiting for the service, ${duration(event.waitMs)}.\n`)
       }
-      const clocks = { now: Date.now, monotonicMs, random: Math.random }
       const patience = { rateLimits: new Map(), longestWaitMs: organization.maxWaitMs, signal: io.signal }
-      const answers = await askService(organization, { ...clocks, ...patience, onEvent })
+      const answers = await askService(organization, { ...CLOCKS, ...patience, onEvent })
       const assumptions = judge(answers)
       const { requests } = answers.source.counters
       const rows = assumptions.map((a) => [a.assumption, a.asked, MARKS[a.state], a.found, a.follows ?? ''])

@@ -1,5 +1,5 @@
-import { count, grouped, isTerminal, say, show } from './output/print.ts'
-import { command, type Io, jsonCommand, mirrorOption, oneOf, wholeNumber } from './command.ts'
+import { count, grouped, isTerminal, linesOf, say, show } from './output/print.ts'
+import { command, type Io, jsonCommand, MIRROR, oneOf, wholeNumber } from './command.ts'
 import { fileToRead, namedConfig, namedFile } from './opening.ts'
 import { copyExitCode, failedText, publishedText } from './output/run-words.ts'
 import { exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
@@ -9,7 +9,6 @@ import { configuredPlans, ownerAlone, placeOf, publishApart } from '../copies/pu
 import { UsageError } from '../errors/errors.ts'
 import { plainText } from '../text/plain-text.ts'
 
-/** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
   return command('export', {
     'export -o customers.csv': 'the active customers of every organization, with every column',
@@ -19,7 +18,7 @@ export function exportCommand(io: Io) {
   })
     .option('--format <format>', 'csv, jsonl or parquet; or as the name of the file says', oneOf(...FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
-    .addOption(mirrorOption())
+    .addOption(MIRROR)
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
     .option('--changes-since <seq>', 'the changes after this seq, in place of customers', SEQ)
@@ -61,22 +60,21 @@ export function summaryOf(
   done: Exported,
   { selection, settings, to }: Pick<ExportPlan, 'selection' | 'settings' | 'to'>,
 ): string {
-  const left = done.leftOut.map(
-    (organization) => `Left out: ${plainText(organization)}, whose list was never read to its end.\n`,
-  )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
-  const sheet = settings.excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
-  const where = typeof to === 'string' ? ` to ${to}` : ''
-  return [...left, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  return linesOf([
+    ...done.leftOut.map((each) => `Left out: ${plainText(each)}, whose list was never read to its end.`),
+    settings.excel && done.rows > SHEET_ROWS && TOO_MANY_FOR_A_SHEET,
+    `Exported ${what}${typeof to === 'string' ? ` to ${to}` : ''}`,
+    `Last seq: ${done.lastSeq}`,
+  ])
 }
 
 /** The rows of a sheet below its head. */
 const SHEET_ROWS = 1_048_575
 const TOO_MANY_FOR_A_SHEET =
   `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
-  'organization at a time with --org.\n'
+  'organization at a time with --org.'
 
-/** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
   return jsonCommand('publish', {
     about:

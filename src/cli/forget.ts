@@ -1,6 +1,6 @@
-import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
+import { configOption, count, linesOf, moment, say, show, sqlText } from './output/print.ts'
 import { argument, type Io, jsonCommand } from './command.ts'
-import { clocks, requireKnown, withMirrorToChange } from './opening.ts'
+import { clocks, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { isOurs } from '../errors/errors.ts'
@@ -12,7 +12,6 @@ const UUID = argument(
   'the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001',
 )
 
-/** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
   return jsonCommand('forget', {
     about:
@@ -24,21 +23,19 @@ export function forgetCommand(io: Io) {
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
     .action(async (organization, id, { config: file, undo = false, json }) => {
       const customer = { organization, id }
+      const named = { config: file, organization }
       if (undo) {
-        await withMirrorToChange(file, async (mirror, config) => {
-          await requireKnown(organization, mirror, config)
-          await mirror.readmitCustomer({ ...customer, ...clocks() })
+        await withMirrorToChange(named, (mirror) => mirror.readmitCustomer({ ...customer, ...clocks() }))
+        return show(io, json, {
+          document: { ...customer, forgottenAt: null },
+          text: `${organization}: ${READMITTED}\n`,
         })
-        const text = `${organization}: ${READMITTED}\n`
-        return show(io, json, { document: { ...customer, forgottenAt: null }, text })
       }
-      const done = await withMirrorToChange(file, async (mirror, config) => {
-        await requireKnown(organization, mirror, config)
+      const done = await withMirrorToChange(named, async (mirror, config) => {
         // What cannot be listed ends the command before anything is deleted.
         const copiesLeft = listCopiesLeft(config, organization)
         const forgotten = await mirror.forgetCustomer({ ...customer, ...clocks() })
-        const erasing = mirror.eraseForgotten(id)
-        const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
+        const erased = await mirror.eraseForgotten(id).then((how) => ({ erased: how, failure: undefined }), asFailed)
         return { ...forgotten, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
       })
       const { mirror: place, failure, forgottenAtMs, ...facts } = done
@@ -67,25 +64,24 @@ function doneText(organization: string, { mirror, deleted, forgottenAtMs, wasFor
   const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
   const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
-  const lines = [
-    `${organization}: the customer is forgotten${already}.${found}\n`,
+  return linesOf([
+    `${organization}: the customer is forgotten${already}.${found}`,
     (erased === 'erased' || erased === 'released') && erasedText(mirror, 'this customer'),
     erased === 'held' &&
-      `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`,
+      `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.`,
     !wasForgotten &&
-      'When the service lists the customer again, runs count the record as suppressed and keep nothing of it.\n',
-  ]
-  return lines.filter((line) => line !== false).join('')
+      'When the service lists the customer again, runs count the record as suppressed and keep nothing of it.',
+  ])
 }
 
 /** What is left of rows that were deleted and whose bytes were erased, as far as the store can say. */
 export function erasedText(mirror: string, rows: string): string {
-  if (!isPostgres(mirror)) return `No byte of ${mirror} holds ${rows}.\n`
-  return (
-    `No query of ${mirror} finds ${rows}.\nBytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), ` +
-    'and in its WAL, replicas and backups until they expire.\n'
-  )
+  if (!isPostgres(mirror)) return `No byte of ${mirror} holds ${rows}.`
+  return `No query of ${mirror} finds ${rows}.\n${IN_A_SERVER}`
 }
+
+const IN_A_SERVER =
+  "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and backups until they expire."
 
 /** How to finish the work of a command that deleted rows and could not erase their bytes: by running it again. */
 export function unfinishedText(mirror: string, again: string): string {
@@ -103,18 +99,19 @@ type Beyond = { copies: readonly string[]; replaced: readonly string[]; organiza
 export function beyondText({ copies, replaced, organization, id }: Beyond): string {
   const where = `WHERE organization = ${sqlText(organization)}${id === undefined ? '' : ` AND id = ${sqlText(id)}`};`
   const deletions = ['customers', 'changes', 'customers_history'].map((table) => `DELETE FROM ${table} ${where}`)
-  const places: readonly (readonly [what: string, named?: readonly string[]])[] = [
-    [id === undefined ? WORKER : 'the service: as long as it lists the customer, it has the data'],
-    [ELSEWHERE],
-    [COPIES, copies],
-    ['mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them', replaced],
-    ['databases that were filled from the mirror. No change announces this deletion. Run there:', deletions],
-  ]
-  const lines = places.flatMap(([what, named = ['']]) => {
-    return named.length === 0 ? [] : [`  - ${what}\n`, ...named.map((name) => (name === '' ? '' : `      ${name}\n`))]
-  })
-  const whose = id === undefined ? 'organization' : 'customer'
-  return `\nThis ${whose} may still be in places that Customer Mirror cannot reach:\n${lines.join('')}`
+  const listed = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`  - ${what}`, ...names.map((name) => `      ${name}`)]
+  return linesOf([
+    `\nThis ${id === undefined ? 'organization' : 'customer'} may still be in places that Customer Mirror cannot reach:`,
+    `  - ${id === undefined ? WORKER : 'the service: as long as it lists the customer, it has the data'}`,
+    `  - ${ELSEWHERE}`,
+    ...listed(COPIES, copies),
+    ...listed(
+      'mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them',
+      replaced,
+    ),
+    ...listed('databases that were filled from the mirror. No change announces this deletion. Run there:', deletions),
+  ])
 }
 
 const WORKER =

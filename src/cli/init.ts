@@ -1,11 +1,10 @@
-import { configOption, say } from './output/print.ts'
+import { configOption, linesOf, say } from './output/print.ts'
 import { bareCommand, type Io } from './command.ts'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 
-/** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io) {
   return bareCommand('init', { init: '', 'init config/customers.yaml': '' })
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
@@ -24,8 +23,8 @@ export function initCommand({ stderr }: Io) {
       }
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       const steps = [`Put the address of your organization into ${file}.`, 'export ACME_API_KEY=… ACME_SECRET=…']
-      const lines = [...steps, `customer-mirror check${option}`].map((step, index) => `  ${index + 1}. ${step}\n`)
-      say(stderr, `Wrote ${file}. Next:\n${lines.join('')}`)
+      const lines = [...steps, `customer-mirror check${option}`].map((step, index) => `  ${index + 1}. ${step}`)
+      say(stderr, linesOf([`Wrote ${file}. Next:`, ...lines]))
     })
 }
 
@@ -67,7 +66,6 @@ organizations:
     secret: { env: ACME_SECRET }
 `
 
-/** `customer-mirror schema`: the JSON Schema of the configuration file, on stdout. */
 export function schemaCommand({ stdout }: Io) {
   return bareCommand('schema', {
     'schema > customer-mirror.schema.json': '',

@@ -4,8 +4,7 @@ import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { Mirror } from '../store/mirror.ts'
-import type { LeasedRun } from '../model/report.ts'
+import { closing, type Mirror, openMirror, openMirrorToRead } from '../store/mirror.ts'
 
 /**
  * The configuration that `--config` names, or else the environment or its usual name. What reads it is loaded only by commands that need one.
@@ -27,6 +26,7 @@ export function namedFile(text: string, what: string): string {
 
 /** A mirror named on the command line: an absolute path, or an address. Throws UsageError for one that cannot be, or with a password. */
 export function namedMirror(text: string, option = '--mirror'): string {
+  if (text.trim() === '') throw new UsageError(`${option} is empty: name a file, or the address of a database.`)
   const problem = addressProblem(text)
   if (problem !== undefined) throw new UsageError(`${option} ${problem}`)
   if (holdsPassword(text))
@@ -37,6 +37,9 @@ export function namedMirror(text: string, option = '--mirror'): string {
   return absoluteMirror(text, process.cwd())
 }
 
+/** What a run takes of this machine. */
+export const CLOCKS = { now: Date.now, monotonicMs, random: Math.random }
+
 /** The moment, by the clock of the machine and by its monotonic one. */
 export function clocks() {
   return { nowMs: Date.now(), monotonicMs: monotonicMs() }
@@ -44,27 +47,28 @@ export function clocks() {
 
 type Work<Result> = (mirror: Mirror, config: Config) => Promise<Result>
 
-/** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
-export async function withMirror<Result>(file: string | undefined, work: Work<Result>): Promise<Result> {
-  const config = await namedConfig(file)
-  return reading(config, (mirror) => work(mirror, config))
-}
+/** The configuration as it is named, and the organization that a command is about. */
+type Named = { config?: string | undefined; organization?: string | undefined }
 
-async function reading<Result>({ mirror }: Config, work: (mirror: Mirror) => Promise<Result>): Promise<Result> {
-  const { closing, openMirrorToRead } = await import('../store/mirror.ts')
-  return closing(await openMirrorToRead(mirror), work)
+/** Opens the mirror of a configuration to read, and closes it after `work`. Throws UsageError for an organization that neither of them knows. */
+export async function withMirror<Result>({ config: file, organization }: Named, work: Work<Result>): Promise<Result> {
+  const config = await namedConfig(file)
+  return closing(await openMirrorToRead(config.mirror), async (mirror) => {
+    await requireKnown(organization, mirror, config)
+    return work(mirror, config)
+  })
 }
 
 /** The same to change it. Throws MirrorUnusable where there is none yet: none is made for what cannot be in it. */
-export async function withMirrorToChange<Result>(file: string | undefined, work: Work<Result>): Promise<Result> {
-  const config = await withMirror(file, async (_, read) => read)
-  const { closing, openMirror } = await import('../store/mirror.ts')
+export async function withMirrorToChange<Result>(named: Named, work: Work<Result>): Promise<Result> {
+  const config = await withMirror(named, async (_, read) => read)
   return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
 }
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-export async function listUnderway(config: Config): Promise<LeasedRun[]> {
-  return reading(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
+export async function listUnderway({ mirror: place }: Config) {
+  const opened = openMirrorToRead(place)
+  return opened.then((mirror) => closing(mirror, () => mirror.listUnderway(clocks()))).catch(() => [])
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
@@ -79,12 +83,10 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
  * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
  */
 export async function fileToRead({ config: file, mirror }: { config?: string; mirror?: string }) {
-  if (mirror?.trim() === '') throw new UsageError('--mirror is empty: name a mirror, or a copy of one')
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
-  if (mirror !== undefined) return { file: namedMirror(mirror), configured: NONE, configuration: undefined }
+  if (mirror !== undefined)
+    return { file: namedMirror(mirror), configured: new Array<string>(), configuration: undefined }
   const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }
-
-const NONE: readonly string[] = []

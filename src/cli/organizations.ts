@@ -1,5 +1,5 @@
-import { configOption, count, moment, say, show, sqlText } from './output/print.ts'
-import { bareCommand, type Io, jsonCommand, mirrorOption } from './command.ts'
+import { configOption, count, linesOf, moment, say, show, sqlText } from './output/print.ts'
+import { bareCommand, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, withMirrorToChange } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import type { Config } from '../config/read-config.ts'
@@ -13,7 +13,6 @@ import { isoTime } from '../time/moments.ts'
 import { beyondText, erasedText, unfinishedText } from './forget.ts'
 import { leftBehindText } from './output/run-words.ts'
 
-/** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
   return bareCommand('organizations', {
     'organizations list': 'every organization of the configuration and of the mirror',
@@ -30,49 +29,42 @@ export function organizationsCommand(io: Io) {
 function listCommand(io: Io) {
   return jsonCommand('list', { 'organizations list': '' })
     .description('list the organizations of the configuration and of the mirror')
-    .addOption(mirrorOption())
+    .addOption(MIRROR)
     .action(async ({ json, ...named }) => {
       const { file, configured } = await fileToRead(named)
       // Organizations are there before the first sync makes the mirror.
       const mirrored = await listMirroredOrganizations(file, { mayBeMissing: named.mirror === undefined })
       const mirroredOf = new Map(mirrored.map((each) => [each.organization, each]))
-      const lines = [...new Set([...configured, ...mirroredOf.keys()])].map((organization) => ({
-        organization,
-        isConfigured: named.mirror === undefined ? configured.includes(organization) : undefined,
-        mirrored: mirroredOf.get(organization),
-      }))
+      const lines = [...new Set([...configured, ...mirroredOf.keys()])].map((organization) => {
+        const held = mirroredOf.get(organization)
+        const isConfigured = named.mirror === undefined ? configured.includes(organization) : undefined
+        const inMirror = held?.isLeaving === false
+        return { ...NOTHING, ...held, organization, configured: isConfigured, inMirror }
+      })
       const rows = lines.map((line) => {
-        const { active = 0, removed = 0, readAsOfMs } = line.mirrored ?? {}
-        const read = readAsOfMs === undefined ? 'never' : moment(readAsOfMs)
-        return [line.organization, stateOf(line), active, removed, read]
+        const read = line.readAsOfMs === undefined ? 'never' : moment(line.readAsOfMs)
+        return [line.organization, stateOf(line), line.active, line.removed, read]
       })
       const table = { head: ['organization', 'state', 'active', 'removed', 'last read'], rows }
-      const left = lines.filter(({ isConfigured }) => isConfigured === false).flatMap(({ mirrored: one }) => one ?? [])
-      const text = leftBehindText(left, named.config)
-      show(io, json, { document: { organizations: lines.map(asJson) }, table, text })
+      const organizations = lines.map(({ isLeaving: unfinishedForget, retiredAtMs, readAsOfMs, ...same }) => {
+        return { ...same, unfinishedForget, retiredAt: isoTime(retiredAtMs), readAsOf: isoTime(readAsOfMs) }
+      })
+      const left = lines.filter((line) => line.configured === false)
+      show(io, json, { document: { organizations }, table, text: leftBehindText(left, named.config) })
     })
 }
 
-/** An organization, whether the configuration names it (undefined: there is none), and what the mirror holds of it. */
-type Line = { organization: string; isConfigured: boolean | undefined; mirrored: MirroredOrganization | undefined }
+const NOTHING = { active: 0, removed: 0, isLeaving: false, readAsOfMs: undefined, retiredAtMs: undefined }
 
-function asJson({ organization, isConfigured, mirrored }: Line) {
-  const { active = 0, removed = 0, isLeaving = false, retiredAtMs, readAsOfMs } = mirrored ?? {}
-  return {
-    organization,
-    configured: isConfigured,
-    inMirror: mirrored !== undefined && !isLeaving,
-    ...{ retiredAt: isoTime(retiredAtMs), unfinishedForget: isLeaving, active, removed, readAsOf: isoTime(readAsOfMs) },
-  }
-}
+/** What the mirror holds of an organization, and whether the configuration names it; undefined where none was read. */
+type Line = MirroredOrganization & { inMirror: boolean; configured: boolean | undefined }
 
-function stateOf({ isConfigured, mirrored }: Line): string {
-  if (mirrored === undefined) return 'configured, not mirrored yet'
-  if (mirrored.isLeaving) return 'not wholly forgotten yet'
-  const { retiredAtMs } = mirrored
+function stateOf({ configured, inMirror, isLeaving, retiredAtMs }: Line): string {
+  if (isLeaving) return 'not wholly forgotten yet'
+  if (!inMirror) return 'configured, not mirrored yet'
   if (retiredAtMs !== undefined)
-    return isConfigured ? 'retired until its next run' : `retired since ${moment(retiredAtMs).slice(0, 10)}`
-  return isConfigured === undefined ? 'in the mirror' : isConfigured ? 'configured' : 'not configured'
+    return configured ? 'retired until its next run' : `retired since ${moment(retiredAtMs).slice(0, 10)}`
+  return configured === undefined ? 'in the mirror' : configured ? 'configured' : 'not configured'
 }
 
 function renameCommand(io: Io) {
@@ -145,10 +137,13 @@ function organizationForgetCommand(io: Io) {
         return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
       })
       const { deleted, finished, mirror } = forgotten
-      const known = `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
-      const told = (deleted.forgotten === 0 ? '' : known) + (finished ? erasedText(mirror, 'any of its rows') : '')
-      const text = `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n${told}${beyondText(forgotten)}`
-      show(io, json, { document: forgotten, text })
+      const text = linesOf([
+        `${id}: forgotten. Deleted: ${rowsText(deleted)}.`,
+        deleted.forgotten > 0 &&
+          `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.`,
+        finished && erasedText(mirror, 'any of its rows'),
+      ])
+      show(io, json, { document: forgotten, text: text + beyondText(forgotten) })
       if (finished) return
       say(io.stderr, unfinishedText(mirror, again))
       io.exitWith(5)
@@ -170,7 +165,7 @@ async function changing<Result>(
   change: (organizations: Organizations, config: Config) => Promise<Result>,
   { mayBeConfigured = false } = {},
 ): Promise<Result> {
-  return withMirrorToChange(file, async ({ organizations }, config) => {
+  return withMirrorToChange({ config: file }, async ({ organizations }, config) => {
     const isConfigured = config.organizations.some((organization) => organization.id === id)
     const known = await organizations.list()
     const isThere = known.includes(id)

@@ -80,7 +80,7 @@ type CommandFile = Readonly<Record<`${string}Command`, (io: Io) => CommandUnknow
 
 type Group = Readonly<Record<string, readonly [does: string, load: () => Promise<CommandFile>]>>
 
-/** What each command does, and its file, of which only that of the command that is called is loaded; in the order of the help. */
+/** What each command does, said here and in its help, and its file, of which only that of the command that is called is loaded; in the order of the help. */
 const GROUPS: Readonly<Record<string, Group>> = {
   Start: {
     init: ['write a commented configuration to start from; never overwrites', () => import('./init.ts')],

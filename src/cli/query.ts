@@ -1,6 +1,6 @@
 import { countsOf, isTerminal, moment, say } from './output/print.ts'
-import { argument, csvOption, type Io, jsonCommand, mirrorOption, momentIn, positive, runNumberIn } from './command.ts'
-import { fileToRead, requireKnown, withMirror } from './opening.ts'
+import { argument, CSV, type Io, jsonCommand, MIRROR, momentIn, positive, runNumberIn } from './command.ts'
+import { fileToRead, withMirror } from './opening.ts'
 import { readCustomers, type SomeRows, type SqlValue } from '../copies/read-rows.ts'
 import { writeToStream } from '../copies/write-results.ts'
 import { publicColumns } from '../model/public-tables.ts'
@@ -20,7 +20,6 @@ const SHOWN = ['organization', 'id', 'name', 'username', 'email', 'language']
 /** The service, too, takes no account of spaces around what is searched for, and of a search for nothing. */
 const wanted = (text: string) => text.trim() || undefined
 
-/** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
   return jsonCommand('query', {
     about:
@@ -29,14 +28,14 @@ export function queryCommand(io: Io) {
     'query --org acme --language fr --json': 'every column of the active customers of acme who speak French',
     'query --include-removed --mirror copies/customers.db': 'customers in a published copy',
   })
-    .addOption(mirrorOption())
+    .addOption(MIRROR)
     .option('--org <organization>', 'customers of one organization')
     .option('--search <text>', 'customers with this in their name, username or e-mail address, in any case', wanted)
     .option('--language <language>', 'customers of one language, as sent by the service', wanted)
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, positive)
     .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
-      const words = { nothing: '–', none: 'No customers found.\n' }
+      const words = { none: 'No customers found.\n' }
       const layout = layoutOf(named, { document: { customers: [] }, ...words, stdout: io.stdout })
       const isTable = layout.format === 'table'
       const most = limit ?? (isTable ? ON_A_TABLE : undefined)
@@ -56,7 +55,6 @@ export function queryCommand(io: Io) {
     })
 }
 
-/** `customer-mirror diff`: what became of the customers of an organization since a run or a time. */
 export function diffCommand(io: Io) {
   return jsonCommand('diff', {
     about:
@@ -66,15 +64,14 @@ export function diffCommand(io: Io) {
   })
     .argument('<organization>', 'id of the organization')
     .option('--since <run|time>', 'what runs after this one found, or what was written after this time', sinceArgument)
-    .addOption(csvOption())
+    .addOption(CSV)
     .action((organization, { config: file, since: asked, json, csv }) =>
-      withMirror(file, async (mirror, config) => {
-        await requireKnown(organization, mirror, config)
+      withMirror({ config: file, organization }, async (mirror) => {
         const { since, words } = await startOf(mirror, organization, asked)
         const none = `${organization}: no customer came, left, returned or changed since ${words}.\n`
         const [sinceRun, sinceTime] = 'run' in since ? [since.run] : [undefined, isoTime(since.ms)]
         const document = { organization, sinceRun, since: sinceTime, changes: [] }
-        const layout = layoutOf({ json, csv }, { document, nothing: '–', none, stdout: io.stdout })
+        const layout = layoutOf({ json, csv }, { document, none, stdout: io.stdout })
         const columns = layout.format === 'table' ? TABLE : COLUMNS
         const seen = { added: 0, removed: 0, returned: 0, changed: 0 }
         const onChange = ({ change }: FoundChange) => void (seen[change] += 1)
@@ -94,7 +91,7 @@ export async function printRehearsed(mirror: Mirror, outcomes: readonly Outcome[
   // A dry run is not stored: its number belongs to another run of the mirror.
   const runs = outcomes.map(({ report }) => ({ ...toJson(report), runId: null }))
   const onOneLine = !isTerminal(io.stdout)
-  const words = { document: { changes: [], runs }, onOneLine, nothing: '–', none: '' }
+  const words = { document: { changes: [], runs }, onOneLine, none: '' }
   const layout = layoutOf({ json }, { ...words, stdout: io.stdout })
   const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
   let [isFound, isMore] = [false, false]

@@ -1,4 +1,4 @@
-import { configOption, moment, say, second, show, type Table } from './output/print.ts'
+import { configOption, linesOf, moment, say, second, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, momentIn, oneExitCode, wholeNumber } from './command.ts'
 import { listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
@@ -12,7 +12,6 @@ import { pauseAsJson, pausedLines } from './status.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
 
-/** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
   return jsonCommand('queue', {
     about: 'Percents are known where the mirror is on this machine. Times are in UTC.',
@@ -32,13 +31,13 @@ export function queueCommand(io: Io) {
       })
       // A pause holds of an organization, or of all but those that were resumed.
       const ids = config.organizations.map(({ id }) => id)
-      const resumed = ids.filter((id) => pauseOf(pauses, id, nowMs) === undefined)
-      const paused = [...pauses]
-        .filter(([, pause]) => isPaused(pause, nowMs))
-        .map(([name, pause]) => (name === ALL ? { paused: pause, resumed } : { organization: name, paused: pause }))
-      const pausedAsJson = paused.map(({ organization, resumed: others = [], paused: pause }) => {
-        return { organization, ...pauseAsJson(pause), resumed: others }
+      const others = ids.filter((id) => pauseOf(pauses, id, nowMs) === undefined)
+      const paused = [...pauses].flatMap(([name, pause]) => {
+        if (!isPaused(pause, nowMs)) return []
+        const [organization, resumed] = name === ALL ? [undefined, others] : [name, []]
+        return { organization, paused: pause, resumed }
       })
+      const pausedAsJson = paused.map(({ paused: pause, ...of }) => ({ ...of, ...pauseAsJson(pause) }))
       const document = { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson }
       show(io, json, { document, table: queueTable(lines, nowMs), text: pausedLines(paused, file) })
     })
@@ -78,7 +77,6 @@ function noteWords({ state, worker, wait, failures }: Line, nowMs: number): stri
   return failures > 0 ? `next attempt, ${failures} failed` : 'next attempt'
 }
 
-/** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
   return command('pause', {
     about:
@@ -98,9 +96,9 @@ export function pauseCommand(io: Io) {
       const lines = paused.map(({ name, before, now }) => {
         const already = before === undefined ? '' : `already, since ${moment(before.sinceMs)}; now `
         const words = now?.untilMs === undefined ? 'until resumed' : `until ${moment(now.untilMs)}`
-        return `${subject(name)} paused ${already}${words}\n`
+        return `${subject(name)} paused ${already}${words}`
       })
-      say(io.stdout, lines.join(''))
+      say(io.stdout, linesOf(lines))
     })
 }
 
@@ -109,7 +107,6 @@ const UNTIL = argument(
   'a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00',
 )
 
-/** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
   return command('resume', {
     about:
@@ -123,18 +120,15 @@ export function resumeCommand(io: Io) {
       const { changePauses } = await import('../../jobs/commands.ts')
       const changed = await changePauses(config, chooseIds(config, ids), { resumeMs: Date.now() })
       const lines = changed.map(({ name, before }) => {
-        if (before !== undefined) return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}\n`
-        return name === ALL ? '' : `${subject(name)} was not paused\n`
+        if (before !== undefined) return `${subject(name)} resumed, paused since ${moment(before.sinceMs)}`
+        return name !== ALL && `${subject(name)} was not paused`
       })
-      say(io.stdout, lines.join('') || 'Nothing was paused.\n')
+      say(io.stdout, linesOf(lines) || 'Nothing was paused.\n')
     })
 }
 
-function subject(name: string): string {
-  return name === ALL ? 'all organizations:' : `${name}:`
-}
+const subject = (name: string) => (name === ALL ? 'all organizations:' : `${name}:`)
 
-/** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
   return jsonCommand('schedule', {
     schedule: 'the next five runs of each organization, and its next five quick runs, in local time and in UTC',
@@ -169,7 +163,6 @@ function scheduleTable(lines: readonly ScheduleLine[]): Table {
   return { head: ['organization', 'due now', 'run', 'next', 'UTC', 'time zone'], rows }
 }
 
-/** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
   return command('run', {
     about:
@@ -185,26 +178,24 @@ export function runCommand(io: Io) {
       const chosen = chooseIds(config, ids)
       const { requestRuns } = await import('../../jobs/commands.ts')
       const requested = await requestRuns(config, chosen, quick ? 'quick' : 'sync', Date.now())
-      say(io.stdout, requested.map((run) => requestedText(run, quick, configOption(file))).join(''))
+      const lines = requested.map((run) => `${run.organization}: ${requestedWords(run, quick, configOption(file))}`)
+      say(io.stdout, linesOf(lines))
       // A service said when to ask again, or the organization is paused.
       io.exitWith(requested.some(({ untilMs, state }) => untilMs !== undefined || state === 'paused') ? 5 : 0)
     })
 }
 
 /** Whether a job was added, or which one there is. */
-function requestedText(
-  { organization, added, state, untilMs }: import('../../jobs/commands.ts').RequestedRun,
-  quick: boolean,
-  option: string,
-): string {
+function requestedWords({ organization, added, state, untilMs }: Requested, quick: boolean, option: string): string {
   const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
   if (state === 'paused')
-    return `${organization}: is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}\n`
-  if (added) return `${organization}: ${quick ? 'quick run ' : ''}queued\n`
-  const words = STATES[state] ?? `has a job already (${state})`
-  if (untilMs === undefined) return `${organization}: ${words}\n`
-  return `${organization}: has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed\n`
+    return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}`
+  if (added) return quick ? 'quick run queued' : 'queued'
+  if (untilMs === undefined) return STATES[state] ?? `has a job already (${state})`
+  return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
 }
+
+type Requested = import('../../jobs/commands.ts').RequestedRun
 
 const STATES: Readonly<Record<string, string>> = {
   active: 'has a run at this moment',
@@ -214,7 +205,6 @@ const STATES: Readonly<Record<string, string>> = {
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
 }
 
-/** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
   return command('cancel', {
     about:

@@ -1,16 +1,16 @@
 import { commands, configOption, count, moment, printTable, say, show, type Table } from './output/print.ts'
 import { layoutOf, textOf } from './output/rows.ts'
-import { bareCommand, csvOption, type Io, jsonCommand, runNumberIn } from './command.ts'
+import { bareCommand, CSV, type Io, jsonCommand, runNumberIn } from './command.ts'
 import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
 import type { Config } from '../config/read-config.ts'
+import { writeToStream } from '../copies/write-results.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { shapeWords } from '../status/proof-words.ts'
 import { isoTime } from '../time/moments.ts'
 
-/** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
 export function removalsCommand(io: Io) {
   return bareCommand('removals', {
     'removals show acme': 'the customers of acme that would be removed',
@@ -26,7 +26,7 @@ function listCommand(io: Io) {
   return jsonCommand('list', { 'removals list': '' })
     .description('list the runs that hold removals back')
     .action(async ({ config, json }) => {
-      const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
+      const held = await withMirror({ config }, (mirror) => mirror.listHeldRemovals())
       const removals = held.map(({ runId, startedAtMs, ...run }) => ({ run: runId, ...run, at: isoTime(startedAtMs) }))
       const rows = held.map((run) => [`#${run.runId}`, run.organization, run.held, moment(run.startedAtMs)])
       const table = { head: ['run', 'organization', 'held', 'at'], rows, none: 'No removals are held back.\n' }
@@ -40,20 +40,21 @@ function showCommand(io: Io) {
   return jsonCommand('show', { 'removals show acme': '', 'removals show acme --csv > to-ask-about.csv': '' })
     .description('list the customers that would be removed')
     .argument(...WHOSE)
-    .addOption(csvOption())
+    .addOption(CSV)
     .action(async (asked, { config: file, json, csv }) => {
-      const held = await withMirror(file, removalsHeld(asked))
-      const { runId: run = null, organization = asked, customers = [] } = held ?? {}
-      if (csv) return writeCsv(io, customers)
+      const held = await withMirror({ config: file }, removalsHeld(asked))
+      const { runId: run, organization = asked, customers = [] } = held ?? {}
+      if (csv) {
+        const rows = [{ columns: COLUMNS, rows: customers.map(rowOf) }]
+        const layout = layoutOf({ csv }, { document: {}, stdout: io.stdout })
+        await writeToStream(io.stdout, textOf(rows, layout), io.signal)
+        return
+      }
       const listed = customers.map(({ absentSinceMs, ...who }) => ({ ...who, absentSince: isoTime(absentSinceMs) }))
-      const next = `\n${commands(decisions(organization), configOption(file))}`
       if (held !== undefined && !json) say(io.stdout, headingOf(held))
       const table = { ...tableOf(customers), none: `${organization}: no removals are held back.\n` }
-      show(io, json, {
-        document: { run, organization, customers: listed },
-        table,
-        text: held === undefined ? '' : next,
-      })
+      const text = held && `\n${commands(decisions(organization), file)}`
+      show(io, json, { document: { run, organization, customers: listed }, table, text })
     })
 }
 
@@ -77,7 +78,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     .argument(...WHOSE)
     .option('--yes', 'decide without being asked, as a script must')
     .action(async (asked, { config: file, json, yes }) => {
-      const held = await withMirror(file, removalsHeld(asked))
+      const held = await withMirror({ config: file }, removalsHeld(asked))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
       const { runId: run, organization, customers: shown } = held
       if (!yes) {
@@ -92,7 +93,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
         if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
-      const customers = await withMirrorToChange(file, (mirror) =>
+      const customers = await withMirrorToChange({ config: file }, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )
       const text = `Run ${run}: ${count(customers, 'customer')} ${done}.\n`
@@ -130,25 +131,16 @@ function headingOf({ runId, organization, customers }: Held): string {
   return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`
 }
 
-async function writeCsv(io: Io, customers: readonly HeldCustomer[]): Promise<void> {
-  const { writeToStream } = await import('../copies/write-results.ts')
-  const rows = customers.map((customer) => [...fieldsOf(customer), isoTime(customer.absentSinceMs)])
-  const layout = layoutOf({ csv: true }, { document: {}, nothing: '', stdout: io.stdout })
-  await writeToStream(io.stdout, textOf([{ columns: COLUMNS, rows }], layout), io.signal)
-}
-
 const COLUMNS = ['id', 'name', 'username', 'email', 'absent_since']
 
 function tableOf(customers: readonly HeldCustomer[]): Table {
-  const shown = (customer: HeldCustomer) => fieldsOf(customer).map((field) => field ?? '–')
-  return { head: COLUMNS, rows: customers.map((each) => [...shown(each), moment(each.absentSinceMs)]) }
+  return { head: COLUMNS, rows: customers.map(rowOf) }
 }
 
-function fieldsOf({ id, name, username, email }: HeldCustomer) {
-  return [id, name, username, email]
+function rowOf({ id, name, username, email, absentSinceMs }: HeldCustomer) {
+  return [id, name, username, email, isoTime(absentSinceMs)]
 }
 
-/** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
   return jsonCommand('accept', {
     about:
@@ -157,8 +149,8 @@ export function acceptCommand(io: Io) {
     'accept acme --json': 'the fields that were accepted, as one JSON document',
   })
     .argument('<organization>', 'id of the organization')
-    .action(async (organization, { config: file, json }) => {
-      const accepted = await withMirrorToChange(file, (mirror) => mirror.acceptShape(organization, Date.now()))
+    .action(async (organization, { config, json }) => {
+      const accepted = await withMirrorToChange({ config }, (mirror) => mirror.acceptShape(organization, Date.now()))
       const fields = accepted.map((change) => `  ${shapeWords(change)}\n`).join('')
       const text = `${organization}: accepted. The next run stores what it receives:\n${fields}`
       show(io, json, { document: { organization, accepted }, text })

@@ -1,13 +1,12 @@
 import { moment, say, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
-import { requireKnown, withMirror } from './opening.ts'
+import { withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
 import { type Report, toJson } from '../model/report.ts'
 import { isoTime } from '../time/moments.ts'
 
-/** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
   return jsonCommand('runs', {
     runs: 'the last twenty runs of every organization',
@@ -19,26 +18,20 @@ export function runsCommand(io: Io) {
     .enablePositionalOptions()
     .addCommand(runsShowCommand(io))
     .action(async (organization, { config, json, limit }) => {
-      const runs = await withMirror(config, async (mirror, known) => {
-        await requireKnown(organization, mirror, known)
-        return mirror.listRuns({ organization, limit })
-      })
+      const runs = await withMirror({ config, organization }, (mirror) => mirror.listRuns({ organization, limit }))
       const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
       show(io, json, { document: { runs: runs.map(runAsJson) }, table })
     })
 }
 
-/** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 function runsShowCommand(io: Io) {
-  return jsonCommand('show', {
-    'runs show 12': '',
-  })
+  return jsonCommand('show', { 'runs show 12': '' })
     .description('explain what one run did, what its scan proves, and what every reason means')
     .argument('<id>', 'number of the run', argument(runNumberIn, 'the number of a run, such as 12'))
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()
-      const [run, waiting] = await withMirror(config, async (mirror) => [
+      const [run, waiting] = await withMirror({ config }, async (mirror) => [
         await mirror.findRun(id),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
@@ -52,7 +45,6 @@ function runAsJson(run: Report) {
   return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
 }
 
-/** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
   return command('rejects', {
     rejects: 'the newest records that keep being rejected',
@@ -62,11 +54,9 @@ export function rejectsCommand(io: Io) {
     .option('--json', 'print one JSON document, the records as received included')
     .option('--limit <number>', 'how many at most', positive, 50)
     .action(async (organization, { config, json, limit }, self) => {
-      const listed = await withMirror(config, async (mirror, known) => {
-        await requireKnown(organization, mirror, known)
-        // One more shows whether there are more.
-        return mirror.listRejects({ organization, limit: limit + 1 })
-      })
+      // One more shows whether there are more.
+      const asked = { organization, limit: limit + 1 }
+      const listed = await withMirror({ config, organization }, (mirror) => mirror.listRejects(asked))
       const rejects = listed.slice(0, limit)
       show(io, json, { document: { rejects: rejects.map(rejectAsJson) }, table: rejectsTable(rejects) })
       if (listed.length > limit && self.getOptionValueSource('limit') === 'default')

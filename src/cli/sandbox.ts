@@ -1,4 +1,4 @@
-import { configOption, grouped, print, printTable, say, shellWord } from './output/print.ts'
+import { configOption, grouped, linesOf, print, printTable, say, shellWord } from './output/print.ts'
 import { bareCommand, type Io, port, positive, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -10,7 +10,6 @@ import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOfRuns, runsTable } from './output/run-words.ts'
 
-/** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io) {
   return bareCommand('sandbox', {
     'sandbox --write-config customer-mirror.yaml': 'three organizations, and a configuration that mirrors them',
@@ -58,16 +57,12 @@ function readCounts(text: string): number | number[] {
   return counts.length === 1 ? (counts[0] ?? 0) : counts
 }
 
-/**
- * `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. Writes a configuration with its three organizations
- * into a new folder, mirrors each of them twice, and prints what to try next. Throws UsageError for a folder that is there: it may hold something
- * else than an earlier demo.
- */
 export function demoCommand(io: Io) {
   return bareCommand('demo', { demo: '', 'demo --folder trial': '' })
     .option('--folder <folder>', 'where the mirror and its configuration go, a new folder', 'data/demo')
     .action(async ({ folder }) => {
       if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
+      // It may hold something else than an earlier demo.
       if (existsSync(folder))
         throw new UsageError(
           `${folder} is there already. Name another folder with --folder, or remove it (rm -r ${shellWord(folder)}).`,
@@ -93,8 +88,8 @@ export function demoCommand(io: Io) {
         const option = configOption(config)
         const query = 'SELECT organization, language, COUNT(*) FROM active_customers GROUP BY 1, 2'
         const next = [`sql --mirror ${shellWord(mirror)} "${query}"`, `status${option}`, `schedule${option}`]
-        const lines = next.map((line) => `  ${PROGRAM} ${line}\n`)
-        print(io.stdout, `Mirror: ${mirror}\n\nTry next:\n${lines.join('')}`)
+        const lines = next.map((line) => `  ${PROGRAM} ${line}`)
+        print(io.stdout, linesOf([`Mirror: ${mirror}\n\nTry next:`, ...lines]))
       } finally {
         await sandbox.close()
       }

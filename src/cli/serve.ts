@@ -9,7 +9,6 @@ import { createServe } from '../serve/serve.ts'
 import { ServedMirror } from '../serve/served-mirror.ts'
 import { errorEnvelope } from '../service/answer.ts'
 
-/** `customer-mirror serve`: answers the requests of readers as the service does, from the mirror, until it is stopped. */
 export function serveCommand({ signal, stderr }: Io) {
   return command('serve', {
     serve: 'the readers of the configuration (serve.readers) find the list at http://127.0.0.1:4020/api/v1/customers',

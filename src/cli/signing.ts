@@ -10,7 +10,6 @@ import { HEADERS, PRESETS, stringToSign, unlikePresets, usesNonce } from '../sig
 import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
 
-/** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
   return bareCommand('signing', {
     'signing explain acme': 'the exact string that is signed for a request to acme',

@@ -1,5 +1,5 @@
 import { duration, say, show } from './output/print.ts'
-import { csvOption, durationArgument, type Io, jsonCommand, mirrorOption } from './command.ts'
+import { CSV, durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { fileToRead } from './opening.ts'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -11,7 +11,6 @@ import { PUBLIC_TABLES } from '../model/public-tables.ts'
 import { plainText } from '../text/plain-text.ts'
 import { type Layout, layoutOf } from './output/rows.ts'
 
-/** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
   return jsonCommand('sql', {
     about:
@@ -22,10 +21,10 @@ export function sqlCommand(io: Io) {
       'a statement from a file, its rows as CSV, values as they are',
   })
     .argument('[statement]', 'SELECT, WITH or VALUES; - reads it from standard input')
-    .addOption(mirrorOption())
+    .addOption(MIRROR)
     .addOption(new Option('--tables', 'list the public tables and their columns').conflicts(['mirror', 'csv']))
     .option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m (default: 30s)', TIMEOUT)
-    .addOption(csvOption())
+    .addOption(CSV)
     .action(async (statement, { tables, timeout: limitMs = 30_000, ...options }) => {
       if (tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')

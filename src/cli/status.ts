@@ -1,5 +1,5 @@
-import { configOption, duration, moment, say, show, type Table } from './output/print.ts'
-import { durationArgument, type Io, jsonCommand, mirrorOption } from './command.ts'
+import { configOption, duration, linesOf, moment, say, show, type Table } from './output/print.ts'
+import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
@@ -16,7 +16,6 @@ import { listedNames } from '../text/wording.ts'
 import { isoOf, isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { fixFor, groupTitle, leftBehindText } from './output/run-words.ts'
 
-/** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
   return jsonCommand('status', {
     about:
@@ -37,7 +36,7 @@ export function statusCommand(io: Io) {
         throw new UsageError('--output goes with --format prometheus. Others: status --json > FILE, status --html FILE')
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
-      await withMirror(config, async (mirror, known) => {
+      await withMirror({ config }, async (mirror, known) => {
         // Undefined where no queue is shared, and where it does not answer within a second.
         const pauses = isSharedQueue(known.queue)
           ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
@@ -48,19 +47,17 @@ export function statusCommand(io: Io) {
         const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
-        if (html !== undefined)
-          await writeWhole(html, { ...place, mode: 0o600 }, io, async () => {
-            const { overviewPage } = await import('../status/overview-page.ts')
-            const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
-            return overviewPage(await readOverview(mirror, overviewFacts(known.organizations, standing)))
-          })
-        // Another user may read metrics, since node_exporter is one.
-        else if (format !== undefined)
-          await writeWhole(output ?? '-', { ...place, mode: 0o644 }, io, async () => {
-            const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
-            return statusMetrics(mirror, { config: known, ...standing })
-          })
-        else {
+        if (html !== undefined) {
+          const { overviewPage } = await import('../status/overview-page.ts')
+          const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
+          const overview = await readOverview(mirror, overviewFacts(known.organizations, standing))
+          writeWhole(html, await overviewPage(overview), { ...place, mode: 0o600 }, io)
+        } else if (format !== undefined) {
+          const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
+          const metrics = await statusMetrics(mirror, { config: known, ...standing })
+          // Another user may read metrics, since node_exporter is one.
+          writeWhole(output ?? '-', metrics, { ...place, mode: 0o644 }, io)
+        } else {
           if (!json) say(io.stdout, problemBlocks(lines, config))
           const text = pausedLines(lines, config) + leftBehindText([...freshness.values()], config)
           show(io, json, { document: { organizations: lines.map(asJson) }, table: asTable(lines, proven), text })
@@ -74,17 +71,18 @@ export function statusCommand(io: Io) {
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
-async function writeWhole(
+function writeWhole(
   file: string,
-  { mode, mirror, configuration }: { mode: number; mirror: string; configuration?: string | undefined },
-  { stdout }: Pick<Io, 'stdout'>,
-  textOf: () => Promise<string>,
-): Promise<void> {
-  if (file === '-') return void stdout.write(await textOf())
+  text: string,
+  { mode, mirror, configuration }: { mode: number; mirror: string; configuration: string | undefined },
+  { stdout }: Io,
+): void {
+  if (file === '-') return void stdout.write(text)
   const place = namedFile(file, 'file')
-  atPlace(place, () => requireTextPlace(place, mirror, configuration))
-  const text = await textOf()
-  atPlace(place, () => writeTextFile(place, text, { mode }))
+  atPlace(place, () => {
+    requireTextPlace(place, mirror, configuration)
+    writeTextFile(place, text, { mode })
+  })
 }
 
 type StatusLine = ReturnType<typeof lineOf>
@@ -119,9 +117,7 @@ function lineOf(organization: string, freshness: Freshness | undefined, { pauses
 }
 
 /** Whether a date of this age is further ahead than clocks that are nearly right. */
-function isInFuture(ageMs: number | undefined): boolean {
-  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
-}
+const isInFuture = (ageMs = 0) => ageMs < -LARGEST_STEP_MS
 
 /**
  * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial run
@@ -135,25 +131,18 @@ function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined 
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
   const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastPartial } = freshness ?? {}
+  const { runId: run, startedAtMs, ...quick } = lastPartial ?? {}
   return {
-    ...{ organization, readAsOf: isoTime(readAsOfMs), readAgeSeconds: wholeSeconds(readAgeMs) },
-    ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: wholeSeconds(provenAgeMs) },
-    ...{ proof, lastRun: lastRunId, lastStatus, ...countsOf(freshness) },
-    ...{ tooOld, why, paused: pauseAsJson(paused), lastQuick: lastPartial && asQuick(lastPartial) },
+    ...{ organization, readAsOf: isoTime(readAsOfMs), readAgeSeconds: readAgeMs && Math.round(readAgeMs / 1000) },
+    ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: provenAgeMs && Math.round(provenAgeMs / 1000) },
+    ...{ proof, lastRun: lastRunId, lastStatus, ...countsOf(freshness), tooOld, why, paused: pauseAsJson(paused) },
+    lastQuick: lastPartial && { run, startedAt: isoTime(startedAtMs), ...quick },
   }
 }
 
 /** In the order of the table and of the document. */
 function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects = 0 }: Partial<Freshness> = {}) {
   return { active, missing, removed, held, openRejects }
-}
-
-function asQuick({ runId: run, startedAtMs, ...same }: NonNullable<Freshness['lastPartial']>) {
-  return { run, startedAt: isoTime(startedAtMs), ...same }
-}
-
-function wholeSeconds(ms: number | undefined): number | null {
-  return ms === undefined ? null : Math.round(ms / 1000)
 }
 
 /** One line for each organization, those with a problem first. */
@@ -171,10 +160,10 @@ function asTable(lines: readonly StatusLine[], proven: true | undefined): Table 
       organization,
       age(readAgeMs, tooOld && !proven),
       age(provenAgeMs, tooOld && proven === true),
-      freshness?.proof ?? '–',
-      freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
+      freshness?.proof,
+      freshness && `#${freshness.lastRunId} ${freshness.lastStatus}`,
       ...Object.values(countsOf(freshness)),
-      why.length === 0 ? '–' : why.join(', '),
+      why.join(', ') || '–',
     ])
   return { head: [...head, 'active', 'missing', 'removed', 'held', 'open rejects', 'why'], rows }
 }
@@ -184,20 +173,17 @@ function problemBlocks(lines: readonly StatusLine[], config: string | undefined)
   const problems = lines.flatMap(({ why, organization }) =>
     [...new Set(why.map(problemOf))].map((code) => ({ code, organization })),
   )
-  return [...Map.groupBy(problems, ({ code }) => code)]
-    .map(([code, alike]) => {
-      const names = alike.map(({ organization }) => organization)
-      const fix = fixOf(code, configOption(config))
-      const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
-      return fix === undefined ? '' : `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n\n`
-    })
-    .join('')
+  const blocks = [...Map.groupBy(problems, ({ code }) => code)].map(([code, alike]) => {
+    const names = alike.map(({ organization }) => organization)
+    const fix = fixOf(code, configOption(config))
+    const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
+    return fix && `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n`
+  })
+  return linesOf(blocks)
 }
 
 /** `held 50` and `held 7` are the same problem. */
-function problemOf(why: string): string {
-  return why.startsWith('held ') ? 'held' : why
-}
+const problemOf = (why: string) => why.replace(/ \d+$/, '')
 
 /** Undefined for what needs no person, or has its own lines. */
 function fixOf(code: string, option: string): string | undefined {
@@ -211,18 +197,18 @@ function fixOf(code: string, option: string): string | undefined {
 }
 
 /** The pause of an organization, or of all but those `resumed`. */
-type Paused = { organization?: string; paused: Pause | undefined; resumed?: readonly string[] }
+type Paused = { organization: string | undefined; paused: Pause | undefined; resumed?: readonly string[] }
 
 /** A line for each pause, below a table. `config`: the file that the user named. */
 export function pausedLines(lines: readonly Paused[], config: string | undefined): string {
   const texts = lines.map(({ organization, paused, resumed = [] }) => {
-    if (paused === undefined) return ''
+    if (paused === undefined) return undefined
     const all = resumed.length === 0 ? 'all organizations' : `all organizations but ${listedNames(resumed)}`
-    const [who, named] = organization === undefined ? [all, ''] : [organization, ` ${organization}`]
     const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-    return `${who}: paused since ${moment(paused.sinceMs)}${until}: customer-mirror resume${named}${configOption(config)}\n`
+    const end = `customer-mirror resume ${organization ?? ''}`.trimEnd() + configOption(config)
+    return `${organization ?? all}: paused since ${moment(paused.sinceMs)}${until}: ${end}`
   })
-  return texts.join('')
+  return linesOf(texts)
 }
 
 /** The key `paused` of a JSON document. */
@@ -230,7 +216,6 @@ export function pauseAsJson(paused: Pause | undefined) {
   return paused && { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) }
 }
 
-/** `customer-mirror report`: what there is to say of all customers together, and of none of them alone. */
 export function reportCommand(io: Io) {
   return jsonCommand('report', {
     about: 'No output holds personal data: of companies it has their numbers, and no names.',
@@ -238,7 +223,7 @@ export function reportCommand(io: Io) {
     'report --html report.html': 'a page: growth, changes and removals a month, languages, companies',
     'report --mirror copies/customers.db --html -': 'the page of a published copy; this needs no configuration',
   })
-    .addOption(mirrorOption())
+    .addOption(MIRROR)
     .option('--org <organization>', 'the figures of one organization')
     .addOption(new Option('--html <file>', 'write a page, in place of the last one; - prints it').conflicts('json'))
     .action(async ({ org, html, json, ...named }) => {
@@ -250,16 +235,11 @@ export function reportCommand(io: Io) {
           `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
         )
       if (html === undefined) {
-        const organizations = figures.map(({ readAsOf, ...same }) => ({
-          ...same,
-          readAsOf: readAsOf && isoOf(readAsOf),
-        }))
+        const organizations = figures.map((each) => ({ ...each, readAsOf: each.readAsOf && isoOf(each.readAsOf) }))
         return show(io, json, { document: { organizations }, table: figuresTable(figures) })
       }
-      await writeWhole(html, { mode: 0o600, mirror, configuration }, io, async () => {
-        const { reportPage } = await import('../report/page.ts')
-        return reportPage(figures, Date.now())
-      })
+      const { reportPage } = await import('../report/page.ts')
+      writeWhole(html, await reportPage(figures, Date.now()), { mode: 0o600, mirror, configuration }, io)
     })
 }
 
@@ -271,15 +251,13 @@ function figuresTable(figures: readonly Figures[]): Table {
     const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
     const before = days.at(-31)?.active
     const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
-    const counts = [active, before ?? '–', added, changed, removed]
-    return [organization, ...counts, languageWords(languages, active), sizes ?? '–']
+    return [organization, active, before, added, changed, removed, languageWords(languages, active), sizes]
   })
   return { head: HEAD, rows }
 }
 
 function languageWords(languages: Figures['languages'], active: number): string {
+  const share = (count: number) => `${Math.round((100 * count) / active)} %`
   const most = languages.slice(0, 3)
-  return most
-    .map(({ name, count }) => `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`)
-    .join(', ')
+  return most.map(({ name, count }) => `${name.slice(0, 12) || 'none'} ${share(count)}`).join(', ')
 }

@@ -1,6 +1,6 @@
 import { duration, grouped, isTerminal, jsonDocument, print, printTable, say, screenOf } from './output/print.ts'
 import { command, exitCodesText, type Io } from './command.ts'
-import { namedConfig } from './opening.ts'
+import { CLOCKS, namedConfig } from './opening.ts'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
 import { exitCodeOfRuns, foundText, publishedText, runsTable, summary, whatToDo } from './output/run-words.ts'
@@ -8,14 +8,12 @@ import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { configuredPlans, publishAfterRuns } from '../copies/publish-plan.ts'
 import { describeError, factsOf } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import { hasChangedCustomers, toJson } from '../model/report.ts'
 import { closing, openMirror, rehearseMirror } from '../store/mirror.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { runOrganization, type Talk } from '../sync/run-organization.ts'
 
-/** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
   return command('sync', {
     sync: 'mirror every organization of the configuration',
@@ -27,8 +25,7 @@ export function syncCommand(io: Io) {
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
     .option('--quick', 'only look for who came and who left, in a few requests; removes no customer')
-    .action(async (ids, { quick, ...asked }) => {
-      const options = { ...asked, isPartial: quick }
+    .action(async (ids, options) => {
       const ended = await syncOrganizations(ids, options, io)
       const { mirrorFile, published } = ended
       const reports = ended.outcomes.map(({ report }) => report)
@@ -49,7 +46,7 @@ type SyncOptions = {
   config?: string | undefined
   json?: true | undefined
   dryRun?: true | undefined
-  isPartial?: true | undefined
+  quick?: true | undefined
 }
 
 /** Organizations that are mirrored at the same time. */
@@ -61,7 +58,7 @@ const AT_ONCE = 8
  * mirror is gone afterwards.
  */
 export async function syncOrganizations(ids: readonly string[], options: SyncOptions, io: Io) {
-  const { config: file, json, dryRun, isPartial = false } = options
+  const { config: file, json, dryRun, quick: isPartial = false } = options
   const { signal, stderr } = io
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
@@ -73,7 +70,7 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
     const { message } = describeError(error)
     say(stderr, `${message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`)
   }
-  const opened = openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
+  const opened = openAwaited(open, { organizations, ...CLOCKS, signal, onAway })
   return closing(await opened, async (mirror) => {
     const rateLimits = new Map()
     const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
@@ -86,8 +83,7 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
         const line = lines?.began(organization.id)
         const outcome = await runOrganization(organization, {
           ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
-          ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
-          ...{ onProgress: () => {}, onEvent: () => {}, ...line },
+          ...{ longestWaitMs: organization.maxWaitMs, ...CLOCKS, onProgress: () => {}, ...line },
         })
         line?.ended(outcome)
         return outcome

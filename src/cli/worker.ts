@@ -1,7 +1,6 @@
 import { command, type Io, oneOf, port } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
 
-/** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
   return command('worker', {
     about: 'The worker serves a page to look at, /healthz, /readyz and /metrics.',

@@ -4,21 +4,16 @@ import { grouped } from '../../text/wording.ts'
 
 export { clockWords, count, duration, grouped, moment, second } from '../../text/wording.ts'
 
-/** A terminal that a person may be looking at. Its size changes while the program runs. */
-export type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }
+/** A terminal that a person may be looking at. Its size changes while the program runs, and its width may be 0: unknown. */
+type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }
 
 /** The stream as a terminal; undefined for files, pipes and terminals of unknown width. */
 export function screenOf(stream: NodeJS.WritableStream): Screen | undefined {
-  return isTerminal(stream) && isScreen(stream) && stream.columns > 0 ? stream : undefined
+  return isTerminal(stream) && stream.columns > 0 ? stream : undefined
 }
 
-/** Whether the stream is a terminal. */
-export function isTerminal(stream: NodeJS.WritableStream): boolean {
+export function isTerminal(stream: NodeJS.WritableStream): stream is Screen {
   return 'isTTY' in stream && stream.isTTY === true
-}
-
-function isScreen(stream: NodeJS.WritableStream): stream is Screen {
-  return 'columns' in stream && typeof stream.columns === 'number'
 }
 
 /** Writes what is said to people. On a terminal its lines are broken between words; files and pipes get them as they are. */
@@ -46,7 +41,7 @@ export function jsonDocument(content: Record<string, unknown>, { onOneLine = fal
 export function show(
   { stdout }: { stdout: NodeJS.WritableStream },
   json: true | undefined,
-  { document, table, text = '' }: { document: Record<string, unknown>; table?: Table; text?: string },
+  { document, table, text = '' }: { document: Record<string, unknown>; table?: Table; text?: string | undefined },
 ): void {
   if (json) return void stdout.write(jsonDocument(document))
   if (table !== undefined) printTable(stdout, table)
@@ -69,14 +64,11 @@ const LATIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f–…✖■]*$/
 /** The text in lines of at most `width` columns, broken between words. Longer words are broken too, unless they are to be copied whole. */
 function wrapText(text: string, width: number, { hard = true } = {}): string[] {
   if (columnsOf(text) <= width) return [text]
-  if (!hard && LATIN.test(text)) return text.match(plainLinesOf(Math.max(2, width))) ?? []
+  // As many words as fit, or a longer word.
+  const line = String.raw`\S(?:.{0,${Math.max(2, width) - 2}}\S)?(?= |$)|\S+`
+  if (!hard && LATIN.test(text)) return text.match(new RegExp(line, 'g')) ?? []
   const { default: wrapAnsi }: typeof import('wrap-ansi') = load('wrap-ansi')
   return wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
-}
-
-/** Matches each line of a plain text: as many words as fit, or a longer word. */
-function plainLinesOf(width: number): RegExp {
-  return new RegExp(String.raw`\S(?:.{0,${width - 2}}\S)?(?= |$)|\S+`, 'g')
 }
 
 /** The lines of the text, each in lines of at most `width` columns; an indented one goes on a little further in. Commands and words stay whole. */
@@ -93,6 +85,11 @@ export function wrapLines(text: string, width: number): string {
 
 /** To be copied. */
 const COMMAND = /^ *(?:\$ |fix: |\d\. |\S.* {2,})?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
+
+/** Each text that there is on lines of its own. */
+export function linesOf(texts: readonly (string | false | undefined)[]): string {
+  return texts.map((text) => (text === false || text === undefined ? '' : `${text}\n`)).join('')
+}
 
 /** The numbers that are not 0, each with what it counts: `12 new`. */
 export function countsOf(numbers: readonly (readonly [number: number, what: string])[]): string[] {
@@ -114,13 +111,15 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Commands to be copied, each behind what it is for. */
-export function commands(rows: readonly (readonly [what: string, command: string])[], option: string): string {
-  return rows.map(([what, command]) => `  ${what.padEnd(20)} customer-mirror ${command}${option}\n`).join('')
+/** Commands to be copied, each behind what it is for. `config`: the file that the user named. */
+export function commands(rows: Readonly<Record<string, string>>, config: string | undefined): string {
+  const line = (what: string, command: string) =>
+    `  ${what.padEnd(20)} customer-mirror ${command}${configOption(config)}`
+  return linesOf(Object.entries(rows).map(([what, command]) => line(what, command)))
 }
 
-/** A number has its digits in threes, and 0 is nothing; a bigint is shown as it is. */
-type Cell = string | number | bigint
+/** A number has its digits in threes, and 0 is nothing; a bigint is shown as it is, and what is not known is a dash. */
+type Cell = string | number | bigint | null | undefined
 
 /** A table for people, and what is said in place of one without rows. */
 export type Table = { head: readonly string[]; rows: readonly (readonly Cell[])[]; none?: string }
@@ -135,7 +134,7 @@ export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: 
  * columns are left out, then long cells are broken between words, and at last each row becomes a block.
  */
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], columns = Infinity): string {
-  const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped(cell) : plainText(String(cell)))
+  const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped(cell) : plainText(String(cell ?? '–')))
   const all = [[...head], ...rows.map((row) => row.map(textOf))]
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
@@ -193,12 +192,12 @@ function blockOf(head: readonly string[], row: readonly Cell[], texts: readonly 
   return drawTable(lines, [names, Math.min(longest, Math.max(10, columns - names - GAP))], [])
 }
 
-function isNothing(cell: Cell | undefined): boolean {
-  return cell === undefined || cell === 0 || cell === '' || cell === '–'
+function isNothing(cell: Cell): boolean {
+  return (cell ?? '') === '' || cell === 0 || cell === '–'
 }
 
-function isNumeric(cell: Cell | undefined): boolean {
-  return typeof cell === 'number' || typeof cell === 'bigint' || cell === '–' || cell === 'NULL'
+function isNumeric(cell: Cell): boolean {
+  return typeof cell !== 'string' || cell === '–' || cell === 'NULL'
 }
 
 /** The text in `width` columns, with spaces behind it, or before it where it stands on the right. */

@@ -23,8 +23,8 @@ export function layoutOf(
 
 type LayoutPlace = { document: Record<string, unknown>; onOneLine?: boolean; stdout: NodeJS.WritableStream }
 
-/** What a table shows for NULL, and what, if anything, stands in place of one without rows. */
-type TableWords = { nothing: string; none?: string | undefined }
+/** What a table shows for NULL in place of a dash, and what, if anything, stands in place of one without rows. */
+type TableWords = { nothing?: string; none?: string | undefined }
 
 /** What is kept before it is printed, in characters. */
 const MOST_KEPT = 64 * 1024
@@ -74,7 +74,7 @@ const MOST_ROOM = 10_000_000
 
 /** Tables for people, as wide as their terminal. */
 function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table' }>, head: string[]): RowFormat {
-  let kept: (string | bigint)[][] = []
+  let kept: (string | bigint | undefined)[][] = []
   let widest = 0
   let separator = ''
   const drawn = () => {
@@ -88,7 +88,7 @@ function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table
   return {
     open: '',
     row(values) {
-      const cells = values.map((value) => cellOf(value, nothing))
+      const cells = values.map((value) => cellOf(value) ?? nothing)
       const width = Math.max(widest, ...cells.map((cell) => String(cell).length))
       const room = (kept.length + 1) * width * cells.length
       const table = kept.length === MOST_ROWS || (kept.length > 0 && room > MOST_ROOM) ? drawn() : ''
@@ -100,8 +100,8 @@ function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table
   }
 }
 
-function cellOf(value: SqlValue, nothing: string): string | bigint {
-  if (value === null) return nothing
+function cellOf(value: SqlValue): string | bigint | undefined {
+  if (value === null) return undefined
   if (typeof value === 'string' || typeof value === 'bigint') return value
   if (typeof value === 'number') return numberText(value)
   const { length } = value

@@ -1,8 +1,9 @@
-import { commands, configOption, count, countsOf, duration, grouped, moment, second, type Table } from './print.ts'
-import type { Published } from '../../copies/publish-plan.ts'
+import { commands, configOption, count, countsOf, duration, grouped, linesOf } from './print.ts'
+import { moment, second, type Table } from './print.ts'
+import type { Published, PublishedObjects } from '../../copies/publish-plan.ts'
 import { factsOf, reportedError } from '../../errors/errors.ts'
 import type { HeldRemovals, StoredRun } from '../../model/mirror.ts'
-import type { Report } from '../../model/report.ts'
+import type { Pruned, Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { listedNames } from '../../text/wording.ts'
@@ -15,19 +16,14 @@ export function runsTable(reports: readonly Report[], { withStart = false } = {}
     ...(withStart ? [`#${report.runId ?? '–'}`, second(report.startedAtMs)] : []),
     report.organization,
     statusWords(report),
-    report.readBefore + differentCustomers(report),
+    customersRead(report),
     ...[report.inserted, report.updated, report.unchanged, report.rejected, report.removed, report.held],
-    ...endOf(report),
+    // They are stored when it ends.
+    ...(report.status === 'running'
+      ? ['–', '–', '–']
+      : [report.requests, duration(report.durationMs), proofWords(report)]),
   ])
   return { head: [...(withStart ? ['run', 'started (UTC)'] : []), ...head, 'requests', 'took', 'proof'], rows }
-}
-
-/** Its requests, its duration and what it proved, which are stored when it ends. */
-function endOf(report: Report): (string | number)[] {
-  if (report.status === 'running') return ['–', '–', '–']
-  // A failed run has its status as its only reason.
-  const isSaid = report.reasons.every((reason) => reason === report.status)
-  return [report.requests, duration(report.durationMs), isSaid ? report.proof : proofWords(report)]
 }
 
 /** The status, marked if the run continued another one; its customers then include those of that run. */
@@ -50,7 +46,7 @@ export function summary(report: Report): string {
     [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
   ])
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
-  const read = count(report.readBefore + differentCustomers(report), 'customer')
+  const read = count(customersRead(report), 'customer')
   const of = counts.length > 0 ? `: ${counts.join(', ')}` : ''
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
   if (report.status === 'running') return `${read}${before} so far${of}`
@@ -61,13 +57,13 @@ export function summary(report: Report): string {
 }
 
 /** Customers received, each counted once: neighbouring pages overlap on purpose. */
-function differentCustomers({ received, duplicates }: Pick<Report, 'received' | 'duplicates'>): number {
-  return received - duplicates
+function customersRead({ readBefore, received, duplicates }: Report): number {
+  return readBefore + received - duplicates
 }
 
-/** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. */
-function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
-  return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
+/** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. A failed run has its status as its only reason. */
+function proofWords({ proof, reasons, status }: Report): string {
+  return reasons.every((reason) => reason === status) ? proof : `${proof} (${reasons.join(', ')})`
 }
 
 /**
@@ -75,7 +71,7 @@ function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): stri
  * removals that still wait for a decision, and `config` the file that the user named.
  */
 export function describeRun(run: StoredRun, waiting: number, config: string | undefined): string {
-  const lines = [
+  const said = linesOf([
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
     run.resumedFrom !== undefined && `It continued run #${run.resumedFrom}, which had been interrupted.`,
@@ -85,13 +81,12 @@ export function describeRun(run: StoredRun, waiting: number, config: string | un
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
     ...foundLines(certificateOf(run)?.found ?? []),
-    ...absenceLines(run, waiting, configOption(config)),
+    ...absenceLines(run, waiting, config),
     run.searchesRefused > 0 &&
       `${count(run.searchesRefused, 'search', 'searches')} for absent customers refused by the service, or without an answer: after proven ` +
         'scans these customers are removed all the same, after others they stay missing.',
-  ]
-  const said = lines.filter((line) => line !== false)
-  return `${said.join('\n').trimEnd()}\n`
+  ])
+  return `${said.trimEnd()}\n`
 }
 
 /** Only the ids, to look up in the service. */
@@ -103,7 +98,8 @@ function foundLines(ids: readonly string[]): string[] {
 
 const MOST_FOUND = 10
 
-function absenceLines({ held, organization, reasons, status }: StoredRun, waiting: number, option: string): string[] {
+function absenceLines(run: StoredRun, waiting: number, config: string | undefined): string[] {
+  const { held, organization, reasons, status } = run
   if (held === 0) return []
   if (status === 'partial')
     return [`${count(held, 'customer')} absent at once, too many to be marked as missing: the next full run decides.`]
@@ -112,16 +108,13 @@ function absenceLines({ held, organization, reasons, status }: StoredRun, waitin
     : 'too many customers were absent at once'
   const said = `${count(held, 'removal')} held back: ${why}.`
   if (waiting === 0) return [`${said} Nothing is left to decide.`]
-  const rows = [['who they are', `removals show ${organization}`], ...decisions(organization)] as const
-  return [`${said} ${count(waiting, 'customer')} to decide about:`, commands(rows, option)]
+  const shown = { 'who they are': `removals show ${organization}`, ...decisions(organization) }
+  return [`${said} ${count(waiting, 'customer')} to decide about:`, commands(shown, config)]
 }
 
 /** The commands that decide about held removals of an organization. */
 export function decisions(organization: string) {
-  return [
-    ['they are gone', `removals approve ${organization}`],
-    ['they are not', `removals discard ${organization}`],
-  ] as const
+  return { 'they are gone': `removals approve ${organization}`, 'they are not': `removals discard ${organization}` }
 }
 
 /** Runs that ended. `held`: removals that wait for a decision; undefined if unknown. `published`: what was made of their mirror. */
@@ -168,33 +161,29 @@ function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
   const { organization, runId, error, status } = first.report
   const { title, fix, from } = factsOf(first.error)
   const names = alike.map(({ report }) => report.organization)
-  const message = (error?.message ?? '').replace(`${organization}: `, '')
-  const isUnsaved = dryRun && status === 'interrupted'
   // The causes of the others differ in names and addresses alone.
-  const cause = isUnsaved
-    ? 'It was a dry run: nothing was saved.'
-    : `${names.length > 1 ? `${organization}: ` : ''}${message}`
+  const whose = names.length > 1 ? `${organization}: ` : ''
+  const cause = whose + (error?.message ?? '').replace(`${organization}: `, '')
+  const isStopped = status === 'interrupted'
   // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
   const isStored = runId !== undefined && !dryRun && error?.code !== 'replaced'
-  const lines = [
-    `${status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, title)}`,
-    ...cause.split('\n'),
+  return linesOf([
+    `\n${isStopped ? '■' : '✖'} ${groupTitle(names, title)}`,
+    `  ${dryRun && isStopped ? 'It was a dry run: nothing was saved.' : cause.replaceAll('\n', '\n  ')}`,
     // A stop was asked for, and its cause says what was saved.
-    ...(from === 'stop' ? [] : [`fix: ${fixFor(names, fix)}`]),
-    ...(isStored ? [`customer-mirror runs show ${runId}${configOption(config)}`] : []),
-  ]
-  return `\n${lines.join('\n  ')}\n`
+    from !== 'stop' && `  fix: ${fixFor(names, fix)}`,
+    isStored && `  customer-mirror runs show ${runId}${configOption(config)}`,
+  ])
 }
 
 /** A fix with the name of the organization, where it is for one. */
-export function fixFor([only = '', ...others]: readonly string[], fix: string): string {
-  return others.length === 0 ? fix.replaceAll('<organization>', only) : fix
+export function fixFor(organizations: readonly string[], fix: string): string {
+  return organizations.length > 1 ? fix : fix.replaceAll('<organization>', organizations.join(''))
 }
 
 /** `acme: bad key`, or `20 organizations: bad key (acme, globex, …)`. */
 export function groupTitle(organizations: readonly string[], title: string): string {
-  const [only = '', ...others] = organizations
-  if (others.length === 0) return `${only}: ${title}`
+  if (organizations.length === 1) return `${organizations.join('')}: ${title}`
   return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
 }
 
@@ -203,11 +192,10 @@ function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): 
   if (held === undefined)
     return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
   const texts = held.map(({ organization, held: removals, runId }) => {
-    const are = `${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'}`
-    const show = `  customer-mirror removals show ${organization}${option}\n`
-    return `\n${organization}: ${are} held back by run ${runId}, until you decide. Those customers stay unchanged. Who they are:\n${show}`
+    const said = `run ${runId} holds back ${count(removals, 'removal')}, until you decide. Those customers stay unchanged.`
+    return `\n${organization}: ${said} Who they are:\n  customer-mirror removals show ${organization}${option}`
   })
-  return texts.join('')
+  return linesOf(texts)
 }
 
 /** What to do where partial runs knew no order. */
@@ -221,19 +209,18 @@ function orderAdvice(outcomes: readonly Outcome[], option: string): string {
 
 /** What to do about a run that did not fail and could not do all of its work. */
 function reportAdvice({ organization, status, reasons, runId, requests, pruned }: Report, option: string): string {
-  const texts = [
+  return linesOf([
     status === 'partial' &&
       reasons.includes('request-limit') &&
       `\n${organization}: the run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
-        'goes on from there, and a full run finds everything.\n',
+        'goes on from there, and a full run finds everything.',
     reasons.includes('shape-changed') &&
       `\n${organization}: fields of many customers have changed, and what is stored is kept. To see which, and to take them as they come:\n` +
         `  customer-mirror runs show ${runId ?? ''}${option}\n` +
-        `  customer-mirror accept ${organization}${option}\n`,
-    pruned?.error !== undefined &&
-      `! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`,
-  ]
-  return texts.filter((text) => text !== false).join('')
+        `  customer-mirror accept ${organization}${option}`,
+    pruned?.error &&
+      `! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}`,
+  ])
 }
 
 /** What each partial run found, and what retention deleted after a run, a line for each. */
@@ -243,71 +230,60 @@ export function foundText(reports: readonly Report[]): string {
     const isUnread = reasons.includes('no-order')
     const found = isUnread ? 'nothing was read: the order of its list is not known yet' : summary(report)
     return [
-      ...(status === 'partial' ? [`${organization}: ${found}\n`] : []),
-      ...(pruned === undefined || pruned.error !== undefined ? [] : [`${organization}: ${prunedWords(pruned)}\n`]),
+      status === 'partial' && `${organization}: ${found}`,
+      pruned && pruned.error === undefined && `${organization}: ${prunedWords(pruned)}`,
     ]
   })
-  return lines.join('')
+  return linesOf(lines)
 }
 
-function prunedWords(pruned: NonNullable<Report['pruned']>): string {
-  const deleted = countsOf([
-    [pruned.changes, 'changes'],
-    [pruned.removedCustomers, 'removed customers'],
-    [pruned.resolvedRejects, 'resolved rejects'],
-    [pruned.runs, 'runs'],
-  ])
-  const rest = pruned.isUnfinished ? '; the next run continues' : ''
-  return `deleted, older than retention keeps them: ${deleted.join(', ')}${rest}`
+function prunedWords({ changes, removedCustomers, resolvedRejects, runs, isUnfinished }: Pruned): string {
+  const rows = { changes, 'removed customers': removedCustomers, 'resolved rejects': resolvedRejects, runs }
+  const deleted = countsOf(Object.entries(rows).map(([what, number]) => [number, what]))
+  return `deleted, older than retention keeps them: ${deleted.join(', ')}${isUnfinished ? '; the next run continues' : ''}`
 }
 
 /** What to do about each of these organizations that is no longer mirrored, and whose customers are active all the same. */
 export function leftBehindText(all: readonly { organization: string; active: number }[], config?: string): string {
   const left = all.filter(({ active }) => active > 0)
-  const text = left.map(({ organization, active }) => {
-    const ways = [
-      ['if it left', `organizations retire ${organization}`],
-      ['if it has a new id', `organizations rename ${organization} NEW-ID`],
-    ] as const
+  const texts = left.map(({ organization, active }) => {
+    const ways = {
+      'if it left': `organizations retire ${organization}`,
+      'if it has a new id': `organizations rename ${organization} NEW-ID`,
+    }
     const customers = count(active, 'customer')
-    return `\n${organization} is not in the configuration, and its ${customers} still count as active.\n${commands(ways, configOption(config))}`
+    return `\n${organization} is not in the configuration, and its ${customers} still count as active.\n${commands(ways, config)}`
   })
-  return text.join('')
+  return texts.join('')
 }
 
 /** What was published, a line for each copy, and the organizations that are in none. */
 export function publishedText({ copies, leftOut, parquet, bucket }: Published): string {
-  const lines = copies.map(({ file, organizations }) => {
-    const of = organizations.length === 1 ? organizations[0]?.organization : count(organizations.length, 'organization')
-    return `Copy for readers: ${file} (${of ?? ''}, ${customersIn(organizations)})\n`
-  })
-  const left = leftOut.map(
-    ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
-  )
-  return [...lines, ...objectsText('Parquet', parquet), ...objectsText('Objects', bucket), ...left].join('')
+  return linesOf([
+    ...copies.map(({ file, organizations }) => `Copy for readers: ${file} (${heldBy(organizations)})`),
+    parquet && `Parquet for readers: ${objectsWords(parquet)}`,
+    bucket && `Objects for readers: ${objectsWords(bucket)}`,
+    ...leftOut.map(({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end`),
+  ])
 }
 
-function objectsText(what: string, place: Published['bucket']): string[] {
-  if (place === undefined) return []
-  const { to, organizations, gone } = place
+function objectsWords({ to, organizations, gone }: PublishedObjects): string {
   const written = count(organizations.filter(({ isNew }) => isNew).length, 'object')
-  const held = `${count(organizations.length, 'organization')}, ${customersIn(organizations)}`
   const left = gone.length === 0 ? '' : `; no longer there: ${listedNames(gone)}`
-  return [`${what} for readers: ${to} (${held}; ${written} written${left})\n`]
+  return `${to} (${heldBy(organizations)}; ${written} written${left})`
 }
 
-function customersIn(organizations: readonly { customers: number }[]): string {
-  return count(
-    organizations.reduce((sum, { customers }) => sum + customers, 0),
-    'customer',
-  )
+function heldBy(organizations: readonly { organization: string; customers: number }[]): string {
+  const names = organizations.map(({ organization }) => organization)
+  const customers = organizations.reduce((sum, each) => sum + each.customers, 0)
+  return `${names.length === 1 ? names.join('') : count(names.length, 'organization')}, ${count(customers, 'customer')}`
 }
 
 /** What was not published, and what else an administrator should look at. Empty when all is well. */
 export function failedText({ failed, warnings }: Published): string {
   // Part of one may stand: the message says what.
-  const failures = failed.map(({ message }) => `✖ The copy for readers was not finished. ${message}\n`)
-  return [...failures, ...warnings.map((warning) => `! ${warning}\n`)].join('')
+  const failures = failed.map(({ message }) => `✖ The copy for readers was not finished. ${message}`)
+  return linesOf([...failures, ...warnings.map((warning) => `! ${warning}`)])
 }
 
 /** The exit code for the copies alone. */
