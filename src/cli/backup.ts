@@ -1,4 +1,4 @@
-import { count, linesOf, show } from './output/print.ts'
+import { count, linesOf, rowsWords, show } from './output/print.ts'
 import { type Io, jsonCommand, positive } from './command.ts'
 import { clocks, namedConfig, namedFile, namedMirror } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
@@ -43,7 +43,6 @@ export function restoreCommand(io: Io) {
     })
 }
 
-/** What was restored, and what is left to do. */
 function restoredText(restored: Restored): string {
   const { mirror, file, takenAt, customers, organizations, kept, forgotten, unrecognized, onlyInBackup } = restored
   const taken = takenAt === undefined ? '' : `, taken at ${takenAt.slice(0, 19)} UTC`
@@ -84,9 +83,8 @@ export function moveCommand(io: Io) {
         mirrorOfEnvironment(processEnvironment()) === undefined
           ? { place: config.file, line: `mirror: ${JSON.stringify(target)}` }
           : { place: 'the environment of every command and worker', line: `${MIRROR_VARIABLE}=${target}` }
-      const of = (table: string, what: string) => count(moved.rows[table] ?? 0, what)
       const text = `Mirror: ${there}
-Moved from ${from}: ${of('customers', 'customer')} of ${count(moved.organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
+Moved from ${from}: ${rowsWords(moved.rows)} of ${count(moved.organizations, 'organization')}
 Every row was read again there, and is the same.
 ${from} is as it was, and what is written there from now on is not in this copy. Runs go on in this copy once you change one line in ${setting.place}:
   ${setting.line}

@@ -255,19 +255,17 @@ async function whatIsHidden(organization: Organization, mirror: string | undefin
 async function answerOf(organization: Organization, signal: AbortSignal): Promise<Found> {
   const source = await openConfiguredSource(organization, { rateLimits: new Map(), longestWaitMs: 0, ...CLOCKS })
   try {
-    const size = Math.min(organization.pageSize, FEW)
+    const size = Math.min(organization.pageSize, 15)
     const page = await source.readPage({ page: 1, size }, { signal })
     const customers =
       page.total === undefined ? `${page.records().length} on the first page` : count(page.total, 'customer')
     const said = `answered, ${customers}, ${clockWords(source.clockOffsetMs)}`
     if (source.clockCorrectionMs === 0) return said
-    return { said: `${said}, and requests are signed with its time`, fix: CLOCK_FIX }
+    return {
+      said: `${said}, and requests are signed with its time`,
+      fix: 'Set the clock of this machine (timedatectl set-ntp true). If it is right, report it to the owner of the service.',
+    }
   } finally {
     source.close()
   }
 }
-
-const FEW = 15
-
-const CLOCK_FIX =
-  'Set the clock of this machine (timedatectl set-ntp true). If it is right, report it to the owner of the service.'

@@ -39,12 +39,6 @@ export const EXIT_CODES = {
 /** Those above, and 128 with the number of the signal that stopped the program. */
 export type ExitCode = keyof typeof EXIT_CODES | 130 | 143
 
-/** The exit codes, at the end of a help text. */
-export function exitCodesText(): string {
-  const lines = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
-  return `\nExit codes:\n${lines.join('\n')}\n`
-}
-
 /** The exit code for one error; undefined is a complete run. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error === undefined ? 0 : factsOf(error).exitCode
@@ -95,19 +89,17 @@ export function durationArgument({ most, least = '0s', examples }: { most: strin
   return argument(parse, `a time with its unit, such as ${examples}; from ${least} to ${most}`)
 }
 
-/** One of these words. */
 export function oneOf<Word extends string>(...words: readonly Word[]) {
   return argument((text) => words.find((word) => word === text), `one of ${words.join(', ')}`)
 }
 
-/** A whole number: from `least` to `most`, or of up to so many digits. */
-export function wholeNumber({ least, most = Infinity, digits = 9 }: { least: number; most?: number; digits?: number }) {
-  const bounds = most === Infinity ? `, at least ${least}` : ` from ${least} to ${most}`
-  const isOne = (text: string) => /^\d+$/.test(text) && text.length <= digits && +text >= least && +text <= most
+/** A whole number: from `least` to `most`, or of up to 15 digits. */
+export function wholeNumber({ least, most = 1e15 }: { least: number; most?: number }) {
+  const bounds = most === 1e15 ? `, at least ${least}` : ` from ${least} to ${most}`
+  const isOne = (text: string) => /^\d+$/.test(text) && +text >= least && +text <= most
   return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
 }
 
-/** A whole number, at least 1. */
 export const positive = wholeNumber({ least: 1 })
 
 /** A port to listen at; 0 takes any free one. */
@@ -124,7 +116,6 @@ export function momentIn(text: string): number | undefined {
   return moment === null ? undefined : Date.parse(isoOf(moment))
 }
 
-/** `--csv`, beside `--json`. */
 export const CSV = new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
 
 /** `--mirror`: another file than the one of the configuration. */

@@ -21,7 +21,7 @@ export function exportCommand(io: Io) {
     .addOption(MIRROR)
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
-    .option('--changes-since <seq>', 'the changes after this seq, in place of customers', SEQ)
+    .option('--changes-since <seq>', 'the changes after this seq, in place of customers', wholeNumber({ least: 0 }))
     .option('--ids <type>', 'with Parquet: text, or uuid, which few readers take', oneOf('text', 'uuid'), 'text')
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .action(async (options) => {
@@ -50,8 +50,6 @@ export function exportCommand(io: Io) {
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })
 }
-
-const SEQ = wholeNumber({ least: 0, digits: 15 })
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 

@@ -1,4 +1,4 @@
-import { configOption, count, linesOf, moment, say, show, sqlText } from './output/print.ts'
+import { configOption, linesOf, moment, rowsWords, say, show, sqlText } from './output/print.ts'
 import { argument, type Io, jsonCommand } from './command.ts'
 import { clocks, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
@@ -61,9 +61,8 @@ type Done = ForgottenCustomer & { mirror: string; erased: Erased | 'failed' }
 
 function doneText(organization: string, { mirror, deleted, forgottenAtMs, wasForgotten, erased }: Done): string {
   const { customers, changes, rejects } = deleted
-  const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
-  const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
+  const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rowsWords(deleted)}.` : ''
   return linesOf([
     `${organization}: the customer is forgotten${already}.${found}`,
     (erased === 'erased' || erased === 'released') && erasedText(mirror, 'this customer'),

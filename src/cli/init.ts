@@ -1,9 +1,9 @@
 import { configOption, linesOf, say } from './output/print.ts'
 import { bareCommand, type Io } from './command.ts'
-import { writeFile } from 'node:fs/promises'
+import { lstatSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { atPlace } from '../copies/copy-error.ts'
 import { UsageError } from '../errors/errors.ts'
-import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 
 export function initCommand({ stderr }: Io) {
   return bareCommand('init', { init: '', 'init config/customers.yaml': '' })
@@ -13,14 +13,11 @@ export function initCommand({ stderr }: Io) {
         throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
       // Throws where the folder of this command is no longer there, as in every command.
       const path = resolve(file)
-      try {
+      atPlace(`cannot write ${file}`, () => {
+        if (lstatSync(path, { throwIfNoEntry: false })) throw new UsageError(`cannot write ${file}: ${EXISTS}`)
         // Readable by this user only.
-        await writeFile(path, STARTER, { flag: 'wx', mode: 0o600 })
-      } catch (error) {
-        if (codeOf(error) === 'EEXIST') throw new UsageError(`cannot write ${file}: ${EXISTS}`)
-        const seen = seenIn(error)
-        throw seen === undefined ? error : new UsageError(messageOf(`cannot write ${file}`, seen), { cause: error })
-      }
+        writeFileSync(path, STARTER, { flag: 'wx', mode: 0o600 })
+      })
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       const steps = [`Put the address of your organization into ${file}.`, 'export ACME_API_KEY=… ACME_SECRET=…']
       const lines = [...steps, `customer-mirror check${option}`].map((step, index) => `  ${index + 1}. ${step}`)

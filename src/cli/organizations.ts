@@ -1,4 +1,4 @@
-import { configOption, count, linesOf, moment, say, show, sqlText } from './output/print.ts'
+import { configOption, count, linesOf, moment, rowsWords, say, show, sqlText } from './output/print.ts'
 import { bareCommand, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, withMirrorToChange } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -14,12 +14,7 @@ import { beyondText, erasedText, unfinishedText } from './forget.ts'
 import { leftBehindText } from './output/run-words.ts'
 
 export function organizationsCommand(io: Io) {
-  return bareCommand('organizations', {
-    'organizations list': 'every organization of the configuration and of the mirror',
-    'organizations rename acme acme-eu': 'give an organization another id, and keep all that is known of it',
-    'organizations retire acme': 'mark its customers as removed, and raise no alert about it',
-    'organizations forget acme --yes': 'delete everything of it',
-  })
+  return bareCommand('organizations', { 'organizations list': '', 'organizations rename acme acme-eu': '' })
     .addCommand(listCommand(io))
     .addCommand(renameCommand(io))
     .addCommand(retireCommand(io))
@@ -87,10 +82,8 @@ function renameCommand(io: Io) {
       })
       // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
       const update = `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
-      const { customers, changes, runs } = renamed
-      const held = `${count(customers, 'customer')}, ${count(changes, 'change')} and ${count(runs, 'run')}`
       const text =
-        `${from}: is now ${to}, with ${held}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
+        `${from}: is now ${to}, with ${rowsWords(renamed)}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
         `  ${update}\nIf the configuration names ${from}, change the id to ${to} there before its next run.\n`
       show(io, json, { document: { organization: to, before: from, ...renamed, update }, text })
     })
@@ -129,7 +122,7 @@ function organizationForgetCommand(io: Io) {
         const deleted = await organizations.contents(id)
         if (!yes)
           throw new UsageError(
-            `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good. If you mean it: ${again}`,
+            `${id}: nothing was changed. This would delete ${rowsWords(deleted)} for good. If you mean it: ${again}`,
           )
         // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
         const copiesLeft = listCopiesLeft(config, id)
@@ -138,7 +131,7 @@ function organizationForgetCommand(io: Io) {
       })
       const { deleted, finished, mirror } = forgotten
       const text = linesOf([
-        `${id}: forgotten. Deleted: ${rowsText(deleted)}.`,
+        `${id}: forgotten. Deleted: ${rowsWords(deleted)}.`,
         deleted.forgotten > 0 &&
           `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.`,
         finished && erasedText(mirror, 'any of its rows'),
@@ -148,11 +141,6 @@ function organizationForgetCommand(io: Io) {
       say(io.stderr, unfinishedText(mirror, again))
       io.exitWith(5)
     })
-}
-
-function rowsText({ customers, changes, runs, rejects }: Awaited<ReturnType<Organizations['contents']>>): string {
-  const rejected = count(rejects, 'reject')
-  return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
 }
 
 /**

@@ -35,8 +35,8 @@ export function queryCommand(io: Io) {
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, positive)
     .action(async ({ org: organization, search, language, includeRemoved = false, limit, ...named }) => {
-      const words = { none: 'No customers found.\n' }
-      const layout = layoutOf(named, { document: { customers: [] }, ...words, stdout: io.stdout })
+      const none = 'No customers found.\n'
+      const layout = layoutOf(named, { document: { customers: [] }, none, stdout: io.stdout })
       const isTable = layout.format === 'table'
       const most = limit ?? (isTable ? ON_A_TABLE : undefined)
       const shown = [...SHOWN, ...(includeRemoved ? ['removed_at'] : [])]
@@ -78,7 +78,7 @@ export function diffCommand(io: Io) {
         const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
         if (!(await writeToStream(io.stdout, textOf(rows, layout), io.signal))) return
         const { added: came, removed: left, ...same } = seen
-        const counts = countsOf(Object.entries({ came, left, ...same }).map(([what, number]) => [number, what]))
+        const counts = countsOf({ came, left, ...same })
         if (layout.format === 'table' && counts.length > 0)
           say(io.stdout, `\n${organization}: ${counts.join(', ')} since ${words}.\n`)
       }),
@@ -91,8 +91,7 @@ export async function printRehearsed(mirror: Mirror, outcomes: readonly Outcome[
   // A dry run is not stored: its number belongs to another run of the mirror.
   const runs = outcomes.map(({ report }) => ({ ...toJson(report), runId: null }))
   const onOneLine = !isTerminal(io.stdout)
-  const words = { document: { changes: [], runs }, onOneLine, none: '' }
-  const layout = layoutOf({ json }, { ...words, stdout: io.stdout })
+  const layout = layoutOf({ json }, { document: { changes: [], runs }, onOneLine, none: '', stdout: io.stdout })
   const columns = ['organization', ...(json ? CUSTOMER : TABLE)]
   let [isFound, isMore] = [false, false]
   const rows = rowsOf(mirror, asked, { columns, onChange: () => (isFound = true) })

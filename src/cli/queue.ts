@@ -1,6 +1,6 @@
 import { configOption, linesOf, moment, say, second, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, momentIn, oneExitCode, wholeNumber } from './command.ts'
-import { listUnderway, namedConfig } from './opening.ts'
+import { CLOCKS, listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
@@ -9,7 +9,6 @@ import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { isoTime } from '../time/moments.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
 
 export function queueCommand(io: Io) {
@@ -54,7 +53,6 @@ function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
   return { ...same, since: isoTime(sinceMs), until: isoTime(untilMs), why, status, attempt, percent, worker: place }
 }
 
-/** The jobs of a queue: who runs, until when and why what waits. */
 function queueTable(lines: readonly Line[], nowMs: number): Table {
   const rows = lines.map((line) => {
     const state = line.percent === undefined ? line.state : `${line.state} ${line.percent} %`
@@ -185,7 +183,6 @@ export function runCommand(io: Io) {
     })
 }
 
-/** Whether a job was added, or which one there is. */
 function requestedWords({ organization, added, state, untilMs }: Requested, quick: boolean, option: string): string {
   const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
   if (state === 'paused')
@@ -215,7 +212,7 @@ export function cancelCommand(io: Io) {
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
+      const waiting = { ...CLOCKS, longestMs: LONGEST_MS, signal: io.signal }
       const { cancelRuns } = await import('../../jobs/cancel.ts')
       const cancelled = await cancelRuns(config, chooseIds(config, ids), waiting)
       const underway = await listUnderway(config)

@@ -1,4 +1,4 @@
-import { commands, configOption, count, moment, printTable, say, show, type Table } from './output/print.ts'
+import { commands, configOption, count, linesOf, moment, printTable, say, show, type Table } from './output/print.ts'
 import { layoutOf, textOf } from './output/rows.ts'
 import { bareCommand, CSV, type Io, jsonCommand, runNumberIn } from './command.ts'
 import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
@@ -12,10 +12,7 @@ import { shapeWords } from '../status/proof-words.ts'
 import { isoTime } from '../time/moments.ts'
 
 export function removalsCommand(io: Io) {
-  return bareCommand('removals', {
-    'removals show acme': 'the customers of acme that would be removed',
-    'removals approve acme': 'see them, and mark them as removed',
-  })
+  return bareCommand('removals', { 'removals show acme': '', 'removals approve acme': '' })
     .addCommand(listCommand(io))
     .addCommand(showCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
@@ -59,20 +56,12 @@ function showCommand(io: Io) {
 }
 
 const DECISIONS = {
-  approve: {
-    does: 'mark the customers that a run held back as removed',
-    question: (customers: string) => `Mark these ${customers} as removed?`,
-    done: 'marked as removed',
-  },
-  discard: {
-    does: 'discard the removals that a run held back',
-    question: (customers: string) => `Discard the removals of these ${customers}?`,
-    done: 'no longer held; they stay unchanged',
-  },
+  approve: { does: 'mark the customers that a run held back as removed', done: 'marked as removed' },
+  discard: { does: 'discard the removals that a run held back', done: 'no longer held; they stay unchanged' },
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
-  const { does, done, question } = DECISIONS[decision]
+  const { does, done } = DECISIONS[decision]
   return jsonCommand(decision, { [`removals ${decision} acme`]: '', [`removals ${decision} acme --yes`]: '' })
     .description(does)
     .argument(...WHOSE)
@@ -89,7 +78,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
         printTable(io.stdout, tableOf(shown.slice(0, MOST_ASKED)))
         const more = shown.length - MOST_ASKED
         if (more > 0) say(io.stdout, `and ${count(more, 'more customer')}: ${see}\n`)
-        const answer = await io.ask(`\n${question(count(shown.length, 'customer'))} [y/N] `)
+        const answer = await io.ask(`\nDo you ${decision} the removal of ${count(shown.length, 'customer')}? [y/N] `)
         if (!/^y(es)?$/i.test(answer.trim())) return say(io.stdout, 'Nothing was changed.\n')
       }
       // A run that held others back meanwhile has another number, and its customers were not shown.
@@ -151,8 +140,8 @@ export function acceptCommand(io: Io) {
     .argument('<organization>', 'id of the organization')
     .action(async (organization, { config, json }) => {
       const accepted = await withMirrorToChange({ config }, (mirror) => mirror.acceptShape(organization, Date.now()))
-      const fields = accepted.map((change) => `  ${shapeWords(change)}\n`).join('')
-      const text = `${organization}: accepted. The next run stores what it receives:\n${fields}`
+      const fields = accepted.map((change) => `  ${shapeWords(change)}`)
+      const text = linesOf([`${organization}: accepted. The next run stores what it receives:`, ...fields])
       show(io, json, { document: { organization, accepted }, text })
     })
 }

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { IS_CHECKOUT } from '../machine/version.ts'
-import { type Sandbox, startSandbox, writeConfig } from '../service/sandbox.ts'
+import { startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOfRuns, runsTable } from './output/run-words.ts'
@@ -31,7 +31,12 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
       const sandbox = await startSandbox({ ...options, rateLimits })
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
-        print(stdout, describe(sandbox))
+        // The credentials too: they are made up, and valid for this sandbox only.
+        const blocks = sandbox.organizations.map(({ id, baseUrl, apiKey, secret, customers }) => {
+          const keys = `  base URL  ${baseUrl}\n  API key   ${apiKey}\n  secret    ${secret}\n`
+          return `${id}, ${grouped(customers.length)} customers\n${keys}`
+        })
+        print(stdout, blocks.join('\n'))
         const playing = options.scenario === undefined ? '' : ` and plays the scenario ${options.scenario}`
         say(stderr, `\nThe sandbox listens at ${sandbox.origin}${playing}. Ctrl-C stops it.\n`)
         if (file !== undefined)
@@ -41,15 +46,6 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
         await sandbox.close()
       }
     })
-}
-
-/** Prints the credentials too: they are made up, and valid for this sandbox only. */
-function describe({ organizations }: Sandbox): string {
-  const blocks = organizations.map(
-    ({ id, baseUrl, apiKey, secret, customers }) =>
-      `${id}, ${grouped(customers.length)} customers\n  base URL  ${baseUrl}\n  API key   ${apiKey}\n  secret    ${secret}\n`,
-  )
-  return blocks.join('\n')
 }
 
 function readCounts(text: string): number | number[] {

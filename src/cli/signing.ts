@@ -11,10 +11,7 @@ import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
 
 export function signingCommand(io: Io) {
-  return bareCommand('signing', {
-    'signing explain acme': 'the exact string that is signed for a request to acme',
-    'signing solve --help': 'how to find a recipe from one request that is known to work',
-  })
+  return bareCommand('signing', { 'signing explain acme': '', 'signing solve --help': '' })
     .addCommand(explainCommand(io))
     .addCommand(solveCommand(io))
 }

@@ -63,12 +63,9 @@ export type StatementPlan = {
   limitMs: number
 }
 
-/** What that process reports of a statement that it ends at its limit; otherwise nothing, or the error as JSON. */
-export type TooLong = 'too long'
-
 /**
  * Runs the plan in a process of its own, which a stop or the limit kills: nothing can interrupt SQLite in the process that it works in. Rows go
- * to standard output. Throws what the statement threw.
+ * to standard output. Throws what the statement threw, which that process reports as JSON; one that it kills at its limit is `too long`.
  */
 async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
   const asking = { env: processEnvironment(), signal: io.signal, results: io.stdout }
@@ -76,7 +73,7 @@ async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
   if (io.signal.aborted || (ending === undefined && said === '')) return
   if (ending === undefined) throw withAdvice(reportedError(JSON.parse(said)))
   const why =
-    said === ('too long' satisfies TooLong)
+    said === 'too long'
       ? `it took longer than ${duration(plan.limitMs)}. Ask for less, or allow more with --timeout.`
       : `by the system (${ending}), most likely because it needs more memory than there is. Ask for less at once.`
   say(io.stderr, `The statement was ended: ${why} Rows printed before are not all of them.\n`)

@@ -4,9 +4,7 @@ import { writeToStream } from '../copies/write-results.ts'
 import { readStatement } from '../copies/read-rows.ts'
 import { describeError } from '../errors/errors.ts'
 import { textOf } from './output/rows.ts'
-import type { StatementPlan, TooLong } from './sql.ts'
-
-const TOO_LONG: TooLong = 'too long'
+import type { StatementPlan } from './sql.ts'
 
 /**
  * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one is killed. Takes a StatementPlan,
@@ -15,7 +13,7 @@ const TOO_LONG: TooLong = 'too long'
 async function main(): Promise<void> {
   const plan: StatementPlan = JSON.parse(readFileSync(0, 'utf8'))
   // A thread: this one is busy in SQLite. The parent may be killed before the statement ends.
-  const watched = { parent: process.ppid, limitMs: plan.limitMs, isReading, TOO_LONG }
+  const watched = { parent: process.ppid, limitMs: plan.limitMs, isReading }
   new Worker(WATCH, { eval: true, workerData: watched }).unref()
   try {
     // Until the reader of standard output closes it.
@@ -32,12 +30,12 @@ const isReading = new Int32Array(new SharedArrayBuffer(4))
 
 /** Kills this process at its limit, and after its parent. */
 const WATCH = `
-  const { workerData: { parent, limitMs, isReading, TOO_LONG } } = require('node:worker_threads')
+  const { workerData: { parent, limitMs, isReading } } = require('node:worker_threads')
   const TICK_MS = 10
   let leftMs = limitMs
   setInterval(() => {
     leftMs -= isReading[0] * TICK_MS
-    if (leftMs <= 0) require('node:fs').writeSync(3, TOO_LONG)
+    if (leftMs <= 0) require('node:fs').writeSync(3, 'too long')
     if (leftMs <= 0 || process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   }, TICK_MS)`
 

@@ -3,6 +3,7 @@ import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
+import { requireKnown } from '../config/suggestion.ts'
 import { atPlace } from '../copies/copy-error.ts'
 import { requireTextPlace } from '../copies/target-place.ts'
 import { writeTextFile } from '../copies/written-file.ts'
@@ -90,44 +91,35 @@ type StatusLine = ReturnType<typeof lineOf>
 /** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
 type Asked = { pauses: Pauses | undefined; nowMs: number; maxAgeMs: number | undefined; proven: true | undefined }
 
-/** How current a configured organization is. */
 function lineOf(organization: string, freshness: Freshness | undefined, { pauses, nowMs, maxAgeMs, proven }: Asked) {
   const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
   // One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock.
   const isTooOld = (ageMs = Infinity) => maxAgeMs !== undefined && (ageMs > maxAgeMs || isInFuture(ageMs))
-  const [readAgeMs, provenAgeMs] = [ageOf(freshness?.readAsOfMs), ageOf(freshness?.provenAsOfMs)]
-  const loadingMs = ageOf(firstLoadSinceMs(freshness))
+  const { readAsOfMs, provenAsOfMs, firstRunAtMs, retiredAtMs, lastFullStatus, why = [], held = 0 } = freshness ?? {}
+  const [readAgeMs, provenAgeMs] = [ageOf(readAsOfMs), ageOf(provenAsOfMs)]
+  // A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial
+  // run alone begins none.
+  const isLoading = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
+  const loadingMs = isLoading ? ageOf(firstRunAtMs) : undefined
   const readTooOld = isTooOld(readAgeMs ?? loadingMs)
   const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs) : readTooOld
   const paused = pauses && pauseOf(pauses, organization, nowMs)
-  const { lastFullStatus, why = [], held = 0 } = freshness ?? {}
   const stated = [
     lastFullStatus === 'running' && (tooOld || readAgeMs === undefined) && 'running',
     (isInFuture(readAgeMs) || isInFuture(provenAgeMs)) && 'future-date',
     readTooOld && !isInFuture(readAgeMs) && lastFullStatus === 'complete' && 'no-run-since',
     ...why,
     held > 0 && `held ${held}`,
-  ].filter((code) => code !== false)
+  ]
   // One that is configured again is retired until its next run ends that.
-  const isRetired = freshness?.retiredAtMs !== undefined
-  const codes = isRetired ? ['retired'] : lastFullStatus === undefined ? ['never-mirrored'] : stated
+  const codes = retiredAtMs === undefined ? (lastFullStatus === undefined ? ['never-mirrored'] : stated) : ['retired']
   /** Short codes of why it is not proven, not fresh, or waits for a decision. */
-  const all = [...(paused ? ['paused'] : []), ...codes]
+  const all = [paused !== undefined && 'paused', ...codes].filter((code) => code !== false)
   return { organization, freshness, readAgeMs, provenAgeMs, tooOld, why: all, paused }
 }
 
 /** Whether a date of this age is further ahead than clocks that are nearly right. */
 const isInFuture = (ageMs = 0) => ageMs < -LARGEST_STEP_MS
-
-/**
- * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial run
- * alone begins none.
- */
-function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
-  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
-  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
-  return isUnderWay ? firstRunAtMs : undefined
-}
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
   const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastPartial } = freshness ?? {}
@@ -170,11 +162,9 @@ function asTable(lines: readonly StatusLine[], proven: true | undefined): Table 
 
 /** What a person has to do, once for all organizations with the same problem. Each block ends with an empty line. */
 function problemBlocks(lines: readonly StatusLine[], config: string | undefined): string {
-  const problems = lines.flatMap(({ why, organization }) =>
-    [...new Set(why.map(problemOf))].map((code) => ({ code, organization })),
-  )
-  const blocks = [...Map.groupBy(problems, ({ code }) => code)].map(([code, alike]) => {
-    const names = alike.map(({ organization }) => organization)
+  const codesOf = ({ why }: StatusLine) => why.map(problemOf)
+  const blocks = [...new Set(lines.flatMap(codesOf))].map((code) => {
+    const names = lines.filter((line) => codesOf(line).includes(code)).map(({ organization }) => organization)
     const fix = fixOf(code, configOption(config))
     const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
     return fix && `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n`
@@ -211,7 +201,6 @@ export function pausedLines(lines: readonly Paused[], config: string | undefined
   return linesOf(texts)
 }
 
-/** The key `paused` of a JSON document. */
 export function pauseAsJson(paused: Pause | undefined) {
   return paused && { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) }
 }
@@ -229,11 +218,9 @@ export function reportCommand(io: Io) {
     .action(async ({ org, html, json, ...named }) => {
       const { file: mirror, configuration } = await fileToRead(named)
       const all = await readFigures(mirror)
+      const known = all.map(({ organization }) => organization)
+      requireKnown(org === undefined ? [] : [org], known)
       const figures = org === undefined ? all : all.filter(({ organization }) => organization === org)
-      if (org !== undefined && figures.length === 0)
-        throw new UsageError(
-          `The mirror has no organization "${org}". It has ${listedNames(all.map(({ organization }) => organization)) || 'none yet'}.`,
-        )
       if (html === undefined) {
         const organizations = figures.map((each) => ({ ...each, readAsOf: each.readAsOf && isoOf(each.readAsOf) }))
         return show(io, json, { document: { organizations }, table: figuresTable(figures) })
@@ -251,13 +238,10 @@ function figuresTable(figures: readonly Figures[]): Table {
     const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
     const before = days.at(-31)?.active
     const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
-    return [organization, active, before, added, changed, removed, languageWords(languages, active), sizes]
+    const spoken = languages.slice(0, 3).map(({ name, count }) => {
+      return `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`
+    })
+    return [organization, active, before, added, changed, removed, spoken.join(', '), sizes]
   })
   return { head: HEAD, rows }
-}
-
-function languageWords(languages: Figures['languages'], active: number): string {
-  const share = (count: number) => `${Math.round((100 * count) / active)} %`
-  const most = languages.slice(0, 3)
-  return most.map(({ name, count }) => `${name.slice(0, 12) || 'none'} ${share(count)}`).join(', ')
 }

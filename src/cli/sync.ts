@@ -1,5 +1,5 @@
-import { duration, grouped, isTerminal, jsonDocument, print, printTable, say, screenOf } from './output/print.ts'
-import { command, exitCodesText, type Io } from './command.ts'
+import { isTerminal, jsonDocument, linesOf, print, printTable, say, screenOf } from './output/print.ts'
+import { command, EXIT_CODES, type Io } from './command.ts'
 import { CLOCKS, namedConfig } from './opening.ts'
 import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -13,14 +13,16 @@ import { closing, openMirror, rehearseMirror } from '../store/mirror.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { runOrganization, type Talk } from '../sync/run-organization.ts'
+import { duration, grouped } from '../text/wording.ts'
 
 export function syncCommand(io: Io) {
+  const exitCodes = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
   return command('sync', {
     sync: 'mirror every organization of the configuration',
     'sync acme --dry-run --json': 'report, as JSON, what mirroring acme would change, and change nothing',
     'sync acme --quick': 'between nights: save who came and mark who left, in a few requests',
   })
-    .addHelpText('after', exitCodesText())
+    .addHelpText('after', linesOf(['\nExit codes:', ...exitCodes]))
     .argument('[organization...]', 'ids of organizations')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and print what would change, and write nothing')
@@ -42,12 +44,7 @@ export function syncCommand(io: Io) {
     })
 }
 
-type SyncOptions = {
-  config?: string | undefined
-  json?: true | undefined
-  dryRun?: true | undefined
-  quick?: true | undefined
-}
+type SyncOptions = { config?: string; json?: true; dryRun?: true; quick?: true }
 
 /** Organizations that are mirrored at the same time. */
 const AT_ONCE = 8
@@ -77,21 +74,16 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
     const lines = await liveLines(chosen, stderr, signal)
-    const inTurn = pLimit(AT_ONCE)
-    const runs = organizations.map((organization) =>
-      inTurn(async () => {
-        const line = lines?.began(organization.id)
-        const outcome = await runOrganization(organization, {
-          ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
-          ...{ longestWaitMs: organization.maxWaitMs, ...CLOCKS, onProgress: () => {}, ...line },
-        })
-        line?.ended(outcome)
-        return outcome
-      }),
-    )
-    await Promise.allSettled(runs)
+    const outcomes = await pLimit(AT_ONCE).map(organizations, async (organization) => {
+      const line = lines?.began(organization.id)
+      const outcome = await runOrganization(organization, {
+        ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
+        ...{ longestWaitMs: organization.maxWaitMs, ...CLOCKS, onProgress: () => {}, ...line },
+      })
+      line?.ended(outcome)
+      return outcome
+    })
     lines?.close()
-    const outcomes = await Promise.all(runs)
     if (dryRun) await (await import('./query.ts')).printRehearsed(mirror, outcomes, json, io)
     const held = dryRun ? heldBefore : await listHeld()
     const plans = configuredPlans(config)
@@ -142,8 +134,7 @@ export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableS
         ended({ report, error }) {
           active.delete(id)
           ended += 1
-          const words = error === undefined ? `✔ ${id}  ${summary(report)}` : `✖ ${id}  ${factsOf(error).title}`
-          update.persist(words)
+          update.persist(error === undefined ? `✔ ${id}  ${summary(report)}` : `✖ ${id}  ${factsOf(error).title}`)
           draw()
         },
       }

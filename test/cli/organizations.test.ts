@@ -102,7 +102,7 @@ test.each([
   ['rename initech other', 'It is enough to change that file.'],
   ['retire acme', 'acme: is still in the configuration'],
   ['forget acme --yes', 'acme: is still in the configuration'],
-  ['forget globex', 'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good. If you mean it: '],
+  ['forget globex', 'This would delete 6 customers, 0 changes, 1 run, 0 rejects for good. If you mean it: '],
 ])('organizations %s is refused with 2, and nothing is changed', async (line, said) => {
   const rows = () => rowsOf(workplace.mirror, 'SELECT organization, updated_at, removed_at FROM customers')
   const before = rows()

@@ -18,7 +18,7 @@ async function starterFile(): Promise<string> {
 
 test.runIf(existsSync('/proc/self'))('init names the call that failed in a folder that takes no files', async () => {
   expect((await runCommand(initCommand, ['/proc/x.yaml'])).stderr).toContain(
-    'cannot write /proc/x.yaml: no such file or directory (open, ENOENT). Check the name, who owns it and its folder,',
+    'cannot write /proc/x.yaml: no such file or directory (open, ENOENT). What was there before is unchanged. Check the name,',
   )
 })
 

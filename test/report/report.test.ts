@@ -93,7 +93,7 @@ test('an unknown organization is named with those that are there, and the mirror
 
   expect(await report(mirror, '--org', 'nobody')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('no organization "nobody". It has acme, globex.'),
+    stderr: expect.stringContaining('unknown organization "nobody": known are acme, globex'),
   })
   expect(await report(mirror, '--html', mirror)).toMatchObject({ code: 2 })
   const page = join(dirname(mirror), 'report.html')

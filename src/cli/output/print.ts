@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { plainJson, plainLines, plainText } from '../../text/plain-text.ts'
-import { grouped } from '../../text/wording.ts'
+import { count, grouped } from '../../text/wording.ts'
 
 export { clockWords, count, duration, grouped, moment, second } from '../../text/wording.ts'
 
@@ -91,9 +91,17 @@ export function linesOf(texts: readonly (string | false | undefined)[]): string 
   return texts.map((text) => (text === false || text === undefined ? '' : `${text}\n`)).join('')
 }
 
+/** The rows of tables, as far as they were counted: `3 customers, 1 run`. */
+export function rowsWords(rows: { [table in (typeof TABLES)[number]]?: number }): string {
+  const words = TABLES.map((table) => rows[table] !== undefined && count(rows[table], table.slice(0, -1)))
+  return words.filter((each) => each !== false).join(', ')
+}
+
+const TABLES = ['customers', 'changes', 'runs', 'rejects'] as const
+
 /** The numbers that are not 0, each with what it counts: `12 new`. */
-export function countsOf(numbers: readonly (readonly [number: number, what: string])[]): string[] {
-  return numbers.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+export function countsOf(numbers: Readonly<Record<string, number>>): string[] {
+  return Object.entries(numbers).flatMap(([what, number]) => (number > 0 ? [`${grouped(number)} ${what}`] : []))
 }
 
 /** The text quoted as one shell word, for commands that users copy. */
@@ -124,7 +132,6 @@ type Cell = string | number | bigint | null | undefined
 /** A table for people, and what is said in place of one without rows. */
 export type Table = { head: readonly string[]; rows: readonly (readonly Cell[])[]; none?: string }
 
-/** Prints a table as wide as its terminal. */
 export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: Table): void {
   print(stdout, rows.length === 0 && none !== undefined ? none : renderTable(head, rows, screenOf(stdout)?.columns))
 }

@@ -72,7 +72,6 @@ type RowFormat = { open: string; row(values: readonly SqlValue[]): string; close
 const MOST_ROWS = 1000
 const MOST_ROOM = 10_000_000
 
-/** Tables for people, as wide as their terminal. */
 function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table' }>, head: string[]): RowFormat {
   let kept: (string | bigint | undefined)[][] = []
   let widest = 0

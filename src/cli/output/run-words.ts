@@ -1,15 +1,13 @@
-import { commands, configOption, count, countsOf, duration, grouped, linesOf } from './print.ts'
-import { moment, second, type Table } from './print.ts'
+import { commands, configOption, countsOf, linesOf, type Table } from './print.ts'
 import type { Published, PublishedObjects } from '../../copies/publish-plan.ts'
 import { factsOf, reportedError } from '../../errors/errors.ts'
 import type { HeldRemovals, StoredRun } from '../../model/mirror.ts'
 import type { Pruned, Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
-import { listedNames } from '../../text/wording.ts'
+import { count, duration, grouped, listedNames, moment, second } from '../../text/wording.ts'
 import { exitCodeOf, type ExitCode, oneExitCode } from '../command.ts'
 
-/** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
   const head = ['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held']
   const rows = reports.map((report) => [
@@ -34,17 +32,12 @@ function statusWords({ status, error, resumedFrom }: Report): string {
 
 /** The result of a run in one line, or what it has read so far. */
 export function summary(report: Report): string {
-  const counts = countsOf([
-    [report.inserted, 'new'],
-    [report.updated, 'changed'],
-    [report.unchanged, 'unchanged'],
-    [report.rejected, 'rejected'],
-    [report.suppressed, 'forgotten and not kept'],
-    [report.missing, 'missing'],
-    [report.removed, 'removed'],
-    [report.returned, 'returned'],
-    [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
-  ])
+  const { inserted, updated, unchanged, rejected, suppressed, missing, removed, returned, held } = report
+  const counts = countsOf({
+    ...{ new: inserted, changed: updated, unchanged, rejected, 'forgotten and not kept': suppressed },
+    ...{ missing, removed, returned },
+    [report.status === 'partial' ? 'absent at once and not marked' : 'removals held']: held,
+  })
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
   const read = count(customersRead(report), 'customer')
   const of = counts.length > 0 ? `: ${counts.join(', ')}` : ''
@@ -112,7 +105,6 @@ function absenceLines(run: StoredRun, waiting: number, config: string | undefine
   return [`${said} ${count(waiting, 'customer')} to decide about:`, commands(shown, config)]
 }
 
-/** The commands that decide about held removals of an organization. */
 export function decisions(organization: string) {
   return { 'they are gone': `removals approve ${organization}`, 'they are not': `removals discard ${organization}` }
 }
@@ -198,7 +190,6 @@ function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): 
   return linesOf(texts)
 }
 
-/** What to do where partial runs knew no order. */
 function orderAdvice(outcomes: readonly Outcome[], option: string): string {
   const isUnordered = ({ status, reasons }: Report) => status === 'partial' && reasons.includes('no-order')
   const ids = outcomes.flatMap(({ report }) => (isUnordered(report) ? [report.organization] : []))
@@ -239,7 +230,7 @@ export function foundText(reports: readonly Report[]): string {
 
 function prunedWords({ changes, removedCustomers, resolvedRejects, runs, isUnfinished }: Pruned): string {
   const rows = { changes, 'removed customers': removedCustomers, 'resolved rejects': resolvedRejects, runs }
-  const deleted = countsOf(Object.entries(rows).map(([what, number]) => [number, what]))
+  const deleted = countsOf(rows)
   return `deleted, older than retention keeps them: ${deleted.join(', ')}${isUnfinished ? '; the next run continues' : ''}`
 }
 
@@ -286,7 +277,6 @@ export function failedText({ failed, warnings }: Published): string {
   return linesOf([...failures, ...warnings.map((warning) => `! ${warning}`)])
 }
 
-/** The exit code for the copies alone. */
 export function copyExitCode({ copies, failed }: Published): ExitCode {
   return oneExitCode([...copies.map(() => 0 as const), ...failed.map(reportedError).map(exitCodeOf)])
 }
