@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sql, written } from './sql.ts'
@@ -28,6 +28,8 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       await patiently(() => begin(db, words), mayWait)
       const result = await work(sqliteSession(db))
       db.exec('COMMIT')
+      // Several in a row would keep timers, sockets and signals waiting.
+      await nextTurn()
       return result
     } catch (error) {
       if (db.open && db.inTransaction) db.exec('ROLLBACK')
