@@ -81,7 +81,7 @@ export class QuickScan implements Scan {
 
   constructor({ pageSize = 100, pending = [], turn = 0, ...options }: QuickScanOptions) {
     this.#options = { ...options, pageSize, pending, turn }
-    this.#size = Math.min(100, Math.max(1, pageSize))
+    this.#size = pageSize
     this.#rounds = this.#plan()
   }
 
@@ -207,7 +207,6 @@ export class QuickScan implements Scan {
     const { window, perPage, rows } = answer
     this.#underWay -= 1
     this.#answers += 1
-    if (rows.length > perPage) return this.#reject(window, 'page-mismatch')
     const read = readOf(answer, this.#cuts.length)
     const { total } = read
     for (const key of read.keys) this.#seen.add(key)
@@ -219,7 +218,7 @@ export class QuickScan implements Scan {
     this.#reads.set(first, read)
     this.#witnesses.observe(read)
     // The first answer shows the largest page that is served.
-    if (this.#cuts.length === 0) this.#size = Math.max(1, Math.min(perPage, this.#size))
+    if (this.#cuts.length === 0) this.#size = perPage
     else if (perPage !== window.size) this.#refuseSizes()
     this.#total = total ?? this.#total
     const cut = cutFrom(read, rows, this.#options.expected)
@@ -249,7 +248,7 @@ export class QuickScan implements Scan {
   /** The window stays unread; a scan that has read none has nothing to go by. */
   #reject(window: Window, failure: WindowFailure): void {
     this.#reasons.add(failure)
-    if (this.#cuts.length === 0) this.#stoppedAt ??= { window, failure }
+    if (this.#cuts.length === 0) this.#stoppedAt = { window, failure }
   }
 
   get done(): boolean {
@@ -259,12 +258,12 @@ export class QuickScan implements Scan {
   certificate(): Certificate {
     return {
       ...NO_PROOF,
-      reasons: this.#isOver ? [...this.#reasons] : ['interrupted', ...this.#reasons],
+      reasons: [...this.#reasons],
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,
       pageSize: this.#size,
-      stoppedAt: this.#isOver ? this.#stoppedAt : undefined,
+      stoppedAt: this.#stoppedAt,
       holes: [],
     }
   }
