@@ -171,39 +171,34 @@ function withAdditions(said: string, added: readonly string[]): Found {
   }
 }
 
-type Examined = Awaited<ReturnType<typeof examineServer>>
-
 async function onServer(address: string): Promise<Found> {
   const shown = shownMirror(address)
   const examined = await examineServer(address)
   const { schema, version, tables, server_name, isEncrypted, isPooled } = examined
+  const { unfilled, unwritable, added = [] } = tables ?? {}
   // To be asked before the mirror is read, which takes its columns for granted.
-  if (tables?.unfilled != null)
+  if (unfilled != null)
     throw new MirrorUnusable(
-      `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
+      `${shown}: the column ${unfilled}, which someone added, has no default. Give it one, or let it be null.`,
       { code: 'foreign' },
     )
-  requireWritable(shown, examined)
+  if (examined.is_read_only) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
+  if (!examined.may_write || unwritable != null) {
+    const where = unwritable == null ? '' : `: it lacks rights to the table ${unwritable}`
+    const said = `${shown}: this user may not write the schema ${schema}${where}. ${OWNER}`
+    throw new MirrorUnusable(said, { code: 'denied' })
+  }
   const opened = await openMirrorIfThere(address)
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
   const rights = '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
   const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.may_vacuum ? '' : rights}`
   const state = opened === undefined ? `the schema ${schema} will be made by the first sync` : sound
   const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
-  return withAdditions(`${shown}, PostgreSQL ${server_name}, ${way}, ${state}`, tables?.added ?? [])
+  return withAdditions(`${shown}, PostgreSQL ${server_name}, ${way}, ${state}`, added)
 }
 
-function requireWritable(shown: string, { is_read_only, may_write, schema, version, tables }: Examined): void {
-  if (is_read_only) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
-  if (may_write && tables?.unwritable == null) return
-  const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
-  const fix =
-    version === undefined
-      ? 'Let it own the schema, or GRANT it CREATE on the database.'
-      : 'Name the user who owns it in the address, or have this one own it.'
-  throw new MirrorUnusable(`${shown}: this user may not write the schema ${schema}${where}. ${fix}`, { code: 'denied' })
-}
-
+const OWNER =
+  'Name the user who owns it in the address, or have this one own it; to make it, GRANT this one CREATE on the database.'
 const READ_ONLY =
   'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 

@@ -102,7 +102,6 @@ export function wholeNumber({ least, most = 1e15 }: { least: number; most?: numb
 
 export const positive = wholeNumber({ least: 1 })
 
-/** A port to listen at; 0 takes any free one. */
 export const port = wholeNumber({ least: 0, most: 65_535 })
 
 /** The number of a run in a text, as `runs` and `removals` show it, with or without `#`; undefined in any other text. */

@@ -25,9 +25,7 @@ if (process.versions.node.localeCompare(needed, undefined, { numeric: true }) >=
       `Customer Mirror needs Node ${needed} or newer; this is Node ${process.versions.node}. Install a newer Node.`,
     )
     process.exitCode = 2
-  } else {
-    await runWith(node)
-  }
+  } else await runWith(node)
 }
 
 /** Whether this checkout was built, and no file of it was changed since. Compiled, a command starts in two thirds of the time. */

@@ -47,11 +47,11 @@ export function exportCommand(io: Io) {
       }
       const done = await exportMirror(plan, io.signal)
       // The exit code is 0, as for any reader of rows that has enough.
-      say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
+      if (done === undefined)
+        say(io.stderr, 'The reader of standard output closed it: what was written is not all of it.\n')
+      else say(io.stderr, summaryOf(done, plan))
     })
 }
-
-const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
 /** How much it was, what is not in it, whether a sheet holds all of it, and where the next export of changes continues. */
 export function summaryOf(

@@ -42,9 +42,8 @@ export function forgetCommand(io: Io) {
       const text = doneText(organization, done) + beyondText({ ...customer, ...facts })
       show(io, json, { document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts }, text })
       if (failure !== undefined) throw failure
-      if (facts.erased !== 'busy') return
-      say(io.stderr, unfinishedText(place, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
-      io.exitWith(5)
+      const again = `customer-mirror forget ${organization} ${id}${configOption(file)}`
+      if (facts.erased === 'busy') endUnfinished(io, place, again)
     })
 }
 
@@ -82,13 +81,15 @@ export function erasedText(mirror: string, rows: string): string {
 const IN_A_SERVER =
   "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and backups until they expire."
 
-/** How to finish the work of a command that deleted rows and could not erase their bytes: by running it again. */
-export function unfinishedText(mirror: string, again: string): string {
+/** Ends a command that deleted rows and could not erase their bytes, and says how to finish its work: by running it again. */
+export function endUnfinished(io: Io, mirror: string, again: string): void {
   const why = isPostgres(mirror)
     ? `a transaction in ${mirror}, or on a standby of it, that began before still sees them (a prepared one too)`
     : `${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program that has the mirror open, too little free space, or a ` +
       'disk that failed kept it from being cleaned'
-  return `✖ Not finished: the rows are deleted, but ${why}. Wait until queries and runs end, then run again:\n  ${again}\n`
+  const said = `✖ Not finished: the rows are deleted, but ${why}. Wait until queries and runs end, then run again:`
+  say(io.stderr, linesOf([said, `  ${again}`]))
+  io.exitWith(5)
 }
 
 /** Where rows may still be that the mirror has forgotten: copies for readers, and mirrors that restores replaced or left unfinished. */

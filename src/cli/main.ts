@@ -11,7 +11,8 @@ import { monotonicMs } from '../machine/timers.ts'
 async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
-  setTimeout(keepYoungSpaceSmall, SHORT_MS).unref()
+  // Shorter commands do without it: it costs a twentieth of a start.
+  setTimeout(keepYoungSpaceSmall, 300).unref()
   process.stdout.on('error', endWithoutReader)
   // The work continues when standard error is closed, and lines that come when its disk has room again are written.
   process.stderr.on('error', () => {})
@@ -23,20 +24,13 @@ async function main(): Promise<void> {
     ignoreHangUp: () => void process.on('SIGHUP', () => TERMINALS.some((stream) => !isatty(stream)) && stop(143)),
     stdout: process.stdout,
     stderr: process.stderr,
-    exitWith: (code) => {
-      process.exitCode = code
-    },
+    exitWith: (code) => void (process.exitCode = code),
     ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson }),
-    endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
+    endSoon: () => void setTimeout(() => process.exit(), 500).unref(),
   }
   await runProgram(process.argv.slice(2), io)
   if (stopCode !== undefined) process.exitCode = stopCode
 }
-
-const LINGER_MS = 500
-
-/** Commands that take no longer do without it: it costs a twentieth of a start. */
-const SHORT_MS = 300
 
 /** One Ctrl-C can arrive twice: from the terminal, and from the parent process that forwards it. */
 const SAME_SIGNAL_MS = 500

@@ -1,4 +1,4 @@
-import { configOption, count, linesOf, moment, rowsWords, say, show, sqlText } from './output/print.ts'
+import { configOption, count, linesOf, moment, rowsWords, show, sqlText } from './output/print.ts'
 import { bareCommand, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, withMirrorToChange } from './opening.ts'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -10,7 +10,7 @@ import { listMirroredOrganizations, type MirroredOrganization } from '../copies/
 import { UsageError } from '../errors/errors.ts'
 import type { Organizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { beyondText, erasedText, unfinishedText } from './forget.ts'
+import { beyondText, endUnfinished, erasedText } from './forget.ts'
 import { leftBehindText } from './output/run-words.ts'
 
 export function organizationsCommand(io: Io) {
@@ -71,15 +71,14 @@ function renameCommand(io: Io) {
     .description('give an organization another id, and keep all that is known of it')
     .argument('<organization>', 'its id in the mirror')
     .argument('<new>', 'its new id')
-    .action(async (from, to, { config: file, json }) => {
+    .action(async (from, to, { config, json }) => {
       if (!ORGANIZATION_ID.test(to))
         throw new UsageError(
           `${JSON.stringify(to)} cannot be the id of an organization: at most 63 lower-case letters, digits, dots, dashes and underscores.`,
         )
       if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
-      const renamed = await changing(from, file, (organizations) => organizations.rename({ from, to }, clocks()), {
-        mayBeConfigured: true,
-      })
+      const asked = { id: from, config, mayBeConfigured: true }
+      const renamed = await changing(asked, (organizations) => organizations.rename({ from, to }, clocks()))
       // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
       const update = `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
       const text =
@@ -99,8 +98,8 @@ function retireCommand(io: Io) {
   })
     .description('mark all customers of an organization that is no longer configured as removed')
     .argument(...WHOSE)
-    .action(async (id, { config: file, json }) => {
-      const { removed } = await changing(id, file, (organizations) => organizations.retire(id, clocks()))
+    .action(async (id, { config, json }) => {
+      const { removed } = await changing({ id, config }, (organizations) => organizations.retire(id, clocks()))
       const text = `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A run of it would end the retirement.\n`
       show(io, json, { document: { organization: id, retired: true, removed }, text })
     })
@@ -118,7 +117,7 @@ function organizationForgetCommand(io: Io) {
     .option('--yes', 'delete it; without this, the command only says what it would delete')
     .action(async (id, { config: file, json, yes }) => {
       const again = `customer-mirror organizations forget ${id} --yes${configOption(file)}`
-      const forgotten = await changing(id, file, async (organizations, config) => {
+      const forgotten = await changing({ id, config: file }, async (organizations, config) => {
         const deleted = await organizations.contents(id)
         if (!yes)
           throw new UsageError(
@@ -137,9 +136,7 @@ function organizationForgetCommand(io: Io) {
         finished && erasedText(mirror, 'any of its rows'),
       ])
       show(io, json, { document: forgotten, text: text + beyondText(forgotten) })
-      if (finished) return
-      say(io.stderr, unfinishedText(mirror, again))
-      io.exitWith(5)
+      if (!finished) endUnfinished(io, mirror, again)
     })
 }
 
@@ -147,13 +144,8 @@ function organizationForgetCommand(io: Io) {
  * Changes an organization of the configuration's mirror. Throws UsageError for one of which the mirror holds nothing, and for one that is still
  * configured, whose next run would undo the change.
  */
-async function changing<Result>(
-  id: string,
-  file: string | undefined,
-  change: (organizations: Organizations, config: Config) => Promise<Result>,
-  { mayBeConfigured = false } = {},
-): Promise<Result> {
-  return withMirrorToChange({ config: file }, async ({ organizations }, config) => {
+async function changing<Result>({ id, mayBeConfigured = false, ...named }: Asked, change: Change<Result>) {
+  return withMirrorToChange(named, async ({ organizations }, config) => {
     const isConfigured = config.organizations.some((organization) => organization.id === id)
     const known = await organizations.list()
     const isThere = known.includes(id)
@@ -169,3 +161,6 @@ async function changing<Result>(
     return change(organizations, config)
   })
 }
+
+type Asked = { id: string; config: string | undefined; mayBeConfigured?: boolean }
+type Change<Result> = (organizations: Organizations, config: Config) => Promise<Result>

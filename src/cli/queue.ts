@@ -212,7 +212,8 @@ export function cancelCommand(io: Io) {
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
       const config = await namedConfig(file)
-      const waiting = { ...CLOCKS, longestMs: LONGEST_MS, signal: io.signal }
+      // A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more.
+      const waiting = { ...CLOCKS, longestMs: 30_000, signal: io.signal }
       const { cancelRuns } = await import('../../jobs/cancel.ts')
       const cancelled = await cancelRuns(config, chooseIds(config, ids), waiting)
       const underway = await listUnderway(config)
@@ -228,9 +229,6 @@ export function cancelCommand(io: Io) {
       io.exitWith(oneExitCode(codes))
     })
 }
-
-/** A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more. */
-const LONGEST_MS = 30_000
 
 function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
   const before = isRemoved ? 'its job was taken out of the queue, but ' : ''

@@ -102,10 +102,7 @@ function removalsHeld(asked: string) {
     const held =
       waiting.find(({ organization }) => organization === asked) ?? waiting.find(({ runId }) => runId === number)
     if (held !== undefined) return { ...held, customers: await mirror.listHeldCustomers(held.runId) }
-    if (number === undefined) {
-      await requireKnown(asked, mirror, config)
-      return undefined
-    }
+    if (number === undefined) return requireKnown(asked, mirror, config).then(() => undefined)
     const run = await mirror.findRun(number)
     const newer = waiting.find(({ organization }) => organization === run?.organization)
     const next =

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { IS_CHECKOUT } from '../machine/version.ts'
+import { closing } from '../store/mirror.ts'
 import { startSandbox, writeConfig } from '../service/sandbox.ts'
 import { SCENARIOS } from '../service/scenarios/scenarios.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
@@ -28,8 +29,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
       const scenarios = { head: ['scenario', ''], rows: SCENARIOS.map(({ name, says }) => [name, says]) }
       if (listScenarios) return printTable(stdout, scenarios)
       const rateLimits = rateLimit === undefined ? [] : [{ requests: rateLimit, windowMs: 60_000 }]
-      const sandbox = await startSandbox({ ...options, rateLimits })
-      try {
+      await closing(await startSandbox({ ...options, rateLimits }), async (sandbox) => {
         if (file !== undefined) await writeConfig(file, sandbox)
         // The credentials too: they are made up, and valid for this sandbox only.
         const blocks = sandbox.organizations.map(({ id, baseUrl, apiKey, secret, customers }) => {
@@ -42,9 +42,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io) {
         if (file !== undefined)
           say(stderr, `Wrote ${file}. In another terminal:\n  customer-mirror sync${configOption(file)}\n`)
         if (!signal.aborted) await once(signal, 'abort')
-      } finally {
-        await sandbox.close()
-      }
+      })
     })
 }
 
@@ -65,15 +63,17 @@ export function demoCommand(io: Io) {
         )
       const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
       const { syncOrganizations } = await import('./sync.ts')
-      const sandbox = await startSandbox(OF_DEMO)
-      try {
+      // With a short wait.
+      const throttled = { organization: 'globex', requests: 6, windowMs: 3000 }
+      const started = startSandbox({ customers: [2500, 1050, 40], rateLimits: [throttled] })
+      await closing(await started, async (sandbox) => {
         const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
         await writeConfig(config, sandbox, { mirror: './customers.db', queue: 'embedded', schedule })
         say(io.stderr, `A sandbox with three organizations listens at ${sandbox.origin}.\n\n`)
         const all: Outcome[] = []
         for (const night of NIGHTS) {
           if (io.signal.aborted) return
-          say(io.stderr, night)
+          say(io.stderr, `${night}\n`)
           const { outcomes } = await syncOrganizations([], { config }, io)
           all.push(...outcomes)
           print(io.stdout, '\n')
@@ -86,22 +86,11 @@ export function demoCommand(io: Io) {
         const next = [`sql --mirror ${shellWord(mirror)} "${query}"`, `status${option}`, `schedule${option}`]
         const lines = next.map((line) => `  ${PROGRAM} ${line}`)
         print(io.stdout, linesOf([`Mirror: ${mirror}\n\nTry next:`, ...lines]))
-      } finally {
-        await sandbox.close()
-      }
+      })
     })
 }
 
-/** The second organization is throttled, with a short wait. */
-const OF_DEMO = {
-  customers: [2500, 1050, 40],
-  rateLimits: [{ organization: 'globex', requests: 6, windowMs: 3000 }],
-}
-
-const NIGHTS = [
-  'First run: every customer is new.\n',
-  'Second run: nothing changed, so no customer is written again.\n',
-] as const
+const NIGHTS = ['First run: every customer is new.', 'Second run: nothing changed, so no customer is written again.']
 
 /** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
 const PROGRAM = IS_CHECKOUT ? 'npm start --' : 'customer-mirror'

@@ -223,7 +223,7 @@ export function reportCommand(io: Io) {
       const figures = org === undefined ? all : all.filter(({ organization }) => organization === org)
       if (html === undefined) {
         const organizations = figures.map((each) => ({ ...each, readAsOf: each.readAsOf && isoOf(each.readAsOf) }))
-        return show(io, json, { document: { organizations }, table: figuresTable(figures) })
+        return show(io, json, { document: { organizations }, table: { head: HEAD, rows: figures.map(rowOf) } })
       }
       const { reportPage } = await import('../report/page.ts')
       writeWhole(html, await reportPage(figures, Date.now()), { mode: 0o600, mirror, configuration }, io)
@@ -232,16 +232,13 @@ export function reportCommand(io: Io) {
 
 const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']
 
-/** New, changed and removed are those of the latest month of each. */
-function figuresTable(figures: readonly Figures[]): Table {
-  const rows = figures.map(({ organization, active, days, months, languages, companies }) => {
-    const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
-    const before = days.at(-31)?.active
-    const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
-    const spoken = languages.slice(0, 3).map(({ name, count }) => {
-      return `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`
-    })
-    return [organization, active, before, added, changed, removed, spoken.join(', '), sizes]
+/** New, changed and removed are those of the latest month. */
+function rowOf({ organization, active, days, months, languages, companies }: Figures) {
+  const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
+  const before = days.at(-31)?.active
+  const sizes = companies?.reduce((sum, { count }) => sum + count, 0)
+  const spoken = languages.slice(0, 3).map(({ name, count }) => {
+    return `${name.slice(0, 12) || 'none'} ${Math.round((100 * count) / active)} %`
   })
-  return { head: HEAD, rows }
+  return [organization, active, before, added, changed, removed, spoken.join(', '), sizes]
 }

@@ -46,9 +46,6 @@ export function syncCommand(io: Io) {
 
 type SyncOptions = { config?: string; json?: true; dryRun?: true; quick?: true }
 
-/** Organizations that are mirrored at the same time. */
-const AT_ONCE = 8
-
 /**
  * Mirrors the named organizations, or all, in parallel, and publishes what is configured. Returns their outcomes in order, and the removals that
  * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others. What a dry run found is printed at once: its
@@ -74,7 +71,7 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
     const lines = await liveLines(chosen, stderr, signal)
-    const outcomes = await pLimit(AT_ONCE).map(organizations, async (organization) => {
+    const outcomes = await pLimit(8).map(organizations, async (organization) => {
       const line = lines?.began(organization.id)
       const outcome = await runOrganization(organization, {
         ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
@@ -114,7 +111,7 @@ export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableS
     const lines = [...shown.map(([id, words]) => `${id}  ${words}`), ...rest]
     update(lines.map((line) => line.slice(0, screen.columns - 1)).join('\n'))
   }
-  const timer = setInterval(draw, REDRAWN_EVERY_MS)
+  const timer = setInterval(draw, 200)
   stop.addEventListener('abort', draw)
   return {
     /** Takes what is reported of one organization, from its beginning to its end. */
@@ -148,7 +145,6 @@ export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableS
   }
 }
 
-const REDRAWN_EVERY_MS = 200
 const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
 const WHY = {
   'rate-limited': 'asked to slow down',

@@ -83,7 +83,6 @@ export function wrapLines(text: string, width: number): string {
   return fitted.join('\n')
 }
 
-/** To be copied. */
 const COMMAND = /^ *(?:\$ |fix: |\d\. |\S.* {2,})?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
 /** Each text that there is on lines of its own. */

@@ -102,13 +102,8 @@ function tableFormat({ screen, nothing, none }: Extract<Layout, { format: 'table
 function cellOf(value: SqlValue): string | bigint | undefined {
   if (value === null) return undefined
   if (typeof value === 'string' || typeof value === 'bigint') return value
-  if (typeof value === 'number') return numberText(value)
-  const { length } = value
-  const start = value.subarray(0, SHOWN_BYTES).toString('hex')
-  return length <= SHOWN_BYTES ? `x'${start}'` : `x'${start}…' (${length} bytes)`
+  return typeof value === 'number' ? numberText(value) : `${value.length} bytes`
 }
-
-const SHOWN_BYTES = 16
 
 /**
  * CSV as in RFC 4180, every value as it is: also one that a spreadsheet would take for a formula. NULL is an empty field, and
