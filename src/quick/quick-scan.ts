@@ -241,7 +241,7 @@ export class QuickScan implements Scan {
 
   #refuseSizes(smaller?: number): void {
     this.#reasons.add('size-refused')
-    this.#isFixed ||= smaller === undefined
+    this.#isFixed = smaller === undefined
     this.#size = smaller ?? this.#size
   }
 
