@@ -33,6 +33,6 @@ export function requireKnown(named: readonly string[], known: readonly string[])
   if (unknown === undefined) return
   const names = [...new Set(known)].map(plainText)
   throw new UsageError(
-    `unknown organization "${unknown}"${didYouMean(unknown, names)}: known are ${listedNames(names)}`,
+    `unknown organization "${unknown}"${didYouMean(unknown, names)}: known are ${listedNames(names) || 'none yet'}`,
   )
 }

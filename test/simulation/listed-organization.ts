@@ -32,7 +32,6 @@ const DATES = [
 type Night = {
   startTick: number
   endTick: number
-  rootId: number | undefined
   isHonest: boolean
   hides: boolean
   isStatic: boolean
@@ -134,13 +133,13 @@ export class ListedOrganization {
     } else {
       const from =
         report.resumedFrom === undefined ? undefined : (this.#nights.get(report.resumedFrom) ?? this.#unreported)
-      const night = this.#nightSince(startTick, from, report.runId)
+      const night = this.#nightSince(startTick, from)
       this.#nights.set(report.runId, night)
       if (report.status === 'complete') this.#unreported = undefined
       const isHidden = from?.hides === true || (service.hidden.size > 0 && !this.#isStill)
       found.push(
         ...untruthsOf({ ...run, ...night, isHidden }),
-        ...untrueAfterQuickRuns({ ...run, ...night }, from?.rootId),
+        ...untrueAfterQuickRuns({ ...run, ...night }, report.resumedFrom),
       )
     }
     const removedAtOnce = [...after.customers.values()].filter(({ id, removed_at }) => {
@@ -176,14 +175,14 @@ export class ListedOrganization {
   /** A run has read since then, and its report was lost. */
   noteUnreported({ tick }: { tick: number }): void {
     const before = this.#unreported ?? [...this.#nights.values()].at(-1)
-    this.#unreported = { ...this.#nightSince(tick, before, undefined), isStatic: false }
+    this.#unreported = { ...this.#nightSince(tick, before), isStatic: false }
   }
 
-  #nightSince(startTick: number, from: Night | undefined, runId: number | undefined): Night {
+  #nightSince(startTick: number, from: Night | undefined): Night {
     const { service, list } = this
     return {
       startTick: from?.startTick ?? startTick,
-      ...{ endTick: list.tick, rootId: from?.rootId ?? runId },
+      endTick: list.tick,
       isHonest: this.#isListed && from?.isHonest !== false,
       hides: from?.hides === true || service.hidden.size > 0,
       isStatic: this.#isStill && (from === undefined || (from.isStatic && from.endTick === startTick)),

@@ -188,6 +188,7 @@ type RunRow = {
   id: number
   read_as_of: string
   trusted_pages: number | null
+  resumed_from: number | null
   certificate: string | null
   error_code: string | null
 } & Record<(typeof STORED)[number], unknown>
@@ -296,14 +297,18 @@ function newlyMissing(before: Stored, after: Stored) {
   )
 }
 
-/** What a night says wrongly of customers that a quick run wrote after its scan began: `since` is the run that began it. */
+/** What a night that was resumed says wrongly of customers that a quick run wrote after the scan began. */
 export function untrueAfterQuickRuns(
   { list, before, after, startTick, endTick }: Pick<Watched, 'list' | 'before' | 'after' | keyof Ticks>,
-  since: number | undefined,
+  resumedFrom: number | undefined,
 ): string[] {
-  if (since === undefined) return []
+  if (resumedFrom === undefined) return []
+  const began = (id: number): number => {
+    const before = after.runs.find((run) => run.id === id)?.resumed_from ?? id
+    return before === id ? id : began(before)
+  }
   const quick = new Set(
-    after.runs.filter(({ id, trusted_pages }) => id > since && trusted_pages !== null).map(({ id }) => id),
+    after.runs.filter(({ id, trusted_pages }) => id > began(resumedFrom) && trusted_pages !== null).map(({ id }) => id),
   )
   return newlyMissing(before, after).flatMap(({ id }) => {
     const person = list.find(id)
