@@ -120,7 +120,6 @@ test.each([
   [BOTH, '127.0.0.1', 404, 0],
   [ACME, '127.0.0.1', 200, 230],
   [ACME, 'customers.internal', 200, 230],
-  [ACME, 'acme.shop.test', 200, 230],
   [ACME, 'globex.shop.test', 403, 0],
   [ACME, 'acme.eu.shop.test', 403, 0],
   [ACME, 'acme.europe.shop.test', 200, 230],

@@ -302,10 +302,9 @@ export function untrueAfterQuickRuns(
   { list, before, after, startTick, endTick }: Pick<Watched, 'list' | 'before' | 'after' | keyof Ticks>,
   resumedFrom: number | undefined,
 ): string[] {
-  if (resumedFrom === undefined) return []
-  const began = (id: number): number => {
-    const before = after.runs.find((run) => run.id === id)?.resumed_from ?? id
-    return before === id ? id : began(before)
+  const began = (id = Infinity): number => {
+    const from = after.runs.find((run) => run.id === id)?.resumed_from ?? id
+    return from === id ? id : began(from)
   }
   const quick = new Set(
     after.runs.filter(({ id, trusted_pages }) => id > began(resumedFrom) && trusted_pages !== null).map(({ id }) => id),

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { examine } from '../../../jobs/monitoring/endpoints.ts'
 import { createListener, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
@@ -96,17 +96,16 @@ async function readinessOf({
 }
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
-  const lines: object[] = []
+  const info = vi.fn<(facts: object) => void>()
   let nowMs = 0
-  const log = { info: (facts: object) => lines.push(facts) }
-  const listener = createListener(Object({ log, monotonicMs: () => nowMs }))
+  const listener = createListener(Object({ log: { info }, monotonicMs: () => nowMs }))
   const away = { kind: 'waiting', reason: 'mirror-gone', waitMs: 10_000, untilMs: 0 } as const
   const throttled = { ...away, reason: 'rate-limited' } as const
   for (nowMs = 0; nowMs <= 60_000; nowMs += 10_000)
     for (const organization of ['acme', 'globex']) listener.onEvent(organization, away)
   for (const organization of ['acme', 'globex']) listener.onEvent(organization, throttled)
 
-  expect(lines).toEqual([
+  expect(info.mock.calls.map(([facts]) => facts)).toEqual([
     { organization: 'acme', event: away },
     { organization: 'acme', event: away, leftOut: 11 },
     { organization: 'acme', event: throttled },
