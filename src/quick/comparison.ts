@@ -21,7 +21,7 @@ export type Cut = {
   readonly blocks: readonly Block[]
 }
 
-/** Rows of a cut that follow one another as expected: `length` of them, from `at` on, expected from `place` on. */
+/** Rows of a cut that follow one another as expected, records without a customer too: `length` of them, from `at` on, expected from `place` on. */
 type Block = {
   readonly cut: Pick<Cut, 'start' | 'reach'>
   readonly at: number
@@ -44,13 +44,17 @@ export function cutFrom(read: ReadWindow, rows: readonly Row[], expected: Expect
 
 function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {
   const blocks: Block[] = []
+  const isNone = (at: number, place: number) => rowIds[at] === 0 && expected.rowIds[place] === 0
   for (const [at, rowId] of rowIds.entries()) {
-    const place = rowId === 0 ? -1 : expected.placeOf(rowId)
-    if (place < 0) continue
     const last = blocks.at(-1)
-    const follows = last !== undefined && place === last.place + last.length && at === last.at + last.length
-    if (follows) last.length += 1
-    else blocks.push({ cut, at, place, length: 1 })
+    const [end, next] = last === undefined ? [0, -1] : [last.at + last.length, last.place + last.length]
+    const place = rowId === 0 ? -1 : expected.placeOf(rowId)
+    if (last !== undefined && at === end && (place === next || isNone(at, next))) last.length += 1
+    else if (place >= 0) {
+      let length = 1
+      while (at - length >= end && isNone(at - length, place - length)) length += 1
+      blocks.push({ cut, at: at + 1 - length, place: place + 1 - length, length })
+    }
   }
   return blocks
 }
@@ -224,8 +228,7 @@ export function conclude(
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const isWhole = isEndKnown && areExplained && !isAnyMetTwice(cuts)
   // The rows expected where all positions were read, in more than one answer.
-  const between = gaps.filter(({ isOneCut, holes }) => !isOneCut && holes.length === 0)
-  const unmet = between.flatMap(({ places }) => rowsAt(places, expected))
+  const unmet = gaps.flatMap((gap) => (gap.isOneCut || gap.holes.length > 0 ? [] : rowsAt(gap.places, expected)))
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   return {
     gone: isWhole ? missed : [],

@@ -181,8 +181,7 @@ export class QuickScan implements Scan {
     const windows = sizesFrom(this.#size).map((size) => windowAt(position, size))
     const across = windows.filter((window) => marginOf(window) > 0)
     const fresh = across.filter((window) => !this.#asked.has(windowKey(window)))
-    const isAskedTwice = across.length - fresh.length >= 2
-    return isAskedTwice ? undefined : fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
+    return across.length - fresh.length < 2 ? fresh.toSorted((a, b) => marginOf(b) - marginOf(a))[0] : undefined
   }
 
   /** The page in the middle of the largest hole, or where that could not be read, beside it. */
@@ -197,9 +196,8 @@ export class QuickScan implements Scan {
   /** The pages in the middle of the largest parts that are trusted. */
   #between({ gaps }: Comparison, most: number): Window[] {
     const holes = gaps.flatMap((gap) => (isExplained(gap) ? gap.holes : []))
-    const affordable = Math.max(0, Math.min(most, this.#options.budget.left - FOR_SEARCHES))
     return largestFirst(holes)
-      .slice(0, affordable)
+      .slice(0, Math.max(0, Math.min(most, this.#options.budget.left - FOR_SEARCHES)))
       .flatMap((hole) => this.#within([hole]) ?? [])
   }
 
@@ -233,8 +231,7 @@ export class QuickScan implements Scan {
   failed(window: Window, failure: WindowFailure): void {
     this.#underWay -= 1
     this.#answers += 1
-    const isFirst = this.#cuts.length === 0 && failure === 'size-refused'
-    const smaller = isFirst ? sizeAfterRefusal(window.size) : undefined
+    const smaller = this.#cuts.length === 0 && failure === 'size-refused' ? sizeAfterRefusal(window.size) : undefined
     if (smaller === undefined) this.#reject(window, failure)
     if (failure === 'size-refused') this.#refuseSizes(smaller)
   }
