@@ -25,7 +25,8 @@ export function createListener(parts: {
   return {
     onEvent: (organization, event) => {
       const isOften = event.kind === 'waiting' && event.reason === 'mirror-gone'
-      ;(isOften ? mirrorGone : slowedDown)({ organization, event })
+      const write = isOften ? mirrorGone : slowedDown
+      write({ organization, event })
     },
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
     onRun: (run) => {

@@ -94,9 +94,9 @@ export function oneOf<Word extends string>(...words: readonly Word[]) {
 }
 
 /** A whole number: from `least` to `most`, or of up to 15 digits. */
-export function wholeNumber({ least, most = 1e15 }: { least: number; most?: number }) {
-  const bounds = most === 1e15 ? `, at least ${least}` : ` from ${least} to ${most}`
-  const isOne = (text: string) => /^\d+$/.test(text) && +text >= least && +text <= most
+export function wholeNumber({ least, most = Infinity }: { least: number; most?: number }) {
+  const bounds = most === Infinity ? `, at least ${least}` : ` from ${least} to ${most}`
+  const isOne = (text: string) => /^\d{1,15}$/.test(text) && +text >= least && +text <= most
   return argument((text) => (isOne(text) ? Number(text) : undefined), `a whole number${bounds}`)
 }
 

@@ -23,7 +23,7 @@ type Snapshot = { session: Session; readings: Set<Promise<unknown>>; over: Abort
  * organization are others, or were changed: it begins with when any customer was changed last.
  */
 type State = {
-  version: string | undefined
+  version: string | number | undefined
   stamp: string
   readAsOfMs: number
   proof: string
@@ -143,12 +143,12 @@ async function openStore(place: string): Promise<Store> {
 /** The number of a row; a copy has it under the name that every table has. */
 const ROW_ID = either('rowid', 'row_id')
 
-/** The same text for two reads in a row between which nothing was written. */
+/** The same for two reads in a row between which nothing was written. */
 const VERSION = either('(SELECT data_version FROM pragma_data_version)', 'CAST(pg_current_snapshot() AS text)')
 
 async function stateIn(session: Session, organization: string, earlier: Promise<State> | undefined): Promise<State> {
   const before = await earlier?.catch(() => undefined)
-  const version = (await session.first<{ version: string }>(sql`SELECT ${VERSION} AS version`))?.version
+  const version = (await session.first<{ version: string | number }>(sql`SELECT ${VERSION} AS version`))?.version
   if (before !== undefined && before.version === version) return before
   const [found] = await records<{ readAsOfMs?: number; proof?: string; retiredAtMs?: number }>(
     session,

@@ -28,7 +28,7 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
   return await ifThere(openMirrorToRead(address))
 }
 
-/** Closes the mirror after `work`. */
+/** Closes a mirror, or what else was opened, after `work`. */
 export async function closing<Opened extends { close(): Promise<void> }, Result>(
   opened: Opened,
   work: (opened: Opened) => Promise<Result>,

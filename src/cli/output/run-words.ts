@@ -169,8 +169,8 @@ function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
 }
 
 /** A fix with the name of the organization, where it is for one. */
-export function fixFor(organizations: readonly string[], fix: string): string {
-  return organizations.length > 1 ? fix : fix.replaceAll('<organization>', organizations.join(''))
+export function fixFor([only = '', ...others]: readonly string[], fix: string): string {
+  return others.length === 0 ? fix.replaceAll('<organization>', only) : fix
 }
 
 /** `acme: bad key`, or `20 organizations: bad key (acme, globex, …)`. */
