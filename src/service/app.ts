@@ -23,8 +23,6 @@ export type ServiceOrganization = Credentials & {
   customers?: { list(query: ListQuery): readonly ServiceCustomer[] } | undefined
   /** How its requests are signed. */
   recipe: Recipe
-  /** `forbidden` answers 403: the plan does not permit reading customers. */
-  plan?: 'permitted' | 'forbidden' | undefined
   rateLimit?: ServiceLimit | undefined
   /** Answers requests for the list in place of the service. */
   answer?: AnswerList | undefined
@@ -54,11 +52,10 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
   service.use(addHeaders)
   addHealth(service, options.examine)
   service.use(delay(options.latencyMs ?? 0), tellTime(options.now), ...(options.around ?? []))
-  service.use(`${BASE_PATH}/*`, identify(options), authenticate(options), limitRate(options))
+  service.use(`${BASE_PATH}/*`, authenticate(options), limitRate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
-    const { plan, customers = NOBODY, answer = answerHonestly } = c.get('organization')
-    if (plan === 'forbidden') return fail(c, 403, 'The plan of this organization does not permit reading customers.')
+    const { customers = NOBODY, answer = answerHonestly } = c.get('organization')
     const url = urlOf(c)
     const read = readListQuery(url.searchParams)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
@@ -95,13 +92,16 @@ function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
 }
 
 /** Finds the organization by its API key. Only the signature proves the sender. */
-function identify({ organizations }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+function authenticate({ organizations, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   const byKey = new Map(organizations.map((organization) => [organization.apiKey, organization]))
+  const isNew = nonceMemory()
   return async (c, next) => {
     const organization = byKey.get(c.req.header(HEADERS.key) ?? '')
     if (organization === undefined) return fail(c, 401, UNAUTHENTICATED)
     c.set('organization', organization)
-    return next()
+    const { id, recipe } = organization
+    const isOnce = () => !usesNonce(recipe) || isNew(`${id} ${c.req.header(recipe.nonceHeader)}`, now())
+    return isSigned(c, now()) && isOnce() ? next() : fail(c, 401, UNAUTHENTICATED)
   }
 }
 
@@ -118,16 +118,6 @@ function limitRate({ organizations, sharedRateLimit, now }: ServiceOptions): Mid
     c.header('Retry-After', String(turn.retryAfterSeconds))
     c.header('X-RateLimit-Reset', String(turn.resetUnixSeconds))
     return fail(c, 429, 'Too many requests. Ask again after the time in Retry-After.')
-  }
-}
-
-function authenticate({ now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
-  const isNew = nonceMemory()
-  return async (c, next) => {
-    const { id, recipe } = c.get('organization')
-    if (!isSigned(c, now())) return fail(c, 401, UNAUTHENTICATED)
-    const nonce = usesNonce(recipe) ? `${id} ${c.req.header(recipe.nonceHeader)}` : undefined
-    return nonce === undefined || isNew(nonce, now()) ? next() : fail(c, 401, UNAUTHENTICATED)
   }
 }
 

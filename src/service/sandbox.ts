@@ -18,7 +18,7 @@ import { scenarioNamed } from './scenarios/scenarios.ts'
 import { type Credentials, DEFAULT_PRESET, HEADERS, type Recipe, recipeOf } from '../signing/signing.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<ServiceOptions, 'latencyMs' | 'sharedRateLimit'> & {
+export type SandboxOptions = Pick<ServiceOptions, 'latencyMs'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
@@ -52,7 +52,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
   const { scenario: name = 'still', dripMs = DRIP_MS } = options
   const scenario = scenarioNamed(name)
-  const { rateLimit, clockAheadMs = 0, sharedRateLimit = options.sharedRateLimit } = scenario.service ?? {}
+  const { rateLimit, clockAheadMs = 0, sharedRateLimit } = scenario.service ?? {}
   const counts = customerCounts(options)
   // Options override the settings of the scenario.
   const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]
@@ -81,8 +81,10 @@ export async function startSandbox(options: SandboxOptions = {}) {
     now: () => now() + clockAheadMs,
     around: [log, ...(options.intercept ? [options.intercept] : [])],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
-      ...{ id, apiKey, secret, recipe, customers: staged.customers, answer: staged.answer },
-      plan: options.forbidden?.includes(id) ? 'forbidden' : 'permitted',
+      ...{ id, apiKey, secret, recipe, customers: staged.customers },
+      answer: options.forbidden?.includes(id)
+        ? () => ({ kind: 'error', status: 403, message: FORBIDDEN })
+        : staged.answer,
       rateLimit: rateLimits.findLast(({ organization }) => organization === id) ?? limitOfAll,
     })),
   })
@@ -143,6 +145,8 @@ function credentials(seed: string, id: string, { secretEncoding }: Recipe): Cred
       secretEncoding === 'utf8' ? `sandbox_secret_${id}_${secret.toString('hex')}` : secret.toString(secretEncoding),
   }
 }
+
+const FORBIDDEN = 'The plan of this organization does not permit reading customers.'
 
 const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000

@@ -152,7 +152,7 @@ const failing = () => {
 }
 
 test.each<[string, Partial<ServiceOrganization>, string, number, string]>([
-  ['a plan that does not permit reading customers', { plan: 'forbidden' }, '/customers', 403, 'forbidden'],
+  ['a refusal', { answer: () => ({ kind: 'error', status: 403, message: 'no' }) }, '/customers', 403, 'forbidden'],
   ['what the specification does not describe', {}, '/products', 404, 'not_found'],
   ['an internal failure', { customers: { list: failing } }, '/customers', 500, 'server_error'],
 ])('%s is answered without its cause', async (_, changes, target, code, error) => {

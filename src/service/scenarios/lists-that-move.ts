@@ -66,20 +66,20 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     name: 'move',
     says: 'The list shows the latest change first, and at every second request a customer is changed and jumps to the front.',
     list: latestChangeFirst,
-    change: everySecond((play) => touch(play, 'front')),
+    change: everySecond(touch),
   },
   {
     name: 'move-back',
     says: 'The list shows the latest change last, and at every second request a customer is changed and falls to the end.',
     list: latestChangeLast,
-    change: everySecond((play) => touch(play, 'end')),
+    change: everySecond(touch),
   },
   {
     name: 'heal',
     says: 'At each request a customer jumps to the front, during one pass in pages of a hundred; then the list is at rest.',
     list: latestChangeFirst,
     change: (play) => {
-      if (play.count > 1 && play.count <= Math.max(4, Math.ceil(play.customers.length / 100))) touch(play, 'front')
+      if (play.count > 1 && play.count <= Math.max(4, Math.ceil(play.customers.length / 100))) touch(play)
     },
   },
   {
@@ -108,8 +108,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
       // The list changes only while it is read: it does not grow for as long as a sandbox is left open.
       times(Math.min(seconds, PAUSE_MS / 1000), () => {
         times(5, play.arrive)
-        const renamed = anyOf(play)
-        if (renamed !== undefined) play.list.change({ ...renamed, name: play.newcomer(renamed.created_at).name })
+        correct(play, 'name')
       })
     },
   },
@@ -118,7 +117,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     says: 'The list shows the latest change first: at every request a customer is changed and jumps to the front, at every tenth one is added there.',
     list: (stage) => movingList(byLatestChange(stage), FIRST),
     change: (play) => {
-      touch(play, 'front')
+      touch(play)
       if (play.count % 10 === 0) play.arrive()
     },
   },
@@ -147,8 +146,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     change: (play) => {
       if (play.count % 3 !== 0) return
       const [one, other] = [anyOf(play), anyOf(play)]
-      if (one !== undefined && other !== undefined)
-        play.list.change({ ...one, name: `${other.name} ${below(play.random, 9)}` })
+      if (one && other) play.list.change({ ...one, name: `${other.name} ${below(play.random, 9)}` })
     },
   },
 ]
@@ -181,19 +179,16 @@ function leave(play: Play): void {
   if (leaving !== undefined) play.list.delete(leaving.id)
 }
 
-/** Changes any customer, who moves to that end of the list. */
-function touch(play: Play, to: 'front' | 'end'): void {
-  const touched = anyOf(play)
-  if (touched === undefined) return
-  const { phone } = play.newcomer(touched.created_at)
-  play.list.move({ ...touched, phone }, to === 'front' ? 0 : play.list.rows().length)
+/** Changes any customer, who moves to an end of a list by the latest change. */
+function touch(play: Play): void {
+  correct(play, 'phone')
 }
 
-/** Changes one field of any customer other than the one that decides its place, as if it had been corrected. */
-function correct(play: Play): void {
+/** Corrects a field of any customer, one of several where none is named. */
+function correct(play: Play, named?: keyof ServiceCustomer): void {
   const changed = anyOf(play)
   if (changed === undefined) return
-  const field = pick(play.random, CORRECTED)
+  const field = named ?? pick(play.random, CORRECTED)
   play.list.change({ ...changed, [field]: play.newcomer(changed.created_at)[field] })
 }
 

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors/errors.ts'
 import type { Answer, AnswerList, Serve } from '../answer.ts'
-import type { ServiceLimit, ServiceOrganization } from '../app.ts'
+import type { ServiceLimit } from '../app.ts'
 import { generateCustomers, isoSecond, type Random, seededRandom, type ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
 
@@ -64,14 +64,11 @@ export function isUnfiltered({ search, language }: ListQuery): boolean {
   return search === '' && language === ''
 }
 
-/** One organization of a sandbox during a scenario: its input to the service, and the true state of its list. */
-export type Staged = Pick<ServiceOrganization, 'customers' | 'answer'> & { list: MovingList; truth: Truth }
-
 /** `seed` is that of every random choice; `now` is the service's clock, in Unix milliseconds. */
 type StageOptions = Pick<Stage, 'customers' | 'dripMs'> & { scenario: Scenario; seed: string; now: () => number }
 
-/** Starts a scenario for one organization. */
-export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions): Staged {
+/** Starts a scenario for one organization of a sandbox: its input to the service, and the true state of its list. */
+export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions) {
   const random = seededRandom(`${seed} ${scenario.name}`)
   const places = new Map(customers.map(({ id }, place) => [id, place]))
   let salt: number | undefined
@@ -83,19 +80,19 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
   }
   const list = scenario.list?.(stage) ?? movingList(customers)
   const play: Play = Object.assign(stage, {
-    ...{ list, arrive: arrivingIn(stage, list), remembered: new Map(), query: FIRST_PAGE },
+    ...{ list, arrive: arrivingIn(stage, list), remembered: new Map(), query: NOT_ASKED },
     ...{ count: 0, read: 0, sinceMs: 0, elapsedMs: 0 },
   })
   return { list, truth: truthOf(scenario, play), ...answersOf(scenario, play, now) }
 }
 
-const FIRST_PAGE: ListQuery = { page: 1, perPage: 1, search: '', language: '' }
+const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
 
 function answersOf({ change, arrange, answer }: Scenario, play: Play, now: () => number) {
   const startMs = now()
   const answerTurn: AnswerList = (query, serve) => {
     const elapsedMs = now() - startMs
-    const read = play.count === 0 ? 0 : Math.max(play.read, play.query.page * play.query.perPage)
+    const read = Math.max(play.read, play.query.page * play.query.perPage)
     Object.assign(play, { query, count: play.count + 1, read, sinceMs: elapsedMs - play.elapsedMs, elapsedMs })
     change?.(play)
     return answer?.(play, serve) ?? { kind: 'page', envelope: serve(query) }
@@ -171,20 +168,11 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
   const moves = new Map<string, number>()
-  const listed = new Set(rows.map(({ id }) => id))
   let changes = 0
   const positionOf = (id: string): number => {
     const position = rows.findIndex((row) => row.id === id)
     if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
     return position
-  }
-  const replace = (customer: ServiceCustomer, placeAmong: (others: readonly ServiceCustomer[]) => number): void => {
-    const from = positionOf(customer.id)
-    rows.splice(from, 1)
-    const to = placeAmong(rows)
-    rows.splice(to, 0, customer)
-    changes += 1
-    if (to !== from) moves.set(customer.id, changes)
   }
   const movedSince = (since: Mark): ReadonlySet<string> =>
     new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
@@ -196,22 +184,26 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     rows: (): readonly ServiceCustomer[] => rows,
     /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
     insert: (customer: ServiceCustomer): void => {
-      if (listed.has(customer.id)) throw new UsageError(`The customer ${customer.id} is listed already.`)
+      if (rows.some(({ id }) => id === customer.id))
+        throw new UsageError(`The customer ${customer.id} is listed already.`)
       rows.splice(placeFor(customer, rows, order), 0, customer)
-      listed.add(customer.id)
       changes += 1
       arrivals.set(customer.id, changes)
     },
     /** Deletes a customer. Throws a UsageError when it is not listed. */
     delete: (id: string): void => {
       rows.splice(positionOf(id), 1)
-      listed.delete(id)
       changes += 1
     },
-    /** Moves a listed customer to another position, with its new fields. */
-    move: (customer: ServiceCustomer, to: number) => replace(customer, ({ length }) => Math.min(to, length)),
     /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
-    change: (customer: ServiceCustomer) => replace(customer, (others) => placeFor(customer, others, order)),
+    change: (customer: ServiceCustomer): void => {
+      const from = positionOf(customer.id)
+      rows.splice(from, 1)
+      const to = placeFor(customer, rows, order)
+      rows.splice(to, 0, customer)
+      changes += 1
+      if (to !== from) moves.set(customer.id, changes)
+    },
     truth: {
       /** A mark of the current moment. */
       mark: (): Mark => ({ changes }),
@@ -221,7 +213,7 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       stayed: (since: Mark): ReadonlySet<string> => lived(since).difference(movedSince(since)),
       /** Ids that moved since the mark, including those that left. */
       moved: movedSince,
-      listed: (): ReadonlySet<string> => new Set(listed),
+      listed: (): ReadonlySet<string> => new Set(rows.map(({ id }) => id)),
     },
   }
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors/errors.ts'
 import { LISTS_THAT_MOVE } from './lists-that-move.ts'
 import { ORDERS_WITHOUT_A_TIEBREAK } from './orders-without-a-tiebreak.ts'
 import type { Scenario } from './scenario.ts'
-import { BROKEN_ANSWERS, STALE_CACHE, WRONG_PAGES } from './wrong-answers.ts'
+import { STALE_CACHE, WRONG_ANSWERS } from './wrong-answers.ts'
 
 /** The list is at rest and every answer is true, but the service limits or refuses requests. */
 const LIMITS_AND_CLOCKS: readonly Scenario[] = [
@@ -29,8 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'still', says: 'The list is at rest and every answer is correct, as without a scenario.' },
   ...LISTS_THAT_MOVE,
   ...ORDERS_WITHOUT_A_TIEBREAK,
-  ...WRONG_PAGES,
-  ...BROKEN_ANSWERS,
+  ...WRONG_ANSWERS,
   ...LIMITS_AND_CLOCKS,
   STALE_CACHE,
 ]

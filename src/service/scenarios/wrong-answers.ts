@@ -3,8 +3,11 @@ import type { ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
 import { isUnfiltered, type Play, type Scenario } from './scenario.ts'
 
-/** Page sizes, answers beyond the last page, and answers that are well formed but wrong. The list is at rest, except where they say so. */
-export const WRONG_PAGES: readonly Scenario[] = [
+/**
+ * Page sizes, answers beyond the last page, and answers that are well formed but wrong; then answers that fail, and records that are not what the
+ * specification says. The list is at rest, except where they say so.
+ */
+export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'caps-50',
     says: 'A per_page over 50 is served as 50, and the answer reports 50.',
@@ -113,12 +116,6 @@ export const WRONG_PAGES: readonly Scenario[] = [
     keepsPlace: () => true,
     arrange: (rows, _query, { count }) => (count % 2 === 0 ? rows.slice(0, -30) : rows),
   },
-]
-
-const NIGHT_MS = 6 * 3_600_000
-
-/** Answers fail, records are not what the specification says, or a cache repeats old answers. */
-export const BROKEN_ANSWERS: readonly Scenario[] = [
   {
     name: 'poison',
     says: 'Every page that contains one customer in the middle of the list is answered 500, for ever.',
@@ -163,6 +160,8 @@ export const BROKEN_ANSWERS: readonly Scenario[] = [
     },
   },
 ]
+
+const NIGHT_MS = 6 * 3_600_000
 
 /** Behind all the others: the answers are right, but old. */
 export const STALE_CACHE: Scenario = {
