@@ -4,39 +4,12 @@ import { argv, stderr, stdout } from 'node:process'
 import { PassThrough } from 'node:stream'
 import { z } from 'zod'
 
-const PROGRAMS = { hide, work, write, load }
-
-/** Brings a mirror of so many customers to a privacy policy, and writes a line after each step. */
-async function hide(file: string, count: string, policy: string): Promise<void> {
-  const { openMirror } = await import('../../src/store/mirror.ts')
-  const { mirrorOrganization } = await import('../../src/sync/mirror-organization.ts')
-  const { customers } = await import('./builders.ts')
-  const { listedSource, mirroring } = await import('./listed-source.ts')
-  const { privacyPolicy } = await import('../../src/privacy/privacy-policy.ts')
-  // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
-  flushCompileCache()
-  const opened = await openMirror(file)
-  const applying: typeof opened = {
-    ...opened,
-    applyPrivacy: async (run, nowMs) => {
-      const isMore = await opened.applyPrivacy(run, nowMs)
-      stdout.write('step\n')
-      return isMore
-    },
-  }
-  const privacy = privacyPolicy(JSON.parse(policy))
-  const source = listedSource(customers(1, Number(count)))
-  const settings = { scan: 'chain', pageSize: 100, privacy, now: Date.now, monotonicMs: Date.now } as const
-  stdout.write('opened\n')
-  const { error } = await mirrorOrganization(mirroring(applying, source, settings))
-  if (error !== undefined) throw error
-  stdout.write('done\n')
-  await opened.close()
-}
+const PROGRAMS = { work, write, load }
 
 /** A worker with a test's timings. */
 async function work(options: string): Promise<void> {
   const { runWorker } = await import('../../jobs/worker.ts')
+  // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
   flushCompileCache()
   const given = z.object({ config: z.string(), timings: z.record(z.string(), z.number()) }).parse(JSON.parse(options))
   const stopping = new AbortController()

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { env as ours, execPath, hrtime } from 'node:process'
+import { env as ours } from 'node:process'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -132,26 +132,8 @@ const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /** The arguments with which Node starts a program of child.ts. */
-export function childProgram(name: 'hide' | 'work' | 'write' | 'load', ...args: readonly string[]): string[] {
+export function childProgram(name: 'work' | 'write' | 'load', ...args: readonly string[]): string[] {
   return ['--import', RESOLVING, CHILD, name, ...args]
-}
-
-/** Kills such a program so many lines of its output, and then microseconds, after its start; one that ends before is fine. */
-export async function killedAfter(
-  program: readonly string[],
-  { lines, microseconds }: { lines: number; microseconds: number },
-): Promise<unknown[]> {
-  const child = spawn(execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  let seen = 0
-  for await (const _ of createInterface({ input: child.stdout })) {
-    seen += 1
-    if (seen === lines) break
-  }
-  const until = hrtime.bigint() + BigInt(Math.round(microseconds * 1000))
-  while (hrtime.bigint() < until);
-  child.kill('SIGKILL')
-  return exited
 }
 
 /**

@@ -135,9 +135,6 @@ export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGa
   return { redis, place, worker: startWorker(place) }
 }
 
-/** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */
-export const ORGANIZATIONS = 9
-
 /** What makes a Redis refuse to write, what ends that, and what is said of it. */
 export const REFUSALS: [what: string, begin: string, end: string, reason: string][] = [
   ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0', 'OOM'],

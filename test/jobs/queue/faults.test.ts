@@ -45,14 +45,23 @@ test('our own errors and defects of this program are reported unchanged', () => 
     expect(queueUnavailable(error, PLACE)).toBe(error)
 })
 
-test('a queue that is lost again and again is reported once a minute, and its return as often', async () => {
+test('while a queue is lost or refuses writes, the workers pause; it is reported once a minute, and its return as often', async () => {
   const queue = new EventEmitter()
   const lines: object[] = []
-  let [nowMs, returned] = [0, 0]
+  const moves: string[] = []
+  let [nowMs, returned, refusals] = [0, 0, 3]
+  const worker = Object.assign(new EventEmitter(), {
+    pause: async () => void moves.push('pause'),
+    resume: () => moves.push('resume'),
+  })
+  const write = async () => {
+    refusals -= 1
+    if (refusals >= 0) throw new Error('READONLY')
+  }
   const note = (facts: unknown, msg?: string) =>
     lines.push(typeof facts === 'object' ? { ...facts, msg } : { msg: facts })
   const watch = watchQueue({
-    ...{ queues: [queue], workers: [], write: () => Promise.resolve(), log: { info: note, warn: note } },
+    ...{ queues: [queue], workers: [worker], write, log: { info: note, warn: note } },
     timings: { lookMs: 5, firstPauseMs: 1, longestPauseMs: 1, settleMs: 1 },
     ...{ random: () => 0.5, monotonicMs: () => nowMs, onBack: () => void (returned += 1) },
   })
@@ -68,7 +77,8 @@ test('a queue that is lost again and again is reported once a minute, and its re
   expect(lines).toEqual([
     { reason, msg: 'queue fails' },
     { msg: 'queue back' },
-    { reason, leftOut: 2, msg: 'queue fails' },
+    { reason, leftOut: 5, msg: 'queue fails' },
     { msg: 'queue back' },
   ])
+  expect(moves).toEqual(Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? 'pause' : 'resume')))
 })
