@@ -47,6 +47,19 @@ test('a dropped field is stored as NULL and a hashed one as its keyed hash, in e
   expect(textsIn([...hiddenOf(list), 'fax of', '2020', KEY])).toEqual([])
 })
 
+test('a field that is spelled otherwise is hidden too, whatever its name, and extra is all that are not documented', async () => {
+  const odd = { 'Fax No': 'fax of one', VIP: 'vip of one', Phone: 'other phone', ['__proto__']: 'inherited' }
+  const list = [aCustomer(1, { ...odd, constructor: 'made' })]
+  await mirrorList(list, privacyPolicy({ drop: ['fax_no'], hash: ['vip', 'phone'], key: KEY }))
+
+  const hashed = `"Phone":"${hmac('other phone')}","VIP":"${hmac('vip of one')}"`
+  expect(rowOf(1)?.['extra']).toBe(`{${hashed},"__proto__":"inherited","constructor":"made"}`)
+  expect(textsIn(['fax of one', 'vip of one', 'other phone'])).toEqual([])
+  await mirrorList(list, privacyPolicy({ drop: ['extra'] }))
+  expect(rowOf(1)).toMatchObject({ extra: null, phone: '+1 555 0100 1' })
+  expect(textsIn(['inherited', '"made"'])).toEqual([])
+})
+
 test('a night at rest writes nothing, and a change of a hidden field shows hashes, or nothing', async () => {
   await mirrorList(customers(1, 20), POLICY)
   const { report: atRest } = await mirrorList(customers(1, 20), POLICY)
@@ -261,6 +274,19 @@ test('a run that was interrupted under another key is not continued: its custome
     phone: hmac('+1 555 0100 1', OTHER_KEY),
     address: '1 Example Street, Exampleton',
   })
+})
+
+test('a change of policy that was interrupted is no reason to take a hash for the value of a customer', async () => {
+  const list = customers(1, 5)
+  await makeNight(mirror, 0, { list })
+  await makeNight(mirror, 1, { list, told: { scan: 'chain', privacy: POLICY }, stopHiding: 1 })
+  expect(rowOf(1)?.['phone']).toBe(hmac('+1 555 0100 1'))
+  expect(await unapplied()).toEqual([{ organization: 'acme', left: 'values' }])
+  const privacy = privacyPolicy({ hash: ['phone'], key: OTHER_KEY })
+  await makeNight(mirror, 2, { list: list.slice(1), told: { scan: 'chain', privacy } })
+
+  expect([rowOf(1), rowOf(2)].map((row) => row?.['phone'])).toEqual([null, hmac('+1 555 0100 2', OTHER_KEY)])
+  expect(changesOf()).toEqual([])
 })
 
 test('the memory of the list is gone before the first record is read under a new policy', async () => {

@@ -22,7 +22,7 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...['store/**/*', 'library', 'sync/mirror-organization*', 'letting-go/*', 'simulation/*'],
+  ...['store/**/*', 'library', 'sync/mirror-organization*', 'simulation/*'],
   ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
 ]
 
