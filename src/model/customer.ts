@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { isMapping } from '../text/parsed-json.ts'
 import { isStorable, storableJson, storableText } from '../text/storable-text.ts'
 import { utcTime } from '../time/moments.ts'
 
@@ -66,23 +66,23 @@ export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const UUID_IN_ANY_FORM = /([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})/i
+const UUIDS_IN_ANY_FORM = /([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})/gi
 
-/**
- * The UUID in the id of a record, in lower case, even in a form that makes the record a reject, such as one in braces or without
- * dashes; undefined if there is none.
- */
+/** The id of a record in lower case; undefined where it is no UUID. */
+export function readableId(record: unknown): string | undefined {
+  const { id }: Partial<Record<string, unknown>> = Object(record)
+  return typeof id === 'string' && UUID.test(id) ? id.toLowerCase() : undefined
+}
+
+/** The same of an id that holds a UUID in a form that makes the record a reject, such as one in braces or without dashes. */
 export function namedId(record: unknown): string | undefined {
   const { id }: Partial<Record<string, unknown>> = Object(record)
-  if (typeof id !== 'string') return undefined
-  if (UUID.test(id)) return id.toLowerCase()
-  return UUID_IN_ANY_FORM.exec(id)?.slice(1).join('-').toLowerCase()
+  return typeof id === 'string' ? uuidsIn(id)[0] : undefined
 }
 
 /** Every UUID in a text, in lower case with dashes, whatever form it has there. */
 export function uuidsIn(text: string): string[] {
-  const found = text.matchAll(new RegExp(UUID_IN_ANY_FORM, 'gi'))
-  return [...found].map((match) => match.slice(1).join('-').toLowerCase())
+  return Array.from(text.matchAll(UUIDS_IN_ANY_FORM), (match) => match.slice(1).join('-').toLowerCase())
 }
 
 /** Something for each documented text field. */
@@ -91,82 +91,59 @@ export function forEachField(make: (field: TextField) => unknown): Record<string
   return Object.fromEntries(TEXT_FIELDS.map((field) => [field, make(field)]))
 }
 
-// JSON numbers that are too large for JavaScript are parsed as Infinity.
-const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
-const text = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text').optional()
-export const recordSchema = z.object(
-  { id: z.string('must be a UUID').regex(UUID, 'must be a UUID'), ...forEachField(() => text) },
-  'must be an object',
-)
-type Documented = z.output<typeof recordSchema>
+/** Why a record is no customer: its field, empty for the record itself, and what is wrong with it. */
+export type Mistake = { field: string; message: string }
 
-/** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */
-export function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
-  const texts = forEachField((field) => asText(record[field], warnings))
-  const created = texts.created_at
-  const customer: Customer = {
-    ...{ id: record.id.toLowerCase(), ...texts },
-    created_at_utc: created === null ? null : utcTime(created),
-    extra: unknownFields(Object(received), warnings),
-  }
-  if (customer.email !== null && !PLAIN_EMAIL.test(customer.email)) warn(warnings, 'odd_email')
-  if (created !== null && customer.created_at_utc === null) warn(warnings, 'unreadable_created_at')
-  return customer
+/** What keeps a record from being a customer; nothing for nearly every record. */
+export function mistakesIn(record: unknown): Mistake[] {
+  if (!isMapping(record)) return [{ field: '', message: 'must be an object' }]
+  const mistakes = readableId(record) === undefined ? [{ field: 'id', message: 'must be a UUID' }] : []
+  for (const field of TEXT_FIELDS)
+    if (typeof record[field] === 'object' && record[field] !== null) mistakes.push({ field, message: 'must be text' })
+  return mistakes
 }
 
-/**
- * The customer in a record that has each documented field, as well-formed text or null, and nothing odd, as nearly every record
- * does. Undefined for any other record, which `recordSchema` judges: it takes longer, and a copy of the record.
- */
-export function plainCustomer(received: unknown): Customer | undefined {
+/** The customer in a record without mistakes. Adds its odd values to `warnings`. */
+export function toCustomer(received: unknown, warnings: Warnings): Customer {
   const record: Partial<Record<string, unknown>> = Object(received)
-  const { id, name, username, email, phone, address, company_name, language, timezone, created_at } = record
-  if (typeof id !== 'string' || !UUID.test(id)) return undefined
-  if (!isPlainText(name) || !isPlainText(username) || !isPlainText(email) || !isPlainText(phone)) return undefined
-  if (!isPlainText(address) || !isPlainText(company_name) || !isPlainText(language)) return undefined
-  if (!isPlainText(timezone) || !isPlainText(created_at)) return undefined
-  if (Object.keys(record).length !== KNOWN_FIELDS.size) return undefined
-  if (email !== null && !PLAIN_EMAIL.test(email)) return undefined
-  const createdAtUtc = created_at === null ? null : utcTime(created_at)
-  if (created_at !== null && createdAtUtc === null) return undefined
-  return {
-    id: id.toLowerCase(),
-    name,
-    username,
-    email,
-    phone,
-    address,
-    company_name,
-    language,
-    timezone,
-    created_at,
-    created_at_utc: createdAtUtc,
-    extra: null,
+  const text = (field: TextField) => asText(record[field], warnings)
+  const customer: Customer = {
+    id: String(record['id']).toLowerCase(),
+    name: text('name'),
+    username: text('username'),
+    email: text('email'),
+    phone: text('phone'),
+    address: text('address'),
+    company_name: text('company_name'),
+    language: text('language'),
+    timezone: text('timezone'),
+    created_at: text('created_at'),
+    created_at_utc: null,
+    extra: unknownFields(record, warnings),
   }
-}
-
-function isPlainText(value: unknown): value is string | null {
-  return value === null || (typeof value === 'string' && isStorable(value))
-}
-
-/** The row of a record that is known to be valid, without reading its other fields. */
-export function rowOf(record: unknown): Row {
-  const { id, created_at: sent }: Partial<Record<string, unknown>> = Object(record)
-  const isText = typeof sent === 'string' || typeof sent === 'number' || typeof sent === 'boolean'
-  const createdAt = (isText ? asText(sent, {}) : null) ?? undefined
-  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt }
+  const { email, created_at } = customer
+  if (email !== null && !PLAIN_EMAIL.test(email)) warn(warnings, 'odd_email')
+  if (created_at !== null) customer.created_at_utc = utcTime(created_at)
+  if (created_at !== null && customer.created_at_utc === null) warn(warnings, 'unreadable_created_at')
+  return customer
 }
 
 const PLAIN_EMAIL = /^[^\s@]+@[^\s@]+$/
 
-function asText(value: string | number | boolean | null | undefined, warnings: Warnings): string | null {
+/** The row of a record that is known to be valid, without reading its other fields. */
+export function rowOf(record: unknown): Row {
+  const { id, created_at }: Partial<Record<string, unknown>> = Object(record)
+  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt: asText(created_at, {}) ?? undefined }
+}
+
+function asText(value: unknown, warnings: Warnings): string | null {
   if (typeof value === 'string') {
     if (isStorable(value)) return value
     warn(warnings, 'malformed_text')
     return storableText(value)
   }
   if (value === undefined) warn(warnings, 'missing_field')
-  if (value == null) return null
+  if (typeof value !== 'number' && typeof value !== 'boolean') return null
   warn(warnings, 'coerced_to_text')
   if (isImprecise(value)) warn(warnings, 'imprecise_number')
   return String(value)
@@ -180,14 +157,14 @@ function isImprecise(value: unknown): boolean {
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', ...TEXT_FIELDS])
 
 function unknownFields(record: object, warnings: Warnings): string | null {
+  if (Object.keys(record).every((field) => KNOWN_FIELDS.has(field))) return null
   const unknown = Object.entries(record).filter(([field]) => !KNOWN_FIELDS.has(field))
-  if (unknown.length === 0) return null
   warn(warnings, 'unknown_field', unknown.length)
   const imprecise = impreciseNumbersIn(unknown.map(([, value]) => value))
   if (imprecise > 0) warn(warnings, 'imprecise_number', imprecise)
   // Sorted, so that a new order of fields is not stored as a change.
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
-  const sent = `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
+  const sent = JSON.stringify(Object.fromEntries(unknown))
   const extra = storableJson(sent)
   if (extra !== sent) warn(warnings, 'malformed_text')
   return extra

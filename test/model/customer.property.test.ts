@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../../src/model/customer.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import { storableJson } from '../../src/text/storable-text.ts'
 import { aCustomer } from '../support/builders.ts'
@@ -52,24 +52,6 @@ test('every record ends in exactly one of customers and rejects, well-formed and
         for (const text of [reject?.payload, ...Object.values(customer ?? {})])
           expect(text?.isWellFormed()).not.toBe(false)
       })
-    }),
-  )
-})
-
-/** Customers in which at most one field is missing, or holds anything. */
-const oneFieldOdd = fc
-  .tuple(fc.constantFrom('id', 'unknown', ...TEXT_FIELDS), fc.option(anyValue, { nil: undefined }))
-  .map(([field, value]): unknown => JSON.parse(JSON.stringify({ ...aCustomer(1), [field]: value })))
-
-test('a record that is taken as plain is valid without a warning, and gives the same customer', () => {
-  fc.assert(
-    fc.property(fc.oneof(received, oneFieldOdd), (record) => {
-      const judged = recordSchema.safeParse(record)
-      const warnings: Warnings = {}
-      const customer = judged.success ? toCustomer(judged.data, record, warnings) : undefined
-      const isPlain = Object.keys(warnings).length === 0
-
-      expect(plainCustomer(record)).toEqual(isPlain ? customer : undefined)
     }),
   )
 })

@@ -1,8 +1,8 @@
 import {
   addWarnings,
+  mistakesIn,
   namedId,
-  plainCustomer,
-  recordSchema,
+  readableId,
   rowOf,
   toCustomer,
   warn,
@@ -88,16 +88,13 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
 type Sorting = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
 
 function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Sorting): Customer | Reject {
-  const plain = mayBeTooLong ? undefined : plainCustomer(record)
-  if (plain !== undefined) return plain
   if (isNestedDeeper(record, MAX_NESTING)) return nestedTooDeeply(record, position)
-  const { data, error } = recordSchema.safeParse(record)
-  const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-  if (data !== undefined && !tooLong) return toCustomer(data, record, warnings)
-  const recordId = readableId(record)
+  const reasons = mistakesIn(record)
+  if (mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH)
+    reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
+  if (reasons.length === 0) return toCustomer(record, warnings)
+  const recordId = readableId(record) ?? null
   const payload = JSON.stringify(hidden === undefined ? record : hidden.record(record))
-  const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
-  if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
   const cut = cutPayload(payload)
   const readable = storableJson(cut)
   if (readable !== cut) warn(warnings, 'malformed_text')
@@ -111,16 +108,11 @@ function isNestedDeeper(value: unknown, levels: number): boolean {
 
 /** Keeps only the id of its payload: the rest is what programs cannot read. */
 function nestedTooDeeply(record: unknown, position: number): Reject {
-  const recordId = readableId(record)
+  const recordId = readableId(record) ?? null
   const payload = JSON.stringify({ id: recordId })
   const reasons = [{ field: '', message: `is nested more than ${MAX_NESTING} levels deep` }]
   return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
 }
-
-function readableId(record: unknown): string | null {
-  return identified.safeParse(record).data?.id.toLowerCase() ?? null
-}
-const identified = recordSchema.pick({ id: true })
 
 /** How many bytes of a rejected record are kept, and how many characters of a longer one, which is less in every script. */
 export const MOST_PAYLOAD_BYTES = 64 * 1024
