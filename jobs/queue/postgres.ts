@@ -1,7 +1,7 @@
 import { Client, Pool, type ClientBase, type ClientConfig } from 'pg'
 import type { PostgresConnectionOptions } from 'bullmq'
 import { z } from 'zod'
-import { usePasswordFile, postgresSettings, closeWhereRefused } from '../../src/address/postgres-login.ts'
+import { postgresSettings, prepareLogin } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { within } from '../../src/machine/timers.ts'
@@ -62,7 +62,7 @@ const LONGEST_SLEEP_SECONDS = 5
 /** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
 export function queueSettings(address: string) {
   const found = parsePostgresAddress(address, QUEUE_PARAMETERS)
-  if ('problem' in found) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
+  if (found.problem !== undefined) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
   return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))
 }
 
@@ -70,8 +70,7 @@ export function queueSettings(address: string) {
 export class QueueClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)
-    usePasswordFile(this)
-    closeWhereRefused(this)
+    prepareLogin(this)
     // A statement under way reports that its connection has ended. BullMQ does not listen for the event, which would end the process.
     this.on('error', () => {})
   }

@@ -28,9 +28,8 @@ export const QUEUE_PARAMETERS = PARAMETERS.filter((name) => name !== 'schema')
 
 /** What is wrong with the address of a mirror, as the rest of a sentence; undefined for a good one, and for the path of a file. */
 export function addressProblem(text: string, parameters?: readonly string[]): string | undefined {
-  if (!isPostgres(text)) return isLikeAddress(text) ? MISSPELT : undefined
-  const parsed = parsePostgresAddress(text, parameters)
-  return 'problem' in parsed ? parsed.problem : undefined
+  if (isPostgres(text)) return parsePostgresAddress(text, parameters).problem
+  return isLikeAddress(text) ? MISSPELT : undefined
 }
 
 const MISSPELT =
@@ -38,31 +37,45 @@ const MISSPELT =
 
 /** Whether an address without a problem holds a password. */
 export function holdsPassword(text: string): boolean {
-  const parsed = isPostgres(text) ? parsePostgresAddress(text) : undefined
-  return parsed !== undefined && 'address' in parsed && parsed.address.password !== undefined
+  return isPostgres(text) && parsePostgresAddress(text).address?.password !== undefined
 }
 
 /** The parts of an address, or a sentence about its mistake, which repeats nothing but names of known parameters. */
 export function parsePostgresAddress(
   text: string,
   parameters: readonly string[] = PARAMETERS,
-): { address: PostgresAddress } | { problem: string } {
+): { address: PostgresAddress; problem?: undefined } | { address?: undefined; problem: string } {
   const parts = addressParts(text, { parameters, example: EXAMPLE })
   if (parts.problem !== undefined) return { problem: parts.problem }
   const { query, port, user, password, path: database } = parts
   const host = query.get('host') ?? parts.host
   const schema = query.get('schema') ?? 'customer_mirror'
   // Nothing leaves this machine, so TLS is not asked for there.
-  const sslmode =
-    query.get('sslmode') ?? (host.startsWith('/') || isLoopback({ hostname: host }) ? 'disable' : 'require')
+  const isHere = host.startsWith('/') || isLoopback({ hostname: host })
+  const sslmode = query.get('sslmode') ?? (isHere ? 'disable' : 'require')
   const mode = TLS_MODES.find((known) => known === sslmode)
   const rootCertificate = query.get('sslrootcert') ?? undefined
-  const problem = problemOf({ host, database, schema, mode, rootCertificate })
-  if (problem !== undefined || mode === undefined) return { problem: problem ?? '' }
+  const problems: [isSo: boolean, problem: string][] = [
+    [host === '', `names no server: write ${EXAMPLE}`],
+    [host.includes(','), 'names several servers: name one, such as a name that always leads to the primary'],
+    [database === '' || database.includes('/'), `must name one database: write ${EXAMPLE}`],
+    [/^(?:pg_|information_schema$)/.test(schema), 'has a schema that belongs to PostgreSQL itself: name another'],
+    [!/^[a-z_][a-z0-9_]{0,62}$/.test(schema), BAD_SCHEMA],
+    [mode === undefined, BAD_MODE],
+    [mode === 'verify-ca' && rootCertificate === undefined, WITHOUT_AUTHORITY],
+    [mode === 'disable' && rootCertificate !== undefined, 'has sslrootcert, and no TLS to use it: set sslmode'],
+    [mode !== 'disable' && host.startsWith('/'), 'has sslmode, and a Unix socket has no TLS: leave it out'],
+  ]
+  const [, problem] = problems.find(([isSo]) => isSo) ?? []
+  if (problem !== undefined || mode === undefined) return { problem: problem ?? BAD_MODE }
   return { address: { host, port, user, password, database, schema, tls: { mode, rootCertificate } } }
 }
 
 const EXAMPLE = 'postgres://user@host:5432/database'
+const BAD_SCHEMA = 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
+const BAD_MODE = `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`
+const WITHOUT_AUTHORITY =
+  'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
 
 /** What every address of a server has, decoded, or a sentence about its mistake. A part of a password may stand anywhere, so none is repeated. */
 export function addressParts(
@@ -94,30 +107,3 @@ export function addressParts(
 }
 
 const ESCAPES = 'in a name or a password write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25'
-
-type Parts = {
-  host: string
-  database: string
-  schema: string
-  mode: Tls['mode'] | undefined
-  rootCertificate: string | undefined
-}
-
-function problemOf({ host, database, schema, mode, rootCertificate }: Parts): string | undefined {
-  const problems: [isSo: boolean, problem: string][] = [
-    [host === '', `names no server: write ${EXAMPLE}`],
-    [host.includes(','), 'names several servers: name one, such as a name that always leads to the primary'],
-    [database === '' || database.includes('/'), `must name one database: write ${EXAMPLE}`],
-    [/^(?:pg_|information_schema$)/.test(schema), 'has a schema that belongs to PostgreSQL itself: name another'],
-    [!/^[a-z_][a-z0-9_]{0,62}$/.test(schema), BAD_SCHEMA],
-    [mode === undefined, `has a bad sslmode: it must be one of ${TLS_MODES.join(', ')}`],
-    [mode === 'verify-ca' && rootCertificate === undefined, WITHOUT_AUTHORITY],
-    [mode === 'disable' && rootCertificate !== undefined, 'has sslrootcert, and no TLS to use it: set sslmode'],
-    [mode !== 'disable' && host.startsWith('/'), 'has sslmode, and a Unix socket has no TLS: leave it out'],
-  ]
-  return problems.find(([isSo]) => isSo)?.[1]
-}
-
-const BAD_SCHEMA = 'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit'
-const WITHOUT_AUTHORITY =
-  'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'

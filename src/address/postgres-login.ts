@@ -78,12 +78,18 @@ function isCertificate(text: string): boolean {
 export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
 
 /**
- * Gives a connection without a password that of the password file, if the server asks for one. The driver's own way to read the file prints a
- * warning, and takes the last line that fits where PostgreSQL takes the first.
+ * Gives a client without a password that of the password file, if the server asks for one, and has one that cannot log in close its connection.
+ * The driver's own way to read the file prints a warning, and takes the last line that fits where PostgreSQL takes the first. It only reports
+ * a login that failed, as without a password: the process would wait until the server gives up, a minute by default.
  */
-export function usePasswordFile(connection: Login & { password?: string | null | undefined }): void {
-  if ((connection.password ?? '') !== '') return
-  Object.assign(connection, { password: () => passwordInFile(connection) })
+export function prepareLogin(client: Login & { password?: string | null | undefined }): void {
+  if ((client.password ?? '') === '') Object.assign(client, { password: () => passwordInFile(client) })
+  const connection: unknown = 'connection' in client ? client.connection : undefined
+  if (!(connection instanceof EventEmitter)) return
+  connection.on('error', () => {
+    // TLS puts another one in the place of the first.
+    if ('stream' in connection && connection.stream instanceof Socket) connection.stream.destroy()
+  })
 }
 
 /**
@@ -109,17 +115,4 @@ export function passwordFor(login: Login, text: string): string | undefined {
   const hosts = login.host.startsWith('/') ? [login.host, 'localhost'] : [login.host]
   const lines = text.split(/\r?\n/).map(parseLine)
   return lines.find((line) => line !== null && hosts.some((host) => match({ ...login, host }, line)))?.password
-}
-
-/**
- * Has a client of PostgreSQL that cannot log in close its connection. The driver only reports the error, as where there is no password, and the
- * process would wait for the connection until the server gives up after its authentication_timeout, a minute by default.
- */
-export function closeWhereRefused(client: object): void {
-  const connection: unknown = 'connection' in client ? client.connection : undefined
-  if (!(connection instanceof EventEmitter)) return
-  connection.on('error', () => {
-    // TLS puts another one in the place of the first.
-    if ('stream' in connection && connection.stream instanceof Socket) connection.stream.destroy()
-  })
 }

@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server'
 import type { MiddlewareHandler, Env, Hono, Handler } from 'hono'
 import { once } from 'node:events'
-import { createServer, type Server, type ServerOptions } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
@@ -41,7 +41,8 @@ export async function listen(
   // A server inside another program must not replace its global Request and Response; by HTTP/1.0, a request names no host.
   const options = { overrideGlobalObjects: false, errorHandler, hostname: 'localhost' }
   const answer = getRequestListener(app.fetch, options)
-  const server = createServer(timeoutsOf(limits), (request, response) => void answer(request, response))
+  const timeouts = limits && { requestTimeout: limits.requestMs, connectionsCheckingInterval: limits.requestMs / 2 }
+  const server = createServer(timeouts ?? {}, (request, response) => void answer(request, response))
   if (limits !== undefined) limit(server, limits)
   try {
     await once(server.listen({ host, port }), 'listening')
@@ -70,12 +71,6 @@ function limit(server: Server, { connections, silentMs }: Limits): void {
   server.setTimeout(silentMs)
   // Node answers all requests that come in one piece, and holds the answers to a client that reads none.
   server.maxRequestsPerSocket = 1
-}
-
-function timeoutsOf(limits: Limits | undefined): ServerOptions {
-  if (limits === undefined) return {}
-  const { requestMs } = limits
-  return { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: requestMs / 2 }
 }
 
 function originOf(server: Server, host: string): string {

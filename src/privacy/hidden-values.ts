@@ -85,15 +85,14 @@ function hiddenCustomer<Columns extends HidableColumns>(
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   const fields = json === null ? undefined : parsedJson(json)
   const kept = isMapping(fields) ? hiddenFields(fields, hide) : []
-  return kept.length === 0 ? null : jsonOf(kept)
+  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
 }
 
 function hiddenFields(record: object, hide: Hide): [string, unknown][] {
   return Object.entries(record).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
     const action = hide.actionOf(name)
     if (action === 'keep') return [[name, value]]
-    if (action !== 'hash') return []
-    return [[name, value === null ? null : hide.hashOf(value)]]
+    return action === 'hash' ? [[name, value === null ? null : hide.hashOf(value)]] : []
   })
 }
 
@@ -122,7 +121,7 @@ function hiddenChange(change: unknown, hide: Hide): string | null {
     const hashed = (value: unknown) => (action === 'hash' && typeof value === 'string' ? hide.hashOf(value) : null)
     return [[name, [before, after].map(hashed)]]
   })
-  return kept.length === 0 ? null : jsonOf(kept)
+  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
 }
 
 /** Whether all that differs are values that are lacking in `before` because they were hidden otherwise: no change of the customer. */
@@ -140,7 +139,7 @@ export function isFilled(
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
     ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
   )
-  return (fields.length === 0 ? null : jsonOf(fields)) === before.extra
+  return (fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields))) === before.extra
 }
 
 /** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */
@@ -155,9 +154,4 @@ function canonicalJson(value: unknown): string {
   const fields = Object.entries(value).map(([name, inner]) => [storableText(name), inner] as const)
   const sorted = fields.toSorted(([one], [other]) => (one < other ? -1 : 1))
   return `{${sorted.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
-}
-
-/** JSON of an object whose keys keep this order, whatever they are. */
-function jsonOf(fields: readonly [string, unknown][]): string {
-  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 }

@@ -1,12 +1,7 @@
 import { Client as DriverClient, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
-import {
-  closeWhereRefused,
-  postgresSettings,
-  type PostgresSettings,
-  usePasswordFile,
-} from '../../address/postgres-login.ts'
+import { postgresSettings, type PostgresSettings, prepareLogin } from '../../address/postgres-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import type { Session, Store, Writing } from './store.ts'
 
@@ -100,8 +95,7 @@ export function openPool(address: string): Connections {
 export class MirrorClient extends DriverClient {
   constructor(config?: ClientConfig) {
     super(config)
-    usePasswordFile(this)
-    closeWhereRefused(this)
+    prepareLogin(this)
   }
 }
 
@@ -159,7 +153,7 @@ export function schemaOf(address: string): string {
 
 function parsed(address: string): PostgresAddress {
   const found = parsePostgresAddress(address)
-  if ('address' in found) return found.address
+  if (found.address !== undefined) return found.address
   throw new UsageError(`The address of the mirror ${found.problem}.`)
 }
 
