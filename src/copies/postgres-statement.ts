@@ -2,9 +2,9 @@ import { shownMirror } from '../address/mirror-address.ts'
 import { lengthOf, readingStatement, type SomeRows, type SqlValue } from './read-rows.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
-import { connectionSettings, MirrorClient, schemaOf, sessionOn, timeOf } from '../store/port/postgres-connections.ts'
+import { connectionSettings, MirrorClient, schemaOf, timeOf } from '../store/port/postgres-connections.ts'
 import { postgresError } from '../store/port/postgres-errors.ts'
-import { beginning } from '../store/port/postgres-transaction.ts'
+import { beginning, sessionOn } from '../store/port/postgres-transaction.ts'
 import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
 
 /** The most rows that are taken at a time, and about how much of them is in memory. */

@@ -1,6 +1,6 @@
 import { Interrupted } from '../errors/errors.ts'
-import { type ServerSession, Texts } from './port/postgres-connections.ts'
-import { either, joined, quoted, sql, type Sql, text } from './port/sql.ts'
+import type { ServerSession } from './port/postgres-connections.ts'
+import { either, given, joined, quoted, sql, type Sql, text } from './port/sql.ts'
 import type { SqliteSession } from './port/sqlite-store.ts'
 import { type Session, together } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
@@ -46,7 +46,10 @@ export async function copyRows(copying: Copying): Promise<Copied> {
   const chosen = MOVED_TABLES.filter(({ name }) => tables?.includes(name) ?? true)
   // Or a server would sort what is left of a table for each page.
   for (const session of [from, to])
-    if ('query' in session) await session.query('SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off')
+    if (session.kind === 'postgres')
+      await session.run(
+        sql`SELECT set_config(name, 'off', true) FROM (VALUES ('enable_sort'), ('enable_incremental_sort')) AS of (name)`,
+      )
   const bases = to.kind === 'sqlite' ? await basesIn(from, chosen) : undefined
   for (const table of chosen) {
     const { name } = table
@@ -105,29 +108,21 @@ function named(columns: readonly string[]): Sql {
   return text(columns.map(quoted).join(', '))
 }
 
-/** In SQLite by one prepared statement, and in PostgreSQL with an array of texts for each column. */
+/** In SQLite by one prepared statement. */
 async function insert(to: Copying['to'], { name, columns }: Table, rows: readonly Row[]): Promise<void> {
-  const isFile = 'db' in to
-  // A server generates it.
-  const written = isFile ? columns : columns.filter((column) => column.name !== 'is_active')
-  const names = written.map((column) => quoted(column.name))
-  const into = `INSERT INTO ${name} (${names.join(', ')})`
-  if (isFile) {
-    const put = to.db.prepare(`${into} VALUES (${names.map(() => '?').join(', ')})`)
-    for (const row of rows) put.run(written.map((column) => row[column.name]))
+  if (to.kind === 'sqlite') {
+    const names = columns.map((column) => column.name)
+    const put = to.db.prepare(
+      `INSERT INTO ${name} (${names.map(quoted).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+    )
+    for (const row of rows) put.run(names.map((column) => row[column]))
     return
   }
-  const typed = written.map(({ type }, at) => `${names[at]}::${type}`)
-  const given = names.map((column, at) => `unnest((SELECT $${at + 1}::text[])) AS ${column}`)
-  await to.query(
-    `${into} SELECT ${typed.join(', ')} FROM (SELECT ${given.join(', ')}) AS given`,
-    ...written.map((column) => new Texts(rows.map((row) => asText(row[column.name])))),
-  )
-}
-
-function asText(value: Value | undefined): string | null {
-  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
-  return value === null || value === undefined ? null : String(value)
+  // A server generates it.
+  const written = columns.filter((column) => column.name !== 'is_active')
+  const names = named(written.map((column) => column.name))
+  const types = Object.fromEntries(written.map((column) => [column.name, column.type]))
+  await to.run(sql`INSERT INTO ${text(name)} (${names}) SELECT ${names} FROM ${given(rows, types)}`)
 }
 
 /** Reads what was written again where it is to be compared, and throws the error for a row that is not the same. */
@@ -182,13 +177,13 @@ async function basesIn(from: Session, tables: readonly Table[]): Promise<Map<Val
 async function continueNumbers(from: Session, to: Copying['to']) {
   for (const [table, column] of NUMBERED) {
     const sequence = `${table}_${column}_seq`
-    const given = either(
+    const number = either(
       sql`seq AS number FROM sqlite_sequence WHERE name = ${table} AND seq > 0`,
       `last_value AS number FROM ${sequence} WHERE is_called`,
     )
-    const last = await from.first<{ number: number }>(sql`SELECT ${given}`)
+    const last = await from.first<{ number: number }>(sql`SELECT ${number}`)
     if (last === undefined) continue
-    if ('db' in to) continueAfter(to.db, table, last.number)
+    if (to.kind === 'sqlite') continueAfter(to.db, table, last.number)
     else await to.run(sql`SELECT setval(${sequence}::regclass, ${last.number})`)
   }
 }

@@ -186,9 +186,9 @@ type Rewrites = { columns: readonly string[]; rows: readonly Readonly<Record<str
 /** Writes these columns in these rows. JSON is given as text, which keeps it as it is. */
 async function rewrite({ session, run }: Step, table: Table, { columns, rows }: Rewrites, more = sql``) {
   if (rows.length === 0) return
-  const cast = (column: string) => (column === 'extra' || column === 'fields' ? either('', '::json') : sql``)
-  const set = columns.map((column) => sql`${text(`${column} = given.${column}`)}${cast(column)}`)
-  const types = { number: 'bigint', ...Object.fromEntries(columns.map((column) => [column, 'text'] as const)) } as const
+  const set = columns.map((column) => text(`${column} = given.${column}`))
+  const typeOf = (column: string) => (column === 'extra' || column === 'fields' ? 'json' : 'text')
+  const types = { number: 'bigint', ...Object.fromEntries(columns.map((column) => [column, typeOf(column)])) }
   await session.run(sql`
     UPDATE ${text(table)} SET ${joined(set)} ${more} FROM ${given(rows, types)}
     WHERE ${ofOrganization(run, table)} AND ${text(`${table}.${NUMBERS[table]} = given.number`)}`)

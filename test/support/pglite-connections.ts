@@ -1,6 +1,7 @@
 import { type PGlite } from '@electric-sql/pglite'
 import pLimit from 'p-limit'
-import { type Client, type Connections, Texts, VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
+import { type Client, type Connections, VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
+import { Texts } from '../../src/store/port/sql.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { openKeptPglite } from './postgres/server.ts'
 

@@ -105,7 +105,7 @@ async function markMissing(
     scans: row.missingScans + Number(isCounted && proof !== 'whole'),
     whole: row.missingWhole + Number(isCounted),
   }))
-  const columns = { row_id: 'bigint', proven: 'bigint', scans: 'bigint', whole: 'bigint' } as const
+  const columns = { row_id: 'bigint', proven: 'bigint', scans: 'bigint', whole: 'bigint' }
   const noted = await session.run(sql`
     INSERT INTO absences (organization, row_id, proven, scans, whole)
     SELECT ${run.organization}, row_id, proven, scans, whole FROM ${given(counted, columns)} WHERE true

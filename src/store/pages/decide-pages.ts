@@ -21,10 +21,10 @@ export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly 
 /** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
 export type PagesDecided = Omit<Decision, 'addPage' | 'finished'>
 
-export type PlacedReject = Reject & { page: number }
+type PlacedReject = Reject & { page: number }
 
 /** `isChanged`: `changed_at` moves. `isOwn`: the run wrote the row, so `last_run_id` moves. */
-export type Update = { readonly customer: Customer; readonly isChanged: boolean; readonly isOwn: boolean }
+type Update = { readonly customer: Customer; readonly isChanged: boolean; readonly isOwn: boolean }
 
 /** An entry of the feed. `fields` is JSON: field → [before, after]. */
 type Change = {

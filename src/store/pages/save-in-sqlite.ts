@@ -3,12 +3,12 @@ import { isOfSqlite } from '../../errors/faults.ts'
 import type { Customer } from '../../model/customer.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import type { SortedPage } from '../../model/page.ts'
-import { noRecords } from '../../model/report.ts'
 import type { Run } from '../../model/run.ts'
 import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
+import { saveBeside } from './save-beside.ts'
 import { requireTaken } from '../refusals.ts'
-import { replacing, sqlTime } from '../port/sql.ts'
+import { sqlTime } from '../port/sql.ts'
 import { type SqliteSession, sqliteSession } from '../port/sqlite-store.ts'
 import type { Store } from '../port/store.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
@@ -51,6 +51,7 @@ async function savePages(
   const stamp = isSeen ? await updateStamp(session, nowMs) : ''
   const atOnce = initial === undefined ? 1 : INSERTS.length
   write(session, run, { decided, stored, stamp, now: sqlTime(nowMs), atOnce })
+  await saveBeside(session, run, decided, nowMs)
   // Also where the transaction fails later.
   for (const { rowId, customer } of decided.inserted) initial?.add(customer.id, rowId)
   return decided.saved
@@ -89,8 +90,6 @@ type Writing = { decided: PagesDecided; stored: Stored; stamp: string; now: stri
 function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, atOnce }: Writing): void {
   const { organization } = run
   const on = (text: string) => statement<unknown[], unknown>(db, text)
-  const take = (table: string, text: string, ...values: unknown[]) =>
-    requireTaken(run, table, { given: 1, taken: on(text).run(...values).changes })
   const shared = { organization, run_id: run.id, stamp, now }
   let taken = 0
   for (let from = 0; from < decided.inserted.length; from += atOnce) {
@@ -100,22 +99,9 @@ function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, a
   requireTaken(run, 'customers', { given: decided.inserted.length, taken })
   for (const [row_id, { customer, isChanged, isOwn }] of decided.updated) {
     const values = { ...customer, ...shared, is_changed: Number(isChanged), is_own: Number(isOwn), row_id }
-    take('customers', updateOf(customer, stored.customers.get(customer.id)), values)
+    const { changes } = on(updateOf(customer, stored.customers.get(customer.id))).run(values)
+    requireTaken(run, 'customers', { given: 1, taken: changes })
   }
-  for (const { id, change, fields } of decided.changes)
-    take('changes', FEED, run.id, organization, id, change, fields, now)
-  for (const reject of decided.rejects.values())
-    take('rejects', REJECT, { ...reject, ...shared, reasons: JSON.stringify(reject.reasons) })
-  for (const columns of decided.windows.values())
-    on(RECORD).run({ ...columns, run_id: run.id, beyond_end: Number(columns.beyond_end) })
-  for (const rowId of decided.present)
-    on('DELETE FROM absences WHERE organization = ? AND row_id = ?').run(organization, rowId)
-  for (const rowId of decided.released)
-    on('DELETE FROM held_rows WHERE organization = ? AND row_id = ?').run(organization, rowId)
-  for (const rowId of decided.edited)
-    on('REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)').run(organization, rowId)
-  const { saved } = decided
-  on(COUNT).run({ ...saved.records, pages: saved.pages.length, writtenAgain: saved.writtenAgain, id: run.id })
 }
 
 /** What differs from row to row is positional: named parameters for it would cost more than the insert. */
@@ -152,22 +138,6 @@ function updateOf(customer: Customer, before: Known | undefined): string {
     changed_at = CASE @is_changed WHEN 1 THEN @now ELSE changed_at END, last_run_id = CASE @is_own WHEN 1 THEN @run_id ELSE last_run_id END
     WHERE row_id = @row_id AND organization = @organization`
 }
-
-const FEED = 'INSERT INTO changes (run_id, organization, id, change, fields, changed_at) VALUES (?, ?, ?, ?, ?, ?)'
-
-/** An open reject from an earlier run is updated, not added again. */
-const REJECT = `INSERT INTO rejects
-    (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
-  VALUES (@run_id, @organization, @recordId, @key, @page, @position, @payload, @reasons, @now, @now)
-  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL ${replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at')}`
-
-/** A window that is read again replaces the one before. */
-const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
-  VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected)`
-
-const COUNT = `UPDATE runs SET pages = pages + @pages, ${Object.keys(noRecords())
-  .map((name) => `${name} = ${name} + @${name}`)
-  .join(', ')}, read_before = read_before - @writtenAgain WHERE id = @id`
 
 /*
  * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror

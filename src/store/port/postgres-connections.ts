@@ -3,7 +3,8 @@ import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
 import { postgresSettings, type PostgresSettings, prepareLogin } from '../../address/postgres-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
-import type { Session, Store, Writing } from './store.ts'
+import { Texts } from './sql.ts'
+import type { Session, Store } from './store.ts'
 
 /** The connections to a PostgreSQL server, or to one in this process. */
 export type Connections = {
@@ -25,35 +26,13 @@ export type Client = {
   release(error?: Error): void
 }
 
-/** An array of texts that may be many or large: an adapter sends it in the form that its server reads fastest. */
-export class Texts {
-  readonly values: readonly (string | null)[]
-
-  constructor(values: readonly (string | null)[]) {
-    this.values = values
-  }
-}
-
-/** The rows of a statement, and how many it found or wrote. */
-export type Answer<Row> = { rows: Row[]; count: number }
-
 /** A transaction in PostgreSQL, in which the tables of the mirror are found by their names. */
-export type ServerSession = Session & {
-  /** A statement as text, with a value for $1 and so on. */
-  query<Row>(sql: string, ...values: unknown[]): Promise<Answer<Row>>
-}
+export type ServerSession = Session & { readonly kind: 'postgres' }
 
 /** A mirror in one schema of a PostgreSQL database. */
-export type Database = Omit<Store, 'read' | 'write'> & {
+export type Database = Store<ServerSession> & {
   readonly schema: string
-  read<Result>(work: (session: ServerSession) => Promise<Result>): Promise<Result>
-  /**
-   * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the
-   * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
-   * result if it was.
-   */
-  write<Result>(work: (session: ServerSession) => Promise<Result>, writing?: Writing, once?: object): Promise<Result>
-  /** The same where there may be no mirror yet. It may be done twice. */
+  /** Writes where there may be no mirror yet. It may be done twice. */
   make<Result>(work: (session: ServerSession) => Promise<Result>): Promise<Result>
   /** One statement outside a transaction, however long it takes, in which tables are named with their schema, and nothing else is named. */
   maintain(sql: string): Promise<void>
@@ -96,18 +75,6 @@ export class MirrorClient extends DriverClient {
   constructor(config?: ClientConfig) {
     super(config)
     prepareLogin(this)
-  }
-}
-
-/** What is asked of a mirror over a connection of its own. */
-export function sessionOn(client: MirrorClient): Pick<ServerSession, 'query'> {
-  return {
-    query: async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
-      const { rows, rowCount } = await client.query({ text, values, types: { getTypeParser: valueParser } })
-      // The border to SQL: the author of a statement declares its rows.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return { rows: rows as Row[], count: rowCount ?? 0 }
-    },
   }
 }
 
@@ -167,7 +134,7 @@ export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new M
   [1184, timeOf], // timestamp with time zone, shown in UTC
 ])
 
-function valueParser(type: number): (text: string) => unknown {
+export function valueParser(type: number): (text: string) => unknown {
   return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 

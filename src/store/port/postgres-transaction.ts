@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Client, Connections, ServerSession } from './postgres-connections.ts'
+import {
+  type Client,
+  type Connections,
+  type MirrorClient,
+  type ServerSession,
+  valueParser,
+} from './postgres-connections.ts'
 import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
 import { quoted, type Sql, sql, written } from './sql.ts'
 import { together } from './store.ts'
@@ -80,13 +86,12 @@ function tokens(token: string, before: readonly string[]): string {
 /** Whether a transaction was committed of which no answer came: it is waited for, and one that was not can no longer be, its token is taken. */
 function isCommitted(connections: Connections, script: string, token: string): Promise<boolean> {
   return transaction(connections, script, async (session) => {
-    const [found] = (await session.query<{ is_void: boolean }>(TAKE, token)).rows
+    const take = sql`INSERT INTO commits (token, is_void) VALUES (${token}, true)
+      ON CONFLICT (token) DO UPDATE SET token = excluded.token RETURNING is_void`
+    const found = await session.first<{ is_void: boolean }>(take)
     return found?.is_void === false
   })
 }
-
-const TAKE = `INSERT INTO commits (token, is_void) VALUES ($1, true)
-  ON CONFLICT (token) DO UPDATE SET token = excluded.token RETURNING is_void`
 
 /** Repeats work that met another transaction, or that an administrator cancelled once, and that was rolled back whole. */
 async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -132,22 +137,26 @@ async function workOn<Result>(
   }
 }
 
-type Query = (sql: string, parameters: unknown[]) => ReturnType<Client['query']>
+/** What is asked of a mirror over a connection of its own. */
+export function sessionOn(client: MirrorClient): ServerSession {
+  return sessionOf((text, values) => client.query({ text, values, types: { getTypeParser: valueParser } }))
+}
 
-function sessionOf(send: Query): ServerSession {
-  const query = async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
+/** The rows of a statement, and how many it found or wrote. */
+type Answer<Row> = { rows: Row[]; count: number }
+
+function sessionOf(
+  send: (text: string, values: unknown[]) => Promise<{ rows: unknown[]; rowCount: number | null }>,
+): ServerSession {
+  const answerTo = async <Row>(statement: Sql): Promise<Answer<Row>> => {
+    const { text, values } = written(statement, 'postgres')
     const { rows, rowCount } = await send(text, values)
     // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return { rows: rows as Row[], count: rowCount ?? 0 }
   }
-  const answerTo = <Row>(statement: Sql) => {
-    const { text, values } = written(statement, 'postgres')
-    return query<Row>(text, ...values)
-  }
   return {
     kind: 'postgres',
-    query,
     all: async <Row>(statement: Sql) => (await answerTo<Row>(statement)).rows,
     first: async <Row>(statement: Sql) => (await answerTo<Row>(statement)).rows[0],
     run: async (statement) => (await answerTo(statement)).count,

@@ -2,7 +2,7 @@
 export type Kind = 'sqlite' | 'postgres'
 
 /** What may stand in a statement: a value, which is always a parameter, or a part of a statement. */
-export type Part = Sql | Fork | string | number | boolean | null | undefined | Uint8Array | readonly unknown[]
+export type Part = Sql | Fork | Texts | string | number | boolean | null | undefined | Uint8Array | readonly unknown[]
 
 /** A statement, or a part of one, with its values. */
 export class Sql {
@@ -15,14 +15,23 @@ export class Sql {
   }
 }
 
-/** What the databases say in different words. */
+/** What the databases say in different words, made for the one that is asked. */
 export class Fork {
-  readonly sqlite: Sql
-  readonly postgres: Sql
+  readonly sqlite: () => Sql
+  readonly postgres: () => Sql
 
-  constructor(sqlite: Sql, postgres: Sql) {
+  constructor(sqlite: () => Sql, postgres: () => Sql) {
     this.sqlite = sqlite
     this.postgres = postgres
+  }
+}
+
+/** An array of texts that may be many or large: an adapter sends it in the form that its server reads fastest. */
+export class Texts {
+  readonly values: readonly (string | null)[]
+
+  constructor(values: readonly (string | null)[]) {
+    this.values = values
   }
 }
 
@@ -37,7 +46,11 @@ export function text(words: string): Sql {
 }
 
 export function either(sqlite: Sql | string, postgres: Sql | string): Fork {
-  return new Fork(asSql(sqlite), asSql(postgres))
+  const [inFile, onServer] = [asSql(sqlite), asSql(postgres)]
+  return new Fork(
+    () => inFile,
+    () => onServer,
+  )
 }
 
 /** Parts with a text between them. */
@@ -64,7 +77,7 @@ function write({ texts, parts }: Sql, kind: Kind, into: Written): void {
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at]
     if (part instanceof Sql) write(part, kind, into)
-    else if (part instanceof Fork) write(part[kind], kind, into)
+    else if (part instanceof Fork) write(part[kind](), kind, into)
     else {
       into.values.push(kind === 'sqlite' && typeof part === 'boolean' ? Number(part) : (part ?? null))
       into.text += kind === 'sqlite' ? '?' : `$${into.values.length}`
@@ -150,17 +163,33 @@ export function rowsOf(organization: string, rowIds: readonly number[], table = 
   return sql`${either('+', '')}${text(name('organization'))} = ${organization} AND ${isIn(name('row_id'), rowIds)}`
 }
 
-type ColumnType = 'text' | 'bigint' | 'boolean' | 'json'
+type Rows = readonly Readonly<Record<string, unknown>>[]
 
-/** Rows of this program as a table with these columns. */
-export function given(rows: readonly object[], columns: Readonly<Record<string, ColumnType>>, name = 'given'): Fork {
-  const json = JSON.stringify(rows)
-  const picked = Object.keys(columns).map((column) => text(`value ->> '${column}' AS ${column}`))
-  const typed = Object.entries(columns).map(([column, type]) => text(`${column} ${type}`))
-  return either(
-    sql`(SELECT ${joined(picked)} FROM json_each(${json})) AS ${text(name)}`,
-    sql`json_to_recordset(${json}::json) AS ${text(name)} (${joined(typed)})`,
+/**
+ * Rows of this program as a table with these columns, of types that a server has: for a file as JSON, and for a server as an array for each
+ * column, expanded in the select list: in FROM, it would first write every one of them into a store of its own.
+ */
+export function given(rows: Rows, columns: Readonly<Record<string, string>>, name = 'given'): Fork {
+  const all = (shown: (column: string, type: string) => Sql) =>
+    joined(Object.entries(columns).map(([column, type]) => sql`${shown(column, type)} AS ${text(quoted(column))}`))
+  const inJson = (column: string) => text(`value ->> '${column}'`)
+  const inArray = (column: string, type: string) => {
+    const values = rows.map((row) => row[column] ?? null)
+    const array =
+      type === 'bigint' || type === 'boolean'
+        ? sql`${values}::${text(type)}[]`
+        : sql`${new Texts(values.map(asParameter))}::text[]`
+    return sql`unnest((SELECT ${array}))::${text(type)}`
+  }
+  return new Fork(
+    () => sql`(SELECT ${all(inJson)} FROM json_each(${JSON.stringify(rows)})) AS ${text(name)}`,
+    () => sql`(SELECT ${all(inArray)}) AS ${text(name)}`,
   )
+}
+
+function asParameter(value: unknown): string | null {
+  if (value === null || typeof value === 'string') return value
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : JSON.stringify(value)
 }
 
 /** Texts or numbers of this program as a table with one column. */

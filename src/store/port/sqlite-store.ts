@@ -8,7 +8,7 @@ import { BUSY_TIMEOUT_MS, type Connection, statement } from '../sqlite/connect.t
 import { type OpenFile, requireVersion } from '../sqlite/open-database.ts'
 
 /** A transaction in SQLite, with its connection for what must be fast. */
-export type SqliteSession = Session & { readonly db: Connection }
+export type SqliteSession = Session & { readonly kind: 'sqlite'; readonly db: Connection }
 
 /** The turns of transactions in this process, by file or private connection: one that waits for another of it would block that one. */
 const turnsOf = new Map<unknown, LimitFunction>()

@@ -75,17 +75,17 @@ export type Writing = {
 }
 
 /** A mirror in one database. */
-export type Store = {
+export type Store<Own extends Session = Session> = {
   readonly kind: Kind
   /** For messages: the file, or the address without user and password. */
   readonly place: string
-  readonly read: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>
-  /** One transaction: all of its writes, or none. In PostgreSQL the same call with the same `once` is committed once. */
-  readonly write: <Result>(
-    work: (session: Session) => Promise<Result>,
-    writing?: Writing,
-    once?: object,
-  ) => Promise<Result>
+  readonly read: <Result>(work: (session: Own) => Promise<Result>) => Promise<Result>
+  /**
+   * One transaction: all of its writes, or none. PostgreSQL repeats the work if it met another transaction. `once` names it there: if the
+   * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
+   * result if it was.
+   */
+  readonly write: <Result>(work: (session: Own) => Promise<Result>, writing?: Writing, once?: object) => Promise<Result>
   /** Has the bytes of deleted rows freed or overwritten; whether that was possible now. */
   purge(tables: readonly string[]): Promise<boolean>
   /** Has what was deleted or replaced leave the WAL of a file; whether that was possible now. */

@@ -8,10 +8,10 @@ import {
   processOf,
   schemaOf,
   type ServerSession,
-  sessionOn,
 } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
-import { beginning } from '../port/postgres-transaction.ts'
+import { beginning, sessionOn } from '../port/postgres-transaction.ts'
+import { sql, text } from '../port/sql.ts'
 import { mayVacuum } from './vacuum.ts'
 import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 
@@ -36,8 +36,7 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const session = sessionOn(client)
       const found = await lookAtSchema(session, schema)
-      const examine = () => session.query<ExaminedTables>(EXAMINE_TABLES, schema, KNOWN, OURS)
-      const [tables] = found.version === VERSION ? (await examine()).rows : []
+      const tables = found.version === VERSION ? await examineTables(session, schema) : undefined
       await client.query('COMMIT')
       // A pooler gives its clients numbers of its own.
       return {
@@ -80,30 +79,32 @@ const OURS = [
 ]
 
 /** What a trigger before INSERT may fill is left to it. */
-const EXAMINE_TABLES = `
-  WITH held AS (
-    SELECT known.name, known.columns, pg_class.oid
-    FROM json_each($2::json) AS known (name, columns)
-      LEFT JOIN pg_class ON relname = known.name AND relkind IN ('r', 'p')
-        AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
-  )
-  SELECT
-    (SELECT min(name) FROM held, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-     WHERE NOT has_table_privilege(held.oid, needed)) AS unwritable,
-    (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
-     WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
-       AND attname NOT IN (SELECT json_array_elements_text(columns))
-       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled,
-    ARRAY(
-      SELECT kind || ' ' || added.name || ' on ' || held.name FROM held, LATERAL (
-        SELECT 'trigger' AS kind, tgname AS name FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal
-        UNION ALL SELECT 'rule', rulename FROM pg_rewrite WHERE ev_class = held.oid
-        UNION ALL SELECT 'constraint', conname FROM pg_constraint
-          WHERE conrelid = held.oid AND contype IN ('c', 'u', 'x', 'f') OR confrelid = held.oid AND contype = 'f'
-        UNION ALL SELECT 'unique index', relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-          WHERE indrelid = held.oid AND indisunique AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
-      ) AS added WHERE NOT added.name::text = ANY ($3::text[]) ORDER BY 1
-    ) AS added`
+function examineTables(session: ServerSession, schema: string): Promise<ExaminedTables | undefined> {
+  return session.first(sql`
+    WITH held AS (
+      SELECT known.name, known.columns, pg_class.oid
+      FROM json_each(${KNOWN}::json) AS known (name, columns)
+        LEFT JOIN pg_class ON relname = known.name AND relkind IN ('r', 'p')
+          AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ${schema})
+    )
+    SELECT
+      (SELECT min(name) FROM held, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+       WHERE NOT has_table_privilege(held.oid, needed)) AS unwritable,
+      (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
+       WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
+         AND attname NOT IN (SELECT json_array_elements_text(columns))
+         AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled,
+      ARRAY(
+        SELECT kind || ' ' || added.name || ' on ' || held.name FROM held, LATERAL (
+          SELECT 'trigger' AS kind, tgname AS name FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal
+          UNION ALL SELECT 'rule', rulename FROM pg_rewrite WHERE ev_class = held.oid
+          UNION ALL SELECT 'constraint', conname FROM pg_constraint
+            WHERE conrelid = held.oid AND contype IN ('c', 'u', 'x', 'f') OR confrelid = held.oid AND contype = 'f'
+          UNION ALL SELECT 'unique index', relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE indrelid = held.oid AND indisunique AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+        ) AS added WHERE NOT added.name::text = ANY (${OURS}::text[]) ORDER BY 1
+      ) AS added`)
+}
 
 const NAMES = namesIn(POSTGRES_SCHEMA)
 
@@ -136,15 +137,15 @@ export type Found = {
 type Place = Pick<Database, 'place' | 'schema'>
 
 /** Looks at the server and at the schema of a mirror. */
-export async function lookAtSchema(session: Pick<ServerSession, 'query'>, schema: string): Promise<Found> {
-  const [found] = (await session.query<Omit<Found, 'version'>>(LOOK, schema, JSON.stringify(SHAPES))).rows
+export async function lookAtSchema(session: ServerSession, schema: string): Promise<Found> {
+  const found = await session.first<Omit<Found, 'version'>>(look(schema))
   if (found === undefined) throw new Error('the server did not describe itself')
   if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
-  const [stored] = (await session.query<{ version: number }>('SELECT version FROM mirror_schema')).rows
+  const stored = await session.first<{ version: number }>(sql`SELECT version FROM mirror_schema`)
   return { ...found, version: stored?.version ?? 0 }
 }
 
-const LOOK = `
+const look = (schema: string) => sql`
   SELECT current_setting('server_version_num')::int AS server, split_part(current_setting('server_version'), ' ', 1) AS server_name,
     pg_backend_pid() AS process, current_setting('server_encoding') AS encoding,
     (pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on') AS is_read_only,
@@ -154,17 +155,17 @@ const LOOK = `
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
     END AS may_write,
-    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum,
+    mirror.oid IS NULL OR ${text(mayVacuum('mirror'))} AS may_vacuum,
     mirror.oid IS NOT NULL AS is_marked,
     ARRAY(SELECT relname::text FROM pg_class
       WHERE relnamespace = space.oid AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
         AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')) AS relations,
     ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers,
     (SELECT min(shape.name || '.' || needed)
-      FROM json_each($2::json) AS shape (name, columns), json_array_elements_text(columns) AS needed,
+      FROM json_each(${JSON.stringify(SHAPES)}::json) AS shape (name, columns), json_array_elements_text(columns) AS needed,
         LATERAL (SELECT oid FROM pg_class WHERE relname = shape.name AND relnamespace = space.oid) AS held
       WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = held.oid AND attname = needed AND NOT attisdropped)) AS lacking
-  FROM (SELECT $1::text AS name) AS asked
+  FROM (SELECT ${schema}::text AS name) AS asked
   LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r' AND EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`

@@ -30,9 +30,9 @@ export async function vacuum(database: Database, tables: readonly string[]): Pro
 
 /** Throws MirrorUnusable where the server would only warn, and skip a table. */
 async function requireOwned(database: Database, tables: readonly string[]) {
-  const { rows } = await database.read((session) => session.query<{ owner: string }>(UNOWNED, tables))
-  if (rows[0] === undefined) return
-  const { owner } = rows[0]
+  const unowned = await database.read((session) => session.first<{ owner: string }>(findUnowned(tables)))
+  if (unowned === undefined) return
+  const { owner } = unowned
   const { place, schema } = database
   throw new MirrorUnusable(
     `${place}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
@@ -42,11 +42,11 @@ async function requireOwned(database: Database, tables: readonly string[]) {
 }
 
 /** Partitions may have another owner than their table. */
-const UNOWNED = `
-  WITH named AS (SELECT to_regclass(name) AS oid FROM unnest($1::text[]) AS name)
+const findUnowned = (tables: readonly string[]) => sql`
+  WITH named AS (SELECT to_regclass(name) AS oid FROM unnest(${tables}::text[]) AS name)
   SELECT pg_get_userbyid(relowner) AS owner FROM pg_class
   WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
-    AND NOT ${mayVacuum('pg_class')} LIMIT 1`
+    AND NOT ${text(mayVacuum('pg_class'))} LIMIT 1`
 
 async function haveOlderEnded(database: Database): Promise<boolean> {
   const now = await database.read((session) => session.first<{ xid: string }>(text(NEXT)))

@@ -206,7 +206,7 @@ export async function deleteRows(session: Session, tables: readonly string[], or
   for (const table of tables) await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
 }
 
-/** A window as it is to be stored. */
+/** A window as it is to be stored; the row numbers as hexadecimal text. */
 export function windowColumns(window: AnsweredWindow, rowIds: ArrayLike<number>, rejected: readonly (string | null)[]) {
   return {
     start: window.size * (window.page - 1),
@@ -215,7 +215,7 @@ export function windowColumns(window: AnsweredWindow, rowIds: ArrayLike<number>,
     total: window.total ?? null,
     last_page: window.lastPage ?? null,
     beyond_end: window.beyondEnd,
-    row_ids: rowIdsFrom(rowIds),
+    row_ids: rowIdsFrom(rowIds).toString('hex'),
     rejected: JSON.stringify(rejected),
   }
 }

@@ -107,10 +107,7 @@ async function empty(session: Session, run: Run, rowIds: readonly number[], nowM
   })
   if (lost.length === 0) return
   const flags = lost.map(({ row_id, own }) => ({ row_id, ...Object.fromEntries(own.map((field) => [field, 1])) }))
-  const columns = {
-    row_id: 'bigint',
-    ...Object.fromEntries(fields.map((field) => [field, 'bigint'] as const)),
-  } as const
+  const columns = { row_id: 'bigint', ...Object.fromEntries(fields.map((field) => [field, 'bigint'])) }
   const kept = (column: string, field: string) =>
     text(`${column} = CASE WHEN given.${field} IS NULL THEN customers.${column} END`)
   const set = fields.flatMap((field) =>

@@ -116,7 +116,7 @@ test('a connection that breaks before the transaction began is replaced', async 
 type Session = Parameters<Parameters<Database['write']>[0]>[0]
 
 function retire(session: Session): Promise<unknown> {
-  return session.query('INSERT INTO retired_organizations VALUES ($1, now())', organization)
+  return session.run(text(`INSERT INTO retired_organizations VALUES ('${organization}', now())`))
 }
 
 const retired = () => rows('SELECT organization FROM retired_organizations WHERE organization = $1')
@@ -124,7 +124,7 @@ const retired = () => rows('SELECT organization FROM retired_organizations WHERE
 test('a lease is renewed by the clock of the server', async () => {
   const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: 0 })
   await database.write((session) =>
-    session.query('UPDATE leases SET expires_at_ms = expires_at_ms - 55000 WHERE organization = $1', organization),
+    session.run(text(`UPDATE leases SET expires_at_ms = expires_at_ms - 55000 WHERE organization = '${organization}'`)),
   )
 
   await mirror.renewLease(run, 0)
@@ -301,12 +301,8 @@ function start(number = 0): Promise<Run> {
   return mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + number * MINUTE_MS })
 }
 
-function rows(sql: string): Promise<Record<string, unknown>[]> {
-  return database.read((session) =>
-    session
-      .query<Record<string, unknown>>(sql, ...(sql.includes('$1') ? [organization] : []))
-      .then((answer) => answer.rows),
-  )
+function rows(words: string): Promise<Record<string, unknown>[]> {
+  return database.read((session) => session.all(text(words.replace('$1', `'${organization}'`))))
 }
 
 function observed(connections: Connections): Connections {

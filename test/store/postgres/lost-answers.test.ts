@@ -101,6 +101,6 @@ async function goneOnce<Result>(when: 'before' | 'after', call: () => Promise<Re
   return await call()
 }
 
-function rows(sql: string) {
-  return database.read((session) => session.query(sql, organization).then((answer) => answer.rows))
+function rows(words: string) {
+  return database.read((session) => session.all(text(words.replace('$1', `'${organization}'`))))
 }
