@@ -5,10 +5,7 @@ export function isPostgres(address: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(address)
 }
 
-/**
- * Whether a text is an address of something, or one that lacks a part, and not a path. Taken as a path, it would name a folder such as
- * `s3:`, and messages would show a password in it.
- */
+/** Whether a text is meant as an address, and is no path: as a path it would name a folder such as `s3:`, and messages show a password in it. */
 export function isLikeAddress(text: string): boolean {
   return LIKE_ADDRESS.some((pattern) => pattern.test(text))
 }

@@ -92,10 +92,7 @@ export function prepareLogin(client: Login & { password?: string | null | undefi
   })
 }
 
-/**
- * The password in the file of PGPASSFILE, or else in ~/.pgpass; undefined if it has none for this login. Throws UsageError if other users may
- * read the file.
- */
+/** The password for a login in the file of PGPASSFILE, or else in ~/.pgpass. Throws UsageError if other users may read the file. */
 async function passwordInFile(login: Login): Promise<string | undefined> {
   const file = getFileName()
   const found = await stat(file).catch(() => undefined)

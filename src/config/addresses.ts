@@ -8,10 +8,7 @@ const mirrorFile = path
   .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
   .check(namingFile('./data/customers.db'))
 
-/**
- * Where the mirror is, as written in the configuration: the path of a file, or an address. Backups, editors and repositories spread the
- * configuration, so it holds no password.
- */
+/** Where the mirror is: the path of a file, or an address, without a password, since a configuration is spread by backups and repositories. */
 export const mirrorPlace = z
   .string()
   .check(refusing(mirrorProblem))

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { ConfigError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { LineCounter, isMap, isNode, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, Pair, YAMLError } from 'yaml'
@@ -17,25 +18,29 @@ export type Mistake = Where & { message: string }
 /** Both from 1. */
 type Place = { line: number; column: number }
 
-/** Parses YAML, which includes JSON, or finds where it is none. Mistakes never repeat the text, which may hold a secret. */
-export function parseText(text: string): Parsed | { mistake: { message: string; place?: Place } } {
+/** Parses YAML, which includes JSON. Throws ConfigError where it is none, or is empty, which never repeats the text: it may hold a secret. */
+export function parseText(text: string, file: string): Parsed {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
   const placeOf = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset)
-    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+    const { line, col: column } = lines.linePos(offset)
+    return { line, column }
   }
+  const refuse = (message: string, place?: Place) => new ConfigError([{ file, ...place, message }])
   // After one mistake the parser takes the rest of the text for something else.
   const [error] = [...document.errors, ...document.warnings]
-  if (error !== undefined) return { mistake: { message: wording(error), place: placeOf(error.pos[0]) } }
+  if (error !== undefined) throw refuse(wording(error), placeOf(error.pos[0]))
   const loose = aliasWithoutAnchor(document)
-  if (loose !== undefined) return { mistake: { message: LOOSE, place: placeOf(loose) } }
+  if (loose !== undefined) throw refuse(LOOSE, placeOf(loose))
+  let data: unknown
   try {
-    return { data: document.toJS(), place: (where) => placeOf(offsetOf(document, where)) }
+    data = document.toJS()
   } catch {
     // Only an alias that expands to too much data still fails here.
-    return { mistake: { message: 'uses its aliases (*name) too often: write the values out' } }
+    throw refuse('uses its aliases (*name) too often: write the values out')
   }
+  if (data === null) throw refuse("is empty: 'customer-mirror init' writes one to start from")
+  return { data, place: (where) => placeOf(offsetOf(document, where)) }
 }
 
 function wording({ code, message }: YAMLError): string {
@@ -79,10 +84,7 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
 /** The text of a file, or a phrase that continues "the file …" and says why there is none. */
 type FileText = { text: string } | { problem: string; missing: boolean }
 
-/**
- * Reads a small UTF-8 file without its byte order mark. Never throws, whatever the file is. A pipe is not opened: that could wait for
- * ever, in a thread that keeps the process from its end.
- */
+/** Reads a small UTF-8 file without its byte order mark. Never throws. A pipe is not opened: a thread could wait for it for ever. */
 export async function readText(path: string, { maxBytes }: { maxBytes: number }): Promise<FileText> {
   try {
     if ((await stat(path)).isFIFO()) return { problem: 'is a pipe, not a file', missing: false }

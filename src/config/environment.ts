@@ -1,9 +1,7 @@
 import { httpsAddress } from '../address/http-address.ts'
 import { ConfigError } from '../errors/errors.ts'
 
-/*
- * What the environment says. Secrets that a configuration names by a variable are looked up in credentials.ts.
- */
+/* What the environment says. Secrets that a configuration names by a variable are looked up in credentials.ts. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

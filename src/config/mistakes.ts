@@ -7,9 +7,7 @@ import { configFile, parseBaseUrl } from './schema.ts'
 import { didYouMean, nearest } from './suggestion.ts'
 import { NOT_IN_THIS_FILE } from './values.ts'
 
-/*
- * Every mistake in the data of a configuration: what the schema finds, in words, and values that contradict each other.
- */
+/* Every mistake in the data of a configuration: what the schema finds, in words, and values that contradict each other. */
 
 type Issue = z.core.$ZodIssue
 
@@ -85,10 +83,7 @@ function oneOf(values: readonly string[], written: unknown): string {
   return `must be one of ${values.join(', ')}${typeof written === 'string' ? didYouMean(written, values) : ''}`
 }
 
-/**
- * Finds values that are valid alone but contradict each other. Works on data of any shape, so that these mistakes are reported
- * together with those of the schema.
- */
+/** Values that are valid alone but contradict each other, in data of any shape: they are reported together with mistakes of the schema. */
 export function crossCheck(data: unknown): Mistake[] {
   const listed = valueAt(data, 'organizations')
   const organizations: readonly unknown[] = Array.isArray(listed) ? listed : []

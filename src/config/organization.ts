@@ -6,17 +6,13 @@ import { requireKnown } from './suggestion.ts'
 import { secretReference } from './values.ts'
 
 /** One organization to mirror, with every setting filled in. */
-export type Organization = ReturnType<typeof merged> & {
+export type Organization = ReturnType<typeof mergeOrganization> & {
   /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
   seenAtMs?: number | undefined
 }
 
-/** Every organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
-export function mergeOrganizations(file: ConfigFile, folder: string): Organization[] {
-  return file.organizations.map((own) => merged(own, file, folder))
-}
-
-function merged(own: ConfigFile['organizations'][number], file: ConfigFile, folder: string) {
+/** An organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
+export function mergeOrganization(own: ConfigFile['organizations'][number], file: ConfigFile, folder: string) {
   const shared = file.defaults ?? {}
   const settings = { ...BUILT_IN, ...shared, ...own }
   return {

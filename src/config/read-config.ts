@@ -5,7 +5,7 @@ import { parseText, readText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
-import { mergeOrganizations } from './organization.ts'
+import { mergeOrganization, type Organization } from './organization.ts'
 import { BUILT_IN } from './schema.ts'
 import { publishSettings } from './publish.ts'
 import { secretReference } from './values.ts'
@@ -26,7 +26,7 @@ export async function readConfig(options: {
 }) {
   const { environment = processEnvironment() } = options
   const location = locateFile(options.file, options.cwd, environment)
-  const parsed = parse(await read(location, options.instead), location)
+  const parsed = parseText(await read(location, options.instead), location.shown)
   const shape = checkShape(parsed.data)
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
   if ('mistakes' in shape || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
@@ -48,7 +48,7 @@ export async function readConfig(options: {
       apiKey: secretReference(reader.apiKey, folder),
       secret: secretReference(reader.secret, folder),
     })),
-    organizations: mergeOrganizations(shape.file, folder),
+    organizations: shape.file.organizations.map((own): Organization => mergeOrganization(own, shape.file, folder)),
     /** The file as parsed, before anything is filled in. */
     content: parsed.data,
   }
@@ -63,15 +63,6 @@ async function read({ path, shown, origin }: ConfigLocation, instead: string | u
 }
 
 const MAX_BYTES = 4 * 1024 * 1024
-
-function parse(text: string, { shown }: ConfigLocation): Parsed {
-  const parsed = parseText(text)
-  if ('mistake' in parsed)
-    throw new ConfigError([{ file: shown, ...parsed.mistake.place, message: parsed.mistake.message }])
-  if (parsed.data === null || parsed.data === undefined)
-    throw new ConfigError([{ file: shown, message: "is empty: 'customer-mirror init' writes one to start from" }])
-  return parsed
-}
 
 function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: ConfigLocation): Problem[] {
   // Every organization that inherits a mistake under defaults would report it again.

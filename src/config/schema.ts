@@ -9,9 +9,7 @@ import { signing } from './signing.ts'
 import { httpsAddress } from '../address/http-address.ts'
 import { converted, duration, secretReferenceForm, setting, whole } from './values.ts'
 
-/*
- * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.
- */
+/* The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one. */
 
 /** Values of settings that neither the organization nor `defaults` has, and values that are not settings; durations in milliseconds. */
 export const BUILT_IN = {

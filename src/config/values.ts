@@ -2,9 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { durationMs } from '../time/durations.ts'
 
-/*
- * Forms of values that several settings share. No message repeats what was written.
- */
+/* Forms of values that several settings share. No message repeats what was written. */
 
 type Meaning = { default?: string | number | boolean; examples?: (string | number | string[])[]; format?: 'uri' }
 
@@ -58,10 +56,7 @@ export function namingFile(example: string) {
 
 const DURATIONS = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
 
-/**
- * A duration of the configuration, in milliseconds once parsed. Both bounds are written as durations and included. The word `orElse` may stand
- * in its place, and is Infinity.
- */
+/** A duration, in milliseconds once parsed. Both bounds are included. The word `orElse` may stand in its place, and is Infinity. */
 export function duration({ min, max, orElse }: { min: string; max: string; orElse?: string }) {
   const values = `a duration from ${min} to ${max}${orElse === undefined ? '' : `, such as 365d, or ${orElse}`}`
   const form = orElse === undefined ? DURATIONS : `must be ${values}`

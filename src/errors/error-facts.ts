@@ -1,9 +1,6 @@
 /** How the program handles an error. */
 export type ErrorFacts = {
-  /**
-   * The retry of the run. `wait`: later, without using an attempt. `retry`: until its attempts are used up. `never`: it would
-   * end the same way until a person acts.
-   */
+  /** The retry of the run. `wait`: later, without using an attempt. `retry`: until its attempts are used up. `never`: a person has to act. */
   readonly again: Again
   /** The retry of the failed request, within its run. */
   readonly askAgain: Again
@@ -98,10 +95,7 @@ const MIRROR: ErrorFacts = {
 /** It ends when another program closes the file, space is freed, the file is opened again, or a server answers. */
 const FOR_NOW: ErrorFacts = { ...MIRROR, again: 'retry', exitCode: 5, resumable: true }
 
-/**
- * Every error code of the program, once. A new code is a row here and a `throw` where it happens; all other code looks it up here. Two codes
- * differ in what a person or a program does next.
- */
+/** Every error code, once: all other code looks it up here. Two codes differ in what a person or a program does next. */
 export const ERRORS = {
   config: {
     ...OURS,
@@ -254,10 +248,7 @@ export function isErrorCode(code: string): code is ErrorCode {
   return BY_CODE.has(code)
 }
 
-/**
- * Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels, nor
- * what a worker of a newer version can do.
- */
+/** Refusals and mistakes that a person has to fix; errors of the mirror are not among them, since a retry costs no request. */
 export function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
   return again === 'never' && from !== 'mirror' && from !== 'other-version' && from !== 'cancel'

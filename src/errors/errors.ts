@@ -82,10 +82,7 @@ export class MirrorUnusable extends OurError<Fault | 'version' | 'replaced'> {}
 /** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
 export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
 
-/**
- * Try again later: a copy for readers, an export or a backup could not be made. The mirror is untouched, and what was there before stays as
- * it was.
- */
+/** Try again later: a copy, an export or a backup could not be made. The mirror, and what was there before, stays as it was. */
 export class CopyFailed extends OurError<'full' | 'busy' | 'gone' | 'unhidden'> {}
 
 /** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
@@ -94,10 +91,7 @@ export class OrganizationLeased extends errorOf('leased') {}
 /** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
 export class QueueUnavailable extends errorOf('queue') {}
 
-/**
- * The numbers of a page or a run do not add up, so the transaction was rolled back. Something added to the mirror keeps rows from being
- * written, or this program has a defect.
- */
+/** The numbers of a page or a run do not add up, so it was rolled back: something added to the mirror keeps rows out, or we have a defect. */
 export class AccountingBroken extends errorOf('accounting') {}
 
 /** The run was asked to stop. The current page was finished and saved. */
@@ -109,10 +103,7 @@ export class Cancelled extends errorOf('cancelled') {}
 /** The run took as long as one may, six hours. The rows it read are saved, and the next run continues from there. */
 export class MaxRunReached extends errorOf('max-run') {}
 
-/**
- * The error of a run in another process, from the code and message in its report. It is handled like the original, but has no
- * other data.
- */
+/** The error of a run in another process, from its report: it is handled like the original, but has no other data. */
 export function reportedError({ code, message }: { code: string; message: string }): Error {
   return isErrorCode(code) ? new ReportedError(message, { code }) : new Error(message)
 }

@@ -80,10 +80,7 @@ export function seenIn(error: unknown): Seen | undefined {
   return { fault, said: `${words} (${'syscall' in error ? String(error.syscall) : ''}, ${code})` }
 }
 
-/**
- * What to do where a server, a pooler before it or the driver gave no connection, as they do where all are taken; empty for what was said
- * of anything else. A process takes `most` of them.
- */
+/** What to do where no connection was given since all are taken, of which a process takes `most`; empty for what was said of anything else. */
 export function connectionsTaken(said: string, most: number): string {
   return NO_CONNECTION.test(said)
     ? `If all its connections are taken, allow more: max_connections there, the limit of the user or of the database, or pool_size of a pooler; each process takes up to ${most}.`

@@ -121,10 +121,7 @@ const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY',
 /** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
 
-/**
- * `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. A program without one is
- * ready as soon as it listens.
- */
+/** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready; ready without one. */
 export function addHealth<E extends Env>(app: Hono<E>, examine?: () => Promise<Readiness>): void {
   app.get('/healthz', (context) => context.json({ alive: true }))
   app.get('/readyz', async (context) => {

@@ -6,10 +6,7 @@ export type { Logger }
 /** Values that must never be logged, wherever in the fields they are. */
 const SECRET_FIELDS = ['apiKey', 'secret', 'signature', 'credentials', 'headers', 'payload', 'password', 'token']
 
-/**
- * The logger: JSON lines with `time` in ISO 8601, a short fixed `msg`, and the data in fields. Contains ids and counts, never
- * a record or a secret. Level `silent` writes nothing.
- */
+/** The logger: JSON lines with `time` in ISO 8601, a short fixed `msg`, and ids and counts in fields. Level `silent` writes nothing. */
 export function createLog({ level, stream }: { level: string; stream: NodeJS.WritableStream }): Logger {
   return pino(
     {

@@ -2,10 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { codeOf } from '../errors/faults.ts'
 
-/**
- * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used
- * again, and in a container the first one is always 1.
- */
+/** Names a process so that another can find out whether it is gone: `machine#process#start`, since numbers of processes are used again. */
 export function nameOfProcess(id = process.pid): string {
   return `${thisMachine()}#${id}#${statusOf(id)[1]}`
 }
@@ -40,9 +37,7 @@ function thisMachine(): string {
   }
 }
 
-/**
- * The letter of a process's state, and when it was started, in ticks since the machine was; both empty where the system does not say.
- */
+/** The letter of a process's state, and when it was started, in ticks since the machine was; both empty where the system does not say. */
 function statusOf(id: number): [state: string, start: string] {
   try {
     const text = readFileSync(`/proc/${id}/stat`, 'utf8')

@@ -2,10 +2,7 @@ import { isMapping } from '../text/parsed-json.ts'
 import { isStorable, storableJson, storableText } from '../text/storable-text.ts'
 import { utcTime } from '../time/moments.ts'
 
-/**
- * The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as
- * warnings.
- */
+/* The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as warnings. */
 
 /** The documented text fields beside `id`, under their documented names. */
 export const TEXT_FIELDS = [

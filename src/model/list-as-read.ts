@@ -1,17 +1,5 @@
 import type { Warnings } from './customer.ts'
 
-/** Customers in list order: entry `n` of each column belongs to the customer at place `n`. */
-export type ListColumns = {
-  readonly rowIds: Uint32Array
-  /** Fingerprint of the record as stored; UNKNOWN where the record must be read and compared again. */
-  readonly fingerprints: Float64Array
-  readonly idFingerprints: Uint32Array
-  /** How the customer compares with the next one, as the rows of a window are compared; 0 where that is not known. */
-  readonly comparisons: Uint8Array
-  /** The warnings of the record, as an index into `warnings` of the list. */
-  readonly oddities: Uint8Array
-}
-
 /** The fingerprint of a record that cannot be recognized. */
 export const UNKNOWN = 0
 
@@ -35,15 +23,20 @@ export type LaterOrder = {
   readonly pending: readonly number[]
 }
 
-/** Columns for `count` customers, filled with zeros. */
-export function emptyColumns(count: number): ListColumns {
+/** Columns for `count` customers in list order, filled with zeros: entry `n` of each belongs to the customer at place `n`. */
+export function emptyColumns(count: number) {
   return {
     rowIds: new Uint32Array(count),
+    /** Fingerprint of the record as stored; UNKNOWN where the record must be read and compared again. */
     fingerprints: new Float64Array(count),
     idFingerprints: new Uint32Array(count),
+    /** How the customer compares with the next one, as the rows of a window are compared; 0 where that is not known. */
     comparisons: new Uint8Array(count),
+    /** The warnings of the record, as an index into `warnings` of the list. */
     oddities: new Uint8Array(count),
   }
 }
+
+export type ListColumns = Readonly<ReturnType<typeof emptyColumns>>
 
 export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), warnings: [{}] }

@@ -15,13 +15,13 @@ export function pauseOf(pauses: Pauses, organization: string, nowMs: number): Pa
   const [own, all] = [pauses.get(organization), pauses.get(ALL)]
   // The organization was resumed although the others stay paused.
   const isLeftOut = own?.resumedMs !== undefined && all !== undefined && own.resumedMs >= all.sinceMs
-  const found = [own, isLeftOut ? undefined : all].filter((each) => each !== undefined && isPaused(each, nowMs))
-  const [first, second = first] = found
-  if (first === undefined || second === undefined) return undefined
-  const isOpen = first.untilMs === undefined || second.untilMs === undefined
+  const stated = isLeftOut ? [own] : [own, all]
+  const found = stated.flatMap((each) => (each !== undefined && isPaused(each, nowMs) ? [each] : []))
+  if (found.length === 0) return undefined
+  const untilMs = Math.max(...found.map((each) => each.untilMs ?? Infinity))
   return {
-    sinceMs: Math.min(first.sinceMs, second.sinceMs),
-    untilMs: isOpen ? undefined : Math.max(first.untilMs ?? 0, second.untilMs ?? 0),
+    sinceMs: Math.min(...found.map(({ sinceMs }) => sinceMs)),
+    untilMs: untilMs === Infinity ? undefined : untilMs,
   }
 }
 

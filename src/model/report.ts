@@ -1,10 +1,7 @@
 import type { Warnings } from './customer.ts'
 import { isoTime } from '../time/moments.ts'
 
-/**
- * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
- * continues by itself after the wait. `partial`: a run between two nights, which reads only a part of the list.
- */
+/** How a run ended. `waiting`: another one continues after the wait that the service asked for. `partial`: it reads only a part of the list. */
 export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
 
 /** What a scan proves: whether it read every customer. `settled`: it read every customer who kept their place among the others. */

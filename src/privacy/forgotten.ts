@@ -14,10 +14,7 @@ export type Suppressed = {
 /** Bytes of a key under which ids are hashed. */
 export const FORGOTTEN_KEY_BYTES = 32
 
-/**
- * Recognizes the forgotten customers of an organization; `numbers` are found by the hashes of ids under `key`. Undefined if there are none,
- * so that no record is hashed.
- */
+/** Recognizes forgotten customers: `numbers` by the hashes of ids under `key`. Undefined if there are none, so that no record is hashed. */
 export function forgottenBy(
   organization: string,
   key: Uint8Array | null | undefined,

@@ -14,7 +14,7 @@ import { CUT_MARK } from '../model/page.ts'
 import { storableText } from '../text/storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
-export type HidableColumns = Record<TextField, string | null> & { extra: string | null }
+export type HidableColumns = Pick<Customer, TextField | 'extra'>
 
 /** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */
 export type HiddenValues = NonNullable<ReturnType<typeof hiddenValues>>
@@ -127,8 +127,8 @@ function hiddenChange(change: unknown, hide: Hide): string | null {
 /** Whether all that differs are values that are lacking in `before` because they were hidden otherwise: no change of the customer. */
 export function isFilled(
   field: TextField | 'extra',
-  before: Pick<Customer, TextField | 'extra'>,
-  after: Pick<Customer, TextField | 'extra'>,
+  before: HidableColumns,
+  after: HidableColumns,
   unfilled: readonly string[],
 ): boolean {
   if (field !== 'extra') return before[field] === null && unfilled.includes(field)

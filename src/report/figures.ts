@@ -29,10 +29,7 @@ export type Share = { name: string; count: number }
 const DAYS = 400
 const MONTHS = 24
 
-/**
- * The figures of each organization of a mirror or a copy, by id, from one state of it. Throws UsageError for a mirror that cannot be read so, and
- * MirrorUnusable.
- */
+/** The figures of each organization, by id, from one state of a mirror or a copy. Throws UsageError and MirrorUnusable. */
 export async function readFigures(place: string): Promise<Figures[]> {
   // A copy without personal data has no names of companies.
   const hasCompanies = (await columnsThere(place, ['company_name'])).length > 0

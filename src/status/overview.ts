@@ -9,16 +9,6 @@ export type OrganizationView<Shown extends UncountedFreshness = Freshness> = Kno
   standing: Standing
 }
 
-/** What a page shows of all organizations, those that need attention first. */
-export type Overview = {
-  nowMs: number
-  organizations: readonly OrganizationView[]
-  /** How many of all organizations there are of each urgency. */
-  totals: readonly number[]
-  /** Organizations that are in the mirror, with active customers, but are not configured. */
-  leftBehind: readonly { organization: string; active: number }[]
-}
-
 /** What is said of a configured organization beside what the mirror holds. */
 export type Configured = {
   id: string
@@ -47,8 +37,11 @@ export async function readStandings(
   return readViews(mirror, mirror.listUncountedFreshness(), facts, LEAST_RUNS)
 }
 
+/** What a page shows of all organizations. */
+export type Overview = Awaited<ReturnType<typeof readOverview>>
+
 /** Looks up in the mirror what the overview shows. */
-export async function readOverview(mirror: Readable, facts: OverviewFacts, limit = DRAWN_RUNS): Promise<Overview> {
+export async function readOverview(mirror: Readable, facts: OverviewFacts, limit = DRAWN_RUNS) {
   const listing = mirror.listFreshness()
   const views = await readViews(mirror, listing, facts, limit)
   const configured = new Set(views.map(({ organization }) => organization))
@@ -58,7 +51,9 @@ export async function readOverview(mirror: Readable, facts: OverviewFacts, limit
     organizations: views.toSorted(
       (one, other) => one.standing.urgency - other.standing.urgency || (one.organization < other.organization ? -1 : 1),
     ),
+    /** How many of all organizations there are of each urgency. */
     totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
+    /** Organizations that are in the mirror, with active customers, but are not configured. */
     leftBehind: (await listing)
       .filter(({ organization, active }) => active > 0 && !configured.has(organization))
       .map(({ organization, active }) => ({ organization, active })),

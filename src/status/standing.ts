@@ -23,10 +23,7 @@ export const STATES = {
 
 type State = keyof typeof STATES
 
-/**
- * What the job of an organization waits for. `rate-limit`: its service named a time, or asked to slow down. `outage`: its service failed.
- * `retry`: after another failure, or for another run of its organization.
- */
+/** What a job waits for: its service asked for it, or failed; or `retry`, after another failure or for another run of its organization. */
 export type Wait = {
   why: 'rate-limit' | 'outage' | 'retry'
   /** Unix milliseconds; undefined where it is not known. */

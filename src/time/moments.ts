@@ -26,11 +26,7 @@ function fourDigitTime(text: string): string | null {
   return /^\d{4}-/.test(utc) ? utc.slice(0, 19).replace('T', ' ') : null
 }
 
-/**
- * A moment in UTC as `YYYY-MM-DD HH:MM:SS.SSS`, or null when it is none. Reads what `utcTime` reads, with ` UTC` for a zone too, and the first
- * and the last day.
- * Anything finer than a millisecond is cut.
- */
+/** A moment in UTC as `YYYY-MM-DD HH:MM:SS.SSS`, finer digits cut; null for none. Reads what `utcTime` reads, any day, and ` UTC` for a zone. */
 export function utcMoment(text: string): string | null {
   const written = text.trim().replace(/ ?UTC$/i, 'Z')
   const seconds = fourDigitTime(written)

@@ -91,7 +91,7 @@ function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListCo
   return [fingerprints, idFingerprints, comparisons, oddities].map(bytesOf)
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: ListColumns[keyof ListColumns]): Buffer {
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
