@@ -46,12 +46,3 @@ test('a reject keeps its reasons, and two that differ only in what is cut stay t
   expect(rejects[0]?.key).not.toBe(rejects[1]?.key)
   for (const { payload } of rejects) expect(bytesOf(payload)).toBeLessThanOrEqual(MOST_PAYLOAD_BYTES)
 })
-
-test('half a surrogate pair in a reject is made readable, and counted', () => {
-  const names = ['a\ud800b', 'a\u{1f600}b']
-  const records = names.map((name) => ({ id: 'none', name }))
-  const { rejects, warnings } = sortRecords(records, { pageBytes: 100 })
-
-  expect(rejects.map(({ payload }) => JSON.parse(payload).name)).toEqual(['a\ufffdb', 'a\u{1f600}b'])
-  expect(warnings).toEqual({ malformed_text: 1 })
-})
