@@ -6,7 +6,7 @@ import { onServer, planOf, shrunk } from './plan.ts'
 import { playWorld } from './world.ts'
 
 /** Worlds of some nights; `.ci/run` plays 300 more of them. */
-const WORLDS = seeds(400, { least: 1, every: 200 })
+const WORLDS = seeds(400, { least: 1, every: 400 })
 const NIGHTS = 5
 /** Its service says of a longer list that it ends with the first page, which quick runs took for the end. */
 const CAPPED_TOTAL = 224

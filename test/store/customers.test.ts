@@ -24,18 +24,24 @@ test('a customer is stored field by field as it was sent', async () => {
   ])
 })
 
-test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded with both values', async (field) => {
+test('a change of any field is seen, stored and recorded with both values', async () => {
   const mirror = await aMirror()
-  const column = field === 'vip' ? 'extra' : field
-  await mirrorPages(mirror, [[aCustomer(1, { [field]: 'before' })]])
+  const fields = [...TEXT_FIELDS, 'vip']
+  const page = (value: string) => fields.map((field, at) => aCustomer(at + 1, { [field]: value }))
+  await mirrorPages(mirror, [page('before')])
 
-  await mirrorPages(mirror, [[aCustomer(1, { [field]: 'after' })]], LATER)
+  await mirrorPages(mirror, [page('after')], LATER)
 
-  const [change] = rowsOf(mirror.file, 'SELECT * FROM changes')
-  const told = column === 'extra' ? ['{"vip":"before"}', '{"vip":"after"}'] : ['before', 'after']
-  expect(change).toMatchObject({ id: customerId(1), change: 'changed', changed_at: LATER_TEXT })
-  expect(JSON.parse(String(change?.['fields']))).toEqual({ [column]: told })
-  expect(valueOf(mirror.file, `SELECT ${column} FROM customers`)).toBe(told[1])
+  const changes = rowsOf(mirror.file, 'SELECT * FROM changes ORDER BY id')
+  for (const [at, field] of fields.entries()) {
+    const column = field === 'vip' ? 'extra' : field
+    const told = column === 'extra' ? ['{"vip":"before"}', '{"vip":"after"}'] : ['before', 'after']
+    const { fields: changed, ...change } = changes[at] ?? {}
+    expect(change).toMatchObject({ id: customerId(at + 1), change: 'changed', changed_at: LATER_TEXT })
+    expect(JSON.parse(String(changed))).toEqual({ [column]: told })
+    expect(valueOf(mirror.file, `SELECT ${column} FROM customers WHERE id = ?`, customerId(at + 1))).toBe(told[1])
+  }
+  expect(changes).toHaveLength(fields.length)
 })
 
 test('any text comes through byte for byte, and is the same text the next time', async () => {
