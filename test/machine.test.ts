@@ -1,19 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { execPath, pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
-
-test('a folder is made with those above it, and all of them are private', () => {
-  const folder = join(temporaryFolder(), 'one', 'two')
-  makeFolder(folder)
-  makeFolder(folder)
-
-  for (const made of [folder, dirname(folder)]) expect(statSync(made).mode & 0o777).toBe(0o700)
-})
 
 test.each([
   ['where nothing can be made', () => '/proc/none/made', 'ENOENT'],

@@ -54,7 +54,7 @@ test.each<[fault: string, harm: (file: string) => void, said: RegExp, commands?:
   }
 })
 
-test('denied: the file and its folder belong to another user', async () => {
+test('denied: the file and its folder belong to another user, and then the configuration may not be read', async () => {
   const { folder, config, run } = await aMirroredPlace()
   chmodSync(folder, 0o755)
   chmodSync(config, 0o644)
@@ -62,6 +62,11 @@ test('denied: the file and its folder belong to another user', async () => {
   expect(await withoutPrivileges(() => run('sync'))).toEqual({
     code: 7,
     said: expect.stringMatching(/customers\.db: permission denied \(\w+, EACCES\)\. Check the name, who owns it/),
+  })
+  chmodSync(config, 0o000)
+  expect(await withoutPrivileges(() => run('sync'))).toEqual({
+    code: 2,
+    said: expect.stringContaining('customer-mirror.yaml cannot be read: this user has no permission'),
   })
 })
 

@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
@@ -8,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { conformanceCommand } from '../../src/cli/conformance.ts'
-import { KEY, PEOPLE, PHONE, checked, privacy, run, untilDelayed } from '../support/commands.ts'
-import { hang, listenHere } from '../support/fault-server.ts'
+import { KEY, PEOPLE, PHONE, privacy, run, untilDelayed } from '../support/commands.ts'
+import { hang } from '../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
@@ -39,17 +38,6 @@ test('a shell gets the exit code and the results, even if standard error is clos
 
   expect(ended).toMatchObject({ code: 3, signal: null })
   expect(JSON.parse(ended.stdout)).toMatchObject({ runs: [{ inserted: 120 }, { status: 'failed' }] })
-})
-
-test.runIf(existsSync('/dev/full'))('a full disk behind the results ends every command with 5', () => {
-  const { code, stderr } = runInShell('customer-mirror schema > /dev/full', { cwd: temporaryFolder() })
-
-  expect({ code, stderr }).toEqual({
-    code: 5,
-    stderr: expect.stringMatching(
-      /^standard output: no space left on device \(write, ENOSPC\)\. What was written is not all of it\. /,
-    ),
-  })
 })
 
 test('in a folder that was removed a command ends with 2, and says so', () => {
@@ -149,14 +137,6 @@ test('a look-up by a hashed value works as docs/explain/privacy.md shows it', as
     .replace(/^customer-mirror /m, `'${process.execPath}' '${MAIN}' `)
   const found = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' })
   expect(found.match(/Customer \d/g)).toEqual(['Customer 1', 'Customer 2', 'Customer 3'])
-})
-
-test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
-  const port = await listenHere(createServer())
-  const { code, stdout } = await checked({ queue: `${kind}://127.0.0.1:${port}/${kind === 'redis' ? 0 : 'jobs'}` })
-
-  expect(code).toBe(5)
-  expect(stdout).toMatch(/^✖ queue: .* cannot be used: (no answer within 2 s|.*time)/m)
 })
 
 test('a service that throttles nearly every request is asked at most 40 times, and what was found until then is shown', async () => {

@@ -15,17 +15,6 @@ import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 
-test('every organization is served its own customers, and no id is shared', async () => {
-  const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
-  expect(organizations.map(({ id }) => id)).toEqual(['acme', 'globex', 'initech', 'org-4'])
-  for (const organization of organizations) {
-    const { data, meta } = await ask(organization, '/customers?per_page=100')
-    expect(data).toEqual(organization.customers.slice(0, 100))
-    expect(meta.total).toBe(organization.customers.length)
-  }
-  expect(new Set(organizations.flatMap(({ customers }) => customers.map(({ id }) => id))).size).toBe(180)
-})
-
 test('the same seed gives the same keys, secrets and customers; another seed gives others', async () => {
   const [one, same, other] = await Promise.all(['x', 'x', 'y'].map((seed) => aSandbox({ seed, customers: 3 })))
   if (!one || !same || !other) throw new Error('no sandbox')

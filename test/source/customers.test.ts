@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalQuery, customersUrl, placeOf } from '../../src/source/customers-page.ts'
@@ -69,6 +70,10 @@ test('no more than the documented maximum is ever asked for', async () => {
   expect(page).toMatchObject({ size: 100 })
 })
 
+const TOO_LARGE = ' '.repeat(17 * 1024 * 1024)
+const PAGE_2 = JSON.stringify(envelopeOf(250, { page: 2, size: 100 }))
+const LATIN = Buffer.from(PAGE_2.replace('Customer 102', 'Customer é'), 'latin1')
+
 test.each([
   ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'page-mismatch'],
   ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'page-mismatch'],
@@ -77,6 +82,13 @@ test.each([
   ['no content', bytes(204, ''), 'bad-answer'],
   ['nothing new', bytes(304, ''), 'bad-answer'],
   ['a question for the credentials of a proxy', bytes(407, ''), 'bad-answer'],
+  ['a body over the cap', bytes(200, TOO_LARGE), 'too-large'],
+  [
+    'a small body that swells over the cap',
+    bytes(200, gzipSync(TOO_LARGE), { 'Content-Encoding': 'gzip' }),
+    'too-large',
+  ],
+  ['invalid UTF-8', bytes(200, LATIN), 'not-utf8'],
 ])('an answer with %s breaks the contract at once', async (_, reply, code) => {
   const { error, server } = await readFrom(reply, { window: { page: 2, size: 100 } })
   expect(error).toMatchObject({ name: 'ContractBroken', code })

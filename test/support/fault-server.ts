@@ -154,15 +154,6 @@ export function hang(): Reply {
   return () => {}
 }
 
-/** Answers at once, then sends a byte now and then, for ever: each pause is short, but the answer never ends. */
-export function drip(everyMs: number): Reply {
-  return (response) => {
-    response.writeHead(200, { 'Content-Type': 'application/json' })
-    const timer = setInterval(() => response.write(' '), everyMs)
-    response.once('close', () => clearInterval(timer))
-  }
-}
-
 /** Announces the whole body, sends `share` of it, and cuts the connection. */
 export function cut(body: string | Uint8Array, share = 0.5, headers: ReplyHeaders = {}): Reply {
   return (response) => {
