@@ -8,7 +8,7 @@ import { requireKnown } from '../config/suggestion.ts'
 import { listCopiesLeft } from '../copies/copies-left.ts'
 import { listMirroredOrganizations, type MirroredOrganization } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { Organizations } from '../store/mirror.ts'
+import { ifThere, type Organizations } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { beyondText, endUnfinished, erasedText } from './forget.ts'
 import { leftBehindText } from './output/run-words.ts'
@@ -28,7 +28,8 @@ function listCommand(io: Io) {
     .action(async ({ json, ...named }) => {
       const { file, configured } = await fileToRead(named)
       // Organizations are there before the first sync makes the mirror.
-      const mirrored = await listMirroredOrganizations(file, { mayBeMissing: named.mirror === undefined })
+      const listing = listMirroredOrganizations(file)
+      const mirrored = (await (named.mirror === undefined ? ifThere(listing) : listing)) ?? []
       const mirroredOf = new Map(mirrored.map((each) => [each.organization, each]))
       const lines = [...new Set([...configured, ...mirroredOf.keys()])].map((organization) => {
         const held = mirroredOf.get(organization)

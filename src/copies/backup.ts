@@ -1,15 +1,15 @@
-import type Database from 'better-sqlite3'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
+import { closing } from '../store/mirror.ts'
 import { sqlTime } from '../store/port/sql.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { hasTable, isMirror, kindOfFile, numberIn, openToRead } from '../store/sqlite/open-to-read.ts'
 import { copyError } from './copy-error.ts'
-import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
+import { ifReadable, nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { writeFor } from './written-file.ts'
 
@@ -29,8 +29,7 @@ export async function makeBackup(
   { file, mirror, keep }: BackupPlan,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ) {
-  const source = openToRead(mirror)
-  try {
+  return closing(openToRead(mirror), async (source) => {
     const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
     if (!isMirror(source)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
     requirePlace(file, mirror)
@@ -42,7 +41,7 @@ export async function makeBackup(
     if (!isFree && backupTakenAt(file) === undefined) throw refused(file, notOurs)
     makeFolder(dirname(file))
     const takenAt = sqlTime(nowMs)
-    return await writeFor(file, async ({ path, place }) => {
+    return writeFor(file, async ({ path, place }) => {
       const kept = 'No backup was made, and those from before were left as they are.'
       const unsound = (said: string) => mirrorFault(mirror, { fault: 'damaged', said }, { kept })
       const customers = await copyChecked(source, path, { signal, unsound, takenAt })
@@ -53,11 +52,9 @@ export async function makeBackup(
       const removed = keep === undefined ? [] : removeTooMany({ file, at: takenAt, replaced, most: keep - 1 }, isBackup)
       return { file, takenAt, bytes, customers, removed }
     })
-  } catch (error) {
+  }).catch((error: unknown) => {
     throw copyError(error, file)
-  } finally {
-    source.close()
-  }
+  })
 }
 
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
@@ -81,8 +78,7 @@ export async function copyChecked(
   source.exec('BEGIN')
   try {
     await source.backup(path, { progress })
-    const copy = connect(path, { fileMustExist: true })
-    try {
+    return await closing(connect(path, { fileMustExist: true }), async (copy) => {
       copy.pragma('journal_mode = DELETE')
       const [damage] = findDamage(copy)
       if (damage !== undefined) throw unsound(damage)
@@ -94,9 +90,7 @@ export async function copyChecked(
       copy.exec('COMMIT')
       progress()
       return numberIn(copy, 'SELECT COUNT(*) FROM customers')
-    } finally {
-      copy.close()
-    }
+    })
   } catch (error) {
     throw isDamage(error) ? unsound(error.message) : error
   } finally {
@@ -112,22 +106,13 @@ export function isDamage(error: unknown): error is Error {
 const MARK = 'backup_mark'
 
 /** The moment of which the open file is a backup; undefined for a mirror that is none, or that was written since. */
-export function markIn(db: Database.Database): string | undefined {
+export function markIn(db: Connection): string | undefined {
   return hasTable(db, MARK) ? db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get() : undefined
 }
 
-/** The moment of which the file at `path` is a backup; undefined where there is another file, or none. Nothing is made beside it. */
+/** The moment of which the file at `path` is a backup; undefined where there is another file, or none. */
 function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
-  if (kindOfFile(path) !== 'backup') return undefined
-  let db: Database.Database | undefined
-  try {
-    db = connect(path, { readonly: true, fileMustExist: true })
-    return markIn(db)
-  } catch {
-    // Damaged: not to be taken for a backup.
-    return undefined
-  } finally {
-    db?.close()
-  }
+  // A damaged one is not to be taken for a backup.
+  return kindOfFile(path) === 'backup' ? ifReadable(path, markIn) : undefined
 }

@@ -1,14 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type Database from 'better-sqlite3'
-import { listOlder, nameToKeep } from './older-files.ts'
+import { ifReadable, listOlder, nameToKeep } from './older-files.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
 import { isMissing } from '../machine/folders.ts'
 import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
-import { connect } from '../store/sqlite/connect.ts'
 import { numberIn, kindOfFile } from '../store/sqlite/open-to-read.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
@@ -38,25 +36,23 @@ export const MANIFEST = publicTable(
 )
 
 /** What a copy holds of the organizations that were read to their end, as the mirror recorded it then. */
-type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ReadOrganization[] }
+type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ById }
+type ById = ReadonlyMap<string, ReadOrganization>
+
+/** In no order: a server has one of its own. */
+function byId(recorded: Recorded): ById {
+  return new Map(recorded.filter(isRead).map((one) => [one.organization, one]))
+}
 
 const HAS_EMAIL = `SELECT COUNT(*) FROM pragma_table_info('customers') WHERE name = 'email'`
 
 /** Undefined where it cannot be read. */
 function readCopy(file: string): Copy | undefined {
-  let db: Database.Database | undefined
-  try {
-    db = connect(file, { readonly: true, fileMustExist: true })
-    return {
-      publishedAt: db.prepare<[], string>('SELECT published_at FROM manifest').pluck().get(),
-      withoutPersonalData: numberIn(db, HAS_EMAIL) === 0,
-      recorded: recordedIn(db).filter(isRead),
-    }
-  } catch {
-    return undefined
-  } finally {
-    db?.close()
-  }
+  return ifReadable(file, (db) => ({
+    publishedAt: db.prepare<[], string>('SELECT published_at FROM manifest').pluck().get(),
+    withoutPersonalData: numberIn(db, HAS_EMAIL) === 0,
+    recorded: byId(recordedIn(db)),
+  }))
 }
 
 /**
@@ -68,15 +64,12 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
   const [before, now] = [readCopy(file), readCopy(newPath)]
   if (before !== undefined && now !== undefined) {
-    const inCopy = ({ recorded }: Copy, organization: string) =>
-      recorded.find((one) => one.organization === organization)
-    const holdsForgotten = before.recorded.some(
-      (one) => (inCopy(now, one.organization)?.forgotten ?? Infinity) > one.forgotten,
-    )
-    const isOfPartialRun =
-      now.recorded.every((one) => one.run === inCopy(before, one.organization)?.run) &&
-      !isDeepStrictEqual(before.recorded, now.recorded)
-    if (holdsForgotten || isOfPartialRun) return undefined
+    const [earlier, later] = [before.recorded, now.recorded]
+    const holdsForgotten = earlier
+      .values()
+      .some((one) => (later.get(one.organization)?.forgotten ?? Infinity) > one.forgotten)
+    const isOfSameRuns = later.values().every((one) => one.run === earlier.get(one.organization)?.run)
+    if (holdsForgotten || (isOfSameRuns && !isDeepStrictEqual(earlier, later))) return undefined
   }
   return nameToKeep(file, before?.publishedAt)
 }
@@ -94,18 +87,12 @@ export function olderCopies(file: string): string[] {
  * data.
  */
 export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
-  const read = recorded.filter(isRead)
-  const names = read.map(({ organization }) => organization)
+  const names = [...byId(recorded).keys()]
   const stale = copyTargets(plan, names).filter(({ file, organization }) => {
-    const wanted = read.filter((one) => organization === undefined || one.organization === organization)
+    const wanted = recorded.filter((one) => organization === undefined || one.organization === organization)
     const copy = readCopy(file)
     const isOfKind = copy?.withoutPersonalData === plan.withoutPersonalData
-    return !isOfKind || !isDeepStrictEqual(sorted(copy.recorded), sorted(wanted))
+    return !isOfKind || !isDeepStrictEqual(copy.recorded, byId(wanted))
   })
   return stale.map(({ file }) => file)
-}
-
-/** A server has an order of its own. */
-function sorted(organizations: readonly ReadOrganization[]): ReadOrganization[] {
-  return organizations.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }

@@ -2,7 +2,9 @@ import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { shownMirror } from '../address/mirror-address.ts'
 import { isOfSqlite } from '../errors/faults.ts'
+import { closing } from '../store/mirror.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
 import { openToRead } from '../store/sqlite/open-to-read.ts'
 import { plainLines } from '../text/plain-text.ts'
 import { atPlace, copyError } from './copy-error.ts'
@@ -40,21 +42,17 @@ export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promi
       requireOwnFolder(dirname(to), 'export')
     })
   const format = await loadFormat(plan.format, settings)
-  const write = async (file: string) => {
-    const db = openToRead(file, { asMade: true })
-    try {
-      db.exec('BEGIN')
-      const { chunks, done } = beginExport(db, { ...asked, format })
-      const shown = isForTerminal ? shownLines(chunks) : chunks
-      const isWhole = await (typeof to === 'string' ? writeFile(to, chunks, signal) : writeToStream(to, shown, signal))
-      return isWhole ? done() : undefined
-    } catch (error) {
-      throw sqliteError(error, shownMirror(mirror))
-    } finally {
-      db.close()
-    }
+  const write = async (db: Connection) => {
+    db.exec('BEGIN')
+    const { chunks, done } = beginExport(db, { ...asked, format })
+    const shown = isForTerminal ? shownLines(chunks) : chunks
+    const isWhole = await (typeof to === 'string' ? writeFile(to, chunks, signal) : writeToStream(to, shown, signal))
+    return isWhole ? done() : undefined
   }
-  return withFileToRead(mirror, write, signal)
+  const read = (file: string) => closing(openToRead(file, { asMade: true }), write)
+  return withFileToRead(mirror, read, signal).catch((error: unknown) => {
+    throw sqliteError(error, shownMirror(mirror))
+  })
 }
 
 function* shownLines(chunks: Iterable<Chunk>): Generator<Chunk, void> {

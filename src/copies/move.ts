@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
 import { makeFolder } from '../machine/folders.ts'
+import { closing } from '../store/mirror.ts'
 import { type Copied, type Copying, copyRows, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
@@ -33,41 +34,32 @@ export async function moveMirror(move: Move, moving: Moving): Promise<Moved> {
 
 /** The file is made under a private name and gets its own at the end: what a killed move left is no mirror, and the next one removes it. */
 async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Moved> {
-  const server = await openServer(from, 'read')
-  try {
+  return closing(await openServer(from, 'read'), async (server) => {
     requireFree(file)
     makeFolder(dirname(file))
-    return await writeFor(file, async ({ path, place }) => {
+    return writeFor(file, async ({ path, place }) => {
       let latest = 0
       const moved = await server.read(async (session) => {
         await requireAllRows(session)
         latest = await latestAtRest(session, moving)
-        const db = openDatabase(path, 'write')
-        try {
+        return closing(openDatabase(path, 'write'), async (db) => {
           writeWithoutWaiting(db)
           db.exec('BEGIN IMMEDIATE')
-          const done = await copy(
-            { from: session, to: sqliteSession(db) },
-            { from: shownMirror(from), to: path },
-            moving,
-          )
+          const places = { from: shownMirror(from), to: path }
+          const done = await copy({ from: session, to: sqliteSession(db) }, places, moving)
           db.exec('COMMIT')
           await createReadingIndexes(sqliteStore(db, path))
           return done
-        } finally {
-          db.close()
-        }
+        })
       })
       await server.read((session) => latestAtRest(session, moving, latest))
       requireFree(file)
       place()
       return moved
     })
-  } catch (error) {
+  }).catch((error: unknown) => {
     throw fileError(error, file)
-  } finally {
-    await server.close()
-  }
+  })
 }
 
 function requireFree(file: string): void {
@@ -78,14 +70,12 @@ function requireFree(file: string): void {
 
 /** In one transaction there: a move that was killed leaves nothing. */
 async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise<Moved> {
-  const db = openDatabase(file, 'read')
-  try {
+  return closing(openDatabase(file, 'read'), async (db) => {
     db.exec('BEGIN')
     const from = sqliteSession(db)
     const latest = await latestAtRest(from, moving)
-    const server = await openServer(to, 'write')
-    try {
-      return await server.write(async (session) => {
+    return closing(await openServer(to, 'write'), (server) =>
+      server.write(async (session) => {
         await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
         await session.run(sql`LOCK TABLE runs, leases IN EXCLUSIVE MODE`)
@@ -95,13 +85,9 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise
         db.exec('COMMIT; BEGIN')
         await latestAtRest(from, moving, latest)
         return moved
-      })
-    } finally {
-      await server.close()
-    }
-  } finally {
-    db.close()
-  }
+      }),
+    )
+  })
 }
 
 /** The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost. */

@@ -5,6 +5,7 @@ import { isOurs } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { isMissing } from '../machine/folders.ts'
 import { fromSqlTime, sqlTime } from '../store/port/sql.ts'
+import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { lookBeside } from '../store/sqlite/open-to-read.ts'
 import { LARGEST_STEP_MS } from '../time/moments.ts'
 import { afterPlacing } from './copy-error.ts'
@@ -87,6 +88,19 @@ export function removeTooMany({ file, at, replaced, most }: Newest, mayGo: (path
     tooMany.forEach(removeFile)
     return tooMany
   })
+}
+
+/** What the file of SQLite at `path` says of itself; undefined where it cannot be read. Nothing is made beside it. */
+export function ifReadable<Said>(path: string, read: (db: Connection) => Said): Said | undefined {
+  let db: Connection | undefined
+  try {
+    db = connect(path, { readonly: true, fileMustExist: true })
+    return read(db)
+  } catch {
+    return undefined
+  } finally {
+    db?.close()
+  }
 }
 
 /** The name of a mirror that a restore replaces. */

@@ -1,7 +1,7 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { text, timeIn } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { ifThere } from '../store/refusals.ts'
+import { closing } from '../store/mirror.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasTable, inMirrorFile } from '../store/sqlite/open-to-read.ts'
@@ -24,16 +24,10 @@ export type MirroredOrganization = {
   isLeaving: boolean
 }
 
-/** The organizations of a mirror or copy, in order; none where there `mayBeMissing` and is none. A file is not changed. Throws MirrorUnusable. */
-export async function listMirroredOrganizations(
-  place: string,
-  { mayBeMissing = false } = {},
-): Promise<MirroredOrganization[]> {
+/** The organizations of a mirror or copy, in order. A file is not changed. Throws MirrorUnusable. */
+export async function listMirroredOrganizations(place: string): Promise<MirroredOrganization[]> {
   const rowsOf = (statement: string) => allOf(readStatement(place, statement))
-  const reading = rowsOf("SELECT 1 FROM dictionary WHERE table_name = 'manifest'")
-  const marks = mayBeMissing ? await ifThere(reading) : await reading
-  if (marks === undefined) return []
-  const isCopy = marks.length > 0
+  const isCopy = (await rowsOf("SELECT 1 FROM dictionary WHERE table_name = 'manifest'")).length > 0
   const rows = await rowsOf(isCopy ? LISTED : `${LISTED} ${LEAVING}`)
   const timeOf = (value: SqlValue | undefined) => (typeof value === 'string' ? timeIn(value) : undefined)
   try {
@@ -88,12 +82,9 @@ export async function findRecorded(address: string): Promise<Recorded> {
   if (!isPostgres(address)) return inMirrorFile(address, recordedIn)
   // Its driver is loaded for it.
   const { openDatabase } = await import('../store/postgres/open-database.ts')
-  const database = await openDatabase(address, 'read')
-  try {
-    return await database.read((session) => session.all<RecordedOrganization>(text(recordedRows())))
-  } finally {
-    await database.close()
-  }
+  return closing(await openDatabase(address, 'read'), (database) =>
+    database.read((session) => session.all<RecordedOrganization>(text(recordedRows()))),
+  )
 }
 
 /** What an open mirror or copy records, in the order of organizations. */

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemCode } from '../errors/faults.ts'
+import { closing } from '../store/mirror.ts'
 import { copyRows, noteNumbers } from '../store/move-mirror.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
@@ -26,12 +27,8 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
   let copy: Unfinished | undefined
   try {
     copy = beginFile(join(privateFolder(), `copy-${randomUUID()}`))
-    const server = await openServer(address, 'read')
-    try {
-      await copyFrom(server, copy.path, signal)
-    } finally {
-      await server.close()
-    }
+    const { path } = copy
+    await closing(await openServer(address, 'read'), (server) => copyFrom(server, path, signal))
     return copy
   } catch (error) {
     copy?.end()
@@ -40,8 +37,7 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
 }
 
 async function copyFrom(server: Database, path: string, signal: AbortSignal | undefined): Promise<void> {
-  const db = openDatabase(path, 'write')
-  try {
+  await closing(openDatabase(path, 'write'), async (db) => {
     writeWithoutWaiting(db)
     db.exec('BEGIN')
     await server.read(async (session) => {
@@ -51,9 +47,7 @@ async function copyFrom(server: Database, path: string, signal: AbortSignal | un
       await noteNumbers(session, db)
     })
     db.exec('COMMIT; ANALYZE')
-  } finally {
-    db.close()
-  }
+  })
 }
 
 /** One folder for each user; another one where that is of another user, or open to others. */

@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
-import { openMirrorToRead } from '../store/mirror.ts'
+import { closing, openMirrorToRead } from '../store/mirror.ts'
 import { inMirrorFile } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'
 import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
@@ -130,9 +130,8 @@ function sentence(text: string): string {
  */
 export async function requireHidden({ hidden = {} }: Pick<PublishPlan, 'hidden'>, address: string): Promise<void> {
   if (Object.keys(hidden).length === 0) return
-  const mirror = await openMirrorToRead(address)
-  const stored = new Map((await mirror.listPrivacy()).map((one) => [one.organization, one]))
-  await mirror.close()
+  const policies = await closing(await openMirrorToRead(address), (mirror) => mirror.listPrivacy())
+  const stored = new Map(policies.map((one) => [one.organization, one]))
   const shown = Object.entries(hidden).flatMap(([id, wanted]) => {
     const found = stored.get(id)
     return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted) ? [id] : []

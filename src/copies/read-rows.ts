@@ -19,39 +19,32 @@ export type SqlValue = string | number | bigint | Buffer | null
 /** Some of the rows, with the names of their columns. The first ones may be none. */
 export type SomeRows = { columns: string[]; rows: SqlValue[][] }
 
-/**
- * The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. `asMade`: a
- * file of which a table has another shape is refused.
- */
-export function readStatement(
-  place: string,
-  statement: string,
-  { limitMs, asMade }: { limitMs?: number | undefined; asMade?: boolean } = {},
-): AsyncGenerator<SomeRows, void> {
-  return readRows(place, text(statement), { limitMs: limitMs === undefined ? 0 : limitMs + 1000, asMade })
+type HowRead = {
+  /** A file of which a table has another shape is refused. */
+  asMade?: boolean
+  /** When a server ends it; 0 for never. */
+  limitMs?: number
+  signal?: AbortSignal | undefined
 }
 
 /** A statement of ours takes no longer on any mirror. */
 const READING_MS = 600_000
 
-/** The rows of one statement, from one state. `limitMs` and `signal` end it on a server. */
-async function* readRows(
+/** The rows of one statement that only reads, from one state. On a server, an abort ends it. */
+export async function* readStatement(
   place: string,
-  statement: Sql,
-  {
-    asMade = false,
-    limitMs = READING_MS,
-    signal,
-  }: { asMade?: boolean | undefined; limitMs?: number; signal?: AbortSignal | undefined } = {},
+  statement: Sql | string,
+  { asMade = false, limitMs = READING_MS, signal }: HowRead = {},
 ): AsyncGenerator<SomeRows, void> {
+  const asked = typeof statement === 'string' ? text(statement) : statement
   if (isPostgres(place)) {
     const { readOnServer } = await import('./postgres-statement.ts')
-    yield* readOnServer(place, written(statement, 'postgres'), { limitMs, signal })
+    yield* readOnServer(place, written(asked, 'postgres'), { limitMs, signal })
     return
   }
   const db = openToRead(place, { asMade })
   try {
-    yield* rowsIn(db, written(statement, 'sqlite'))
+    yield* rowsIn(db, written(asked, 'sqlite'))
   } catch (error) {
     throw statementError(error, place)
   } finally {
@@ -59,7 +52,6 @@ async function* readRows(
   }
 }
 
-/** All rows of some. */
 export async function allOf(some: AsyncIterable<SomeRows>): Promise<SqlValue[][]> {
   return (await Array.fromAsync(some)).flatMap(({ rows }) => rows)
 }
@@ -71,7 +63,7 @@ export async function columnsThere(
   table = 'customers',
 ): Promise<readonly string[]> {
   if (isPostgres(place)) return columns
-  const found = await allOf(readRows(place, sql`SELECT name FROM pragma_table_info(${table})`))
+  const found = await allOf(readStatement(place, sql`SELECT name FROM pragma_table_info(${table})`))
   const there = new Set(found.flat())
   return columns.filter((column) => there.has(column))
 }
@@ -186,7 +178,7 @@ export async function* readCustomers(
   const shown = (name: string, value: SqlValue) =>
     name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
   let left = limit
-  for await (const some of readRows(place, customersStatement({ ...filter, columns }, searched), {
+  for await (const some of readStatement(place, customersStatement({ ...filter, columns }, searched), {
     asMade: true,
     signal,
   })) {
@@ -205,7 +197,7 @@ async function requireMirrored(
   configured: readonly string[],
 ): Promise<void> {
   if (organization === undefined) return
-  const runs = await allOf(readRows(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+  const runs = await allOf(readStatement(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
   requireKnown([organization], [...configured, ...runs.map(([id]) => String(id))])
 }
 
@@ -300,13 +292,13 @@ export async function* readChanges(
   // In one statement with the changes, since retention may delete some of them meanwhile.
   const changes = sql`SELECT ${text(columns.join(', '))}, ${deleted} AS deleted FROM changes WHERE seq > ${since} AND ${of('changes')} ORDER BY seq`
   let isFound = false
-  for await (const some of readRows(place, changes, { asMade: true })) {
+  for await (const some of readStatement(place, changes, { asMade: true })) {
     for (const row of some.rows) requireFeed(since, { given: since, deleted: Number(row.at(-1)) })
     isFound ||= some.rows.length > 0
     yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
   }
   if (isFound) return
-  for await (const { rows } of readRows(place, sql`SELECT ${deleted}, ${GIVEN}`))
+  for await (const { rows } of readStatement(place, sql`SELECT ${deleted}, ${GIVEN}`))
     for (const [seq, given] of rows) requireFeed(since, { given: Number(given ?? since), deleted: Number(seq) })
 }
 

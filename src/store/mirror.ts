@@ -8,7 +8,7 @@ import type * as Rehearsal from './rehearsal.ts'
 import type { Mirror } from './verbs.ts'
 
 export type { Organizations } from './organizations.ts'
-export { replaced } from './refusals.ts'
+export { ifThere, replaced } from './refusals.ts'
 export type { Mirror } from './verbs.ts'
 
 // The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
@@ -29,7 +29,7 @@ export async function openMirrorIfThere(address: string): Promise<Mirror | undef
 }
 
 /** Closes a mirror, or what else was opened, after `work`. */
-export async function closing<Opened extends { close(): Promise<void> }, Result>(
+export async function closing<Opened extends { close(): unknown }, Result>(
   opened: Opened,
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {

@@ -13,6 +13,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import pLimit from 'p-limit'
+import { z } from 'zod'
 import { type BucketEnvironment, bucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
 import { atPlace, copyFault } from '../copy-error.ts'
@@ -27,7 +28,7 @@ import {
 import type { BucketPlan } from '../publish-plan.ts'
 import { privateName, removeFile } from '../written-file.ts'
 import { CopyFailed, factsOf, type Fault, isOurs } from '../../errors/errors.ts'
-import { tlsFailure } from '../../errors/faults.ts'
+import { codeOf, tlsFailure } from '../../errors/faults.ts'
 
 const MANIFEST = 'manifest.json'
 
@@ -245,17 +246,16 @@ function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
 function errorNameOf(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z\d_]+$/.test(error.code)
-    ? error.code
-    : error.name
+  const code = codeOf(error) ?? ''
+  if (/^[A-Z][A-Z\d_]+$/.test(code)) return code
+  return error instanceof Error ? error.name : ''
 }
+
+const answered = z.object({ $metadata: z.object({ httpStatusCode: z.number() }) })
 
 /** The HTTP status of the answer; undefined where there was none. */
 function statusOf(error: unknown): number | undefined {
-  const metadata: unknown = error instanceof Error && '$metadata' in error ? error.$metadata : undefined
-  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined
-  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined
+  return answered.safeParse(error).data?.$metadata.httpStatusCode
 }
 
 /**

@@ -8,10 +8,11 @@ import { lookAtFolder } from './folder.ts'
 import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
-import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
+import type { BucketPlan, FolderPlan, Published } from '../publish-plan.ts'
 import { beginExport } from '../selection.ts'
 import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
+import { closing } from '../../store/mirror.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
 import { nowIn, numberIn, openToRead } from '../../store/sqlite/open-to-read.ts'
 import { isoOf } from '../../time/moments.ts'
@@ -26,9 +27,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
   const access = accessOf(plan)
-  const look = async () => lookAtFolder(folder, access)
-  const { objects: parquet, ...done } = await publishObjects(plan, look)
-  return { ...done, parquet }
+  return publishObjects(plan, async () => lookAtFolder(folder, access))
 }
 
 /**
@@ -42,40 +41,25 @@ export async function publishBucket(
   limits?: StoreLimits,
 ): Promise<Published> {
   const { lookAtBucket, openS3Store } = await import('./bucket.ts')
-  const store = openS3Store(plan, environment, limits)
-  try {
-    const { objects: bucket, ...done } = await publishObjects(plan, () => lookAtBucket(store))
-    return { ...done, bucket }
-  } finally {
-    store.close()
-  }
+  return closing(openS3Store(plan, environment, limits), (store) => publishObjects(plan, () => lookAtBucket(store)))
 }
-
-type Done = Omit<Published, 'parquet' | 'bucket'> & { objects: PublishedObjects }
 
 /** How often it is begun anew because something changed there meanwhile. */
 const ATTEMPTS = 5
 
 /** What was written for nothing, because something changed there meanwhile, is removed by the next publish. */
-async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>): Promise<Done> {
-  const db = openToRead(plan.mirror, { asMade: true })
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      const place = await look()
+async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>): Promise<Published> {
+  return closing(openToRead(plan.mirror, { asMade: true }), async (db) => {
+    for (let attempt = 1; ; attempt += 1)
       try {
-        return await publishOnce(plan, place, db)
+        return await closing(await look(), (place) => publishOnce(plan, place, db))
       } catch (error) {
         if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS) throw error
-      } finally {
-        place.close()
       }
-    }
-  } finally {
-    db.close()
-  }
+  })
 }
 
-async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection): Promise<Done> {
+async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection): Promise<Published> {
   const { manifest: before, shown } = place
   const recorded = recordedIn(db)
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
@@ -107,10 +91,9 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     return { organization, object, isNew: made.has(organization), ...facts }
   })
   const replaced = content.replaced.length
-  return {
-    ...{ copies: [], leftOut: leftOutOf(recorded, plan.organizations), failed, warnings },
-    objects: { to: shown, generation, writtenAt, isNew, organizations, gone, replaced, isLeft },
-  }
+  const objects = { to: shown, generation, writtenAt, isNew, organizations, gone, replaced, isLeft }
+  const done = { copies: [], leftOut: leftOutOf(recorded, plan.organizations), failed, warnings }
+  return 'to' in plan ? { ...done, bucket: objects } : { ...done, parquet: objects }
 }
 
 /**
