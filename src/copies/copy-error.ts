@@ -1,5 +1,5 @@
 import { CopyFailed, UsageError } from '../errors/errors.ts'
-import { isOfSqlite, messageOf, type Seen, seenIn, type Where } from '../errors/faults.ts'
+import { messageOf, type Seen, seenIn, type Where } from '../errors/faults.ts'
 
 /*
  * Faults where a copy for readers, an export or a backup is written.
@@ -10,7 +10,7 @@ export function afterPlacing<Result>(place: string, what: string, work: () => Re
   try {
     return work()
   } catch (error) {
-    const seen = isOfSqlite(error) ? undefined : seenIn(error)
+    const seen = seenIn(error)
     if (seen === undefined) throw error
     const said = `is in its place, but ${what}: ${seen.said}`
     throw copyFault(place, { fault: seen.fault, said }, { kept: '', cause: error })
@@ -48,5 +48,5 @@ export function atPlace<Result>(place: string, work: () => Result): Result {
 
 /** A failure of the system while results were written to standard output, as CopyFailed or UsageError; any other error unchanged. */
 export function resultsError(error: unknown): unknown {
-  return isOfSqlite(error) ? error : copyError(error, 'standard output', 'What was written is not all of it.')
+  return copyError(error, 'standard output', 'What was written is not all of it.')
 }

@@ -102,10 +102,7 @@ export type Published = {
   warnings: string[]
 }
 
-/** How long to wait for another process that publishes to the same place, such as the worker. */
 const LOCK_WAIT_MS = 60_000
-
-/** How long readers of a bucket may read what is replaced. */
 const GRACE_MS = 600_000
 
 /**

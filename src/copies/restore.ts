@@ -1,7 +1,7 @@
 import { realpathSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../errors/errors.ts'
-import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
+import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import { carryInto } from '../store/carry-over.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
@@ -99,12 +99,16 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     return db
   } catch (error) {
     db.close()
-    if (isDamage(error) && force) return undefined
-    const said = isDamage(error)
-      ? 'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then ' +
-        'restore with --force'
-      : 'a worker, a command or a reader has the mirror open'
-    if (!isDamage(error) && (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy')) throw error
-    throw mirrorFault(file, { fault: 'busy', said }, { kept: 'Nothing was restored.', cause: error })
+    const isDamaged = isDamage(error)
+    if (isDamaged && force) return undefined
+    if (!isDamaged && seenIn(error)?.fault !== 'busy') throw error
+    const seen = {
+      fault: 'busy',
+      said: isDamaged ? TOO_DAMAGED : 'a worker, a command or a reader has the mirror open',
+    } as const
+    throw mirrorFault(file, seen, { kept: 'Nothing was restored.', cause: error })
   }
 }
+
+const TOO_DAMAGED =
+  'is too damaged to show whether a program has it open, or its disk failed. Check the disk, stop every program that uses it, then restore with --force'

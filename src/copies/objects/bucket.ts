@@ -17,14 +17,7 @@ import { z } from 'zod'
 import { type BucketEnvironment, bucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
 import { atPlace, copyFault } from '../copy-error.ts'
-import {
-  type FoundPlace,
-  manifestText,
-  newObject,
-  partitionFolder,
-  readManifestText,
-  type Swept,
-} from './object-place.ts'
+import { type FoundPlace, manifestText, partitionFolder, readManifestText, type Swept } from './object-place.ts'
 import type { BucketPlan } from '../publish-plan.ts'
 import { privateName, removeFile } from '../written-file.ts'
 import { CopyFailed, factsOf, type Fault, isOurs } from '../../errors/errors.ts'
@@ -57,11 +50,14 @@ export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
         removeFile(path)
         return made
       })
-      return newObject({ descriptor, folder }, async ({ bytes, sha256 }) => {
-        const key = objectKey(organization, generation, sha256)
-        await store.upload(key, { descriptor, bytes })
-        return key
-      })
+      return {
+        ...{ descriptor, folder },
+        async put({ bytes, sha256 }) {
+          const key = objectKey(organization, generation, sha256)
+          await store.upload(key, { descriptor, bytes })
+          return key
+        },
+      }
     },
     async finish(next, isNew) {
       const there = isNew ? new Set(await store.list()) : keys

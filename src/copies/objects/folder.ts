@@ -13,14 +13,7 @@ import {
   removeLeftovers,
   writeTextFile,
 } from '../written-file.ts'
-import {
-  type FoundPlace,
-  type Manifest,
-  manifestText,
-  newObject,
-  partitionFolder,
-  readManifestText,
-} from './object-place.ts'
+import { type FoundPlace, type Manifest, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 
 /**
  * Looks at a folder with a file for each organization, which is made where it is missing, keeps other processes from writing there, and
@@ -55,14 +48,13 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
             makeFile(path, access.gid)
             return openSync(path, 'r+')
           })
-          return newObject({ descriptor, folder }, async () =>
-            atPlace(folder, () => {
-              fchmodSync(descriptor, modeOf(access))
-              fsyncSync(descriptor)
-              made.push({ path, object })
-              return object
-            }),
-          )
+          const finished = () => {
+            fchmodSync(descriptor, modeOf(access))
+            fsyncSync(descriptor)
+            made.push({ path, object })
+            return object
+          }
+          return { descriptor, folder, put: async () => atPlace(folder, finished) }
         },
         async finish(content, isNew) {
           const done = { warnings: [], isLeft: false }

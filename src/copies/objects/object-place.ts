@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto'
-import { closeSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
-import { atPlace } from '../copy-error.ts'
-import type { Chunk } from '../format.ts'
 
 /*
  * A place that holds the customers of each organization as an object, a file in a folder or an object in a bucket, and the manifest that names
@@ -18,8 +14,8 @@ export type FoundPlace = {
   manifest: Manifest | undefined
   /** The number of the manifest that is written next. */
   generation: number
-  /** Begins an object in a private file. */
-  begin(organization: string): NewObject
+  /** Begins an object in a private file of `folder`, open as `descriptor`. `put`, after all of it is written, returns the name that it gets. */
+  begin(organization: string): { descriptor: number; folder: string; put: (written: Written) => Promise<string> }
   /** Makes this the manifest, unless it says what the one there does, and removes what no manifest names. */
   finish(content: Manifest, isNew: boolean): Promise<Swept>
   close(): void
@@ -28,36 +24,7 @@ export type FoundPlace = {
 /** `isLeft`: something is there still that a later publish may remove. */
 export type Swept = { warnings: string[]; isLeft: boolean }
 
-/** An object that is being written, and is closed in the end. */
-export type NewObject = {
-  /** Returns when all of it is written, however slow the disk is. */
-  write(chunk: Chunk): void
-  /** Says that all of it is written. */
-  put(): Promise<Pick<PublishedObject, 'object' | 'bytes' | 'sha256'>>
-  close(): void
-}
-
-/** An object in the open file of a folder. `put` returns the name that it gets. */
-export function newObject(
-  { descriptor, folder }: { descriptor: number; folder: string },
-  put: (written: { bytes: number; sha256: string }) => Promise<string>,
-): NewObject {
-  const digest = createHash('sha256')
-  let bytes = 0
-  return {
-    write(chunk) {
-      const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      atPlace(folder, () => writeFileSync(descriptor, content))
-      digest.update(content)
-      bytes += content.length
-    },
-    async put() {
-      const written = { bytes, sha256: digest.digest('hex') }
-      return { object: await put(written), ...written }
-    },
-    close: () => closeSync(descriptor),
-  }
-}
+type Written = Pick<PublishedObject, 'bytes' | 'sha256'>
 
 const VERSION = 1
 

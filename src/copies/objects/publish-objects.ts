@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { closeSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../config/environment.ts'
 import { leftOutOf } from '../build-copy.ts'
@@ -146,7 +147,9 @@ async function writeObject(
   { db, one }: { db: Connection; one: ReadOrganization },
 ): Promise<PublishedObject | Published['failed'][number]> {
   const { organization } = one
-  const object = place.begin(organization)
+  const { descriptor, folder, put } = place.begin(organization)
+  const digest = createHash('sha256')
+  let bytes = 0
   try {
     const facts = db.transaction(() => {
       const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
@@ -155,7 +158,11 @@ async function writeObject(
       const recorded = numberIn(db, isThere, one.runId, organization) === 0 ? [] : [one]
       const exporting = { selection, configured: [], recorded, format: parquetFormat({ ids: 'text' }) }
       try {
-        for (const chunk of beginExport(db, { ...exporting, isPartition: true }).chunks) object.write(chunk)
+        for (const chunk of beginExport(db, { ...exporting, isPartition: true }).chunks) {
+          atPlace(folder, () => writeFileSync(descriptor, chunk))
+          digest.update(chunk)
+          bytes += Buffer.byteLength(chunk)
+        }
       } catch (error) {
         if (!isOurs(error) || factsOf(error).again !== 'never') throw error
         return { file: `${place.shown}/${organization}`, ...describeError(error) }
@@ -163,9 +170,10 @@ async function writeObject(
       return rowFactsOf(db, organization)
     })()
     if ('message' in facts) return facts
-    return { organization, ...facts, ...(await object.put()), ...runFactsOf(one) }
+    const written = { bytes, sha256: digest.digest('hex') }
+    return { organization, ...facts, object: await put(written), ...written, ...runFactsOf(one) }
   } finally {
-    object.close()
+    closeSync(descriptor)
   }
 }
 
