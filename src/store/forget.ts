@@ -170,12 +170,21 @@ export async function loadForgotten(session: Session, organization: string): Pro
   return forgottenBy(organization, key, new Map(rows.map(({ number, hash }) => [hash, number])))
 }
 
-async function forgottenSinceMs(session: Session, { organization, id }: Of): Promise<number | undefined> {
-  const key = await storedKey(session, organization)
-  if (key === undefined) return undefined
-  const found = await session.first<{ forgotten_at: string }>(sql`
-    SELECT forgotten_at FROM forgotten WHERE organization = ${organization} AND hash = ${idHash(key)(id)}`)
+async function forgottenSinceMs(session: Session, of: Of): Promise<number | undefined> {
+  const found = await session.first<{ forgotten_at: string }>(
+    sql`SELECT forgotten_at FROM forgotten ${await hashed(session, of)}`,
+  )
   return timeIn(found?.forgotten_at)
+}
+
+async function deleteForgotten(session: Session, of: Of): Promise<boolean> {
+  return (await session.run(sql`DELETE FROM forgotten ${await hashed(session, of)}`)) > 0
+}
+
+/** Which row the customer has who is forgotten; none where no customer of the organization is. */
+async function hashed(session: Session, { organization, id }: Of): Promise<Sql> {
+  const key = await storedKey(session, organization)
+  return sql`WHERE organization = ${organization} AND hash = ${key && idHash(key)(id)}`
 }
 
 async function rememberForgotten(session: Session, { organization, id }: Of, nowMs: number) {
@@ -187,13 +196,6 @@ async function rememberForgotten(session: Session, { organization, id }: Of, now
   await session.run(sql`
     INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (${organization}, ${idHash(key)(id)}, ${sqlTime(nowMs)})
     ON CONFLICT (organization, hash) DO NOTHING`)
-}
-
-async function deleteForgotten(session: Session, { organization, id }: Of): Promise<boolean> {
-  const key = await storedKey(session, organization)
-  if (key === undefined) return false
-  const hash = idHash(key)(id)
-  return (await session.run(sql`DELETE FROM forgotten WHERE organization = ${organization} AND hash = ${hash}`)) > 0
 }
 
 async function storedKey(session: Session, organization: string): Promise<Uint8Array | undefined> {

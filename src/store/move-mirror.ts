@@ -24,7 +24,7 @@ type Value = string | number | null | Uint8Array
 type Row = Readonly<Record<string, Value>>
 
 export type Copying = {
-  from: SqliteSession | ServerSession
+  from: Session
   to: SqliteSession | ServerSession
   /** Only these organizations, and only these tables; undefined for all. */
   organizations?: readonly string[] | undefined

@@ -49,9 +49,7 @@ async function contentsOf(session: Session, organization: string) {
 async function renameOrganization(session: Session, { from, to }: Names, clocks: Clocks) {
   // In one order, so that two of these do not wait for each other.
   for (const name of [from, to].toSorted()) await requireUnleased(session, name, 'renamed', clocks)
-  // A run that failed before it saved anything leaves only its report, and that keeps its place.
-  const isRead = await session.first(sql`SELECT 1 FROM runs WHERE organization = ${to} AND status = 'complete' LIMIT 1`)
-  if (isRead !== undefined || (await hasRows(session, TAKING_TABLES, to)))
+  if (await isTaken(session, to))
     throw new UsageError(
       `${to}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
         `let the mirror forget ${to} first: customer-mirror organizations forget ${to}`,
@@ -134,10 +132,11 @@ export const ORGANIZATION_TABLES = Object.keys(COLUMNS).filter((table) => COLUMN
 /** The error, after the name, of a run that was refused because its customers were known under an organization that was forgotten. */
 const KNOWN_UNDER_A_FORGOTTEN_ONE = 'its customers were known under another organization, which was forgotten since.'
 
-/** Tables of which one row means that an organization is in the mirror. A run that failed before it saved anything does not. */
-const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const
-
-async function hasRows(session: Session, tables: readonly string[], organization: string): Promise<boolean> {
-  const rows = tables.map((table) => sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE organization = ${organization})`)
-  return (await session.first(sql`SELECT 1 WHERE ${joined(rows, ' OR ')}`)) !== undefined
+/** Whether the mirror holds anything of an organization but the report of a run that failed before it saved anything: that keeps its place. */
+async function isTaken(session: Session, organization: string): Promise<boolean> {
+  const own = sql`organization = ${organization}`
+  const tables = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets']
+  const rows = tables.map((table) => sql`UNION ALL SELECT 1 FROM ${text(table)} WHERE ${own}`)
+  const found = sql`SELECT 1 FROM runs WHERE ${own} AND status = 'complete' ${joined(rows, ' ')} LIMIT 1`
+  return (await session.first(found)) !== undefined
 }

@@ -28,7 +28,7 @@ import {
 import { records, type Session, together } from './port/store.ts'
 import { type Clocks, heldLeases } from './runs/lease.ts'
 import { TIMES } from './schema/schema.ts'
-import { firstRunOf, IS_FULL, IS_PARTIAL, READ_TO_END } from './schema/views.ts'
+import { firstRunOf, IS_FULL, IS_PARTIAL, lastRunOf, READ_TO_END } from './schema/views.ts'
 
 /** One run; undefined if there is no run with that number. */
 export async function findRun(session: Session, id: number): Promise<StoredRun | undefined> {
@@ -79,9 +79,7 @@ function withDuration<Row extends Timed<unknown>>(row: Row): Row & { durationMs:
   return { ...row, durationMs: Math.max(0, durationMs) }
 }
 
-/** The latest run of an organization that fulfils a condition: one seek in an index, however many runs there are. */
-const last = (organization: string, condition: string) =>
-  text(`(SELECT id FROM runs WHERE runs.organization = ${organization} AND ${condition} ORDER BY id DESC LIMIT 1)`)
+const last = (organization: string, condition: string) => text(lastRunOf(organization, condition))
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
 export function listFreshness(session: Session): Promise<Freshness[]> {

@@ -20,7 +20,8 @@ import type { Session, Store } from './port/store.ts'
 import { requireCurrent } from './runs/lease.ts'
 import { runsToKeep } from './schema/views.ts'
 
-type Deletion = (session: Session, most: number) => Promise<number>
+/** Deletes at most ROWS_AT_ONCE rows of a kind; how many it was. */
+type Deletion = (session: Session) => Promise<number>
 
 /** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
 const ROWS_AT_ONCE = 2000
@@ -46,9 +47,14 @@ export function pruning(store: Store) {
       const ageMs = retention[`${kind}Ms`]
       if (ageMs === undefined) continue
       const deletion = pruningOf(organization, { beforeMs: asOfMs - ageMs, asOfMs })
+      const step: Deletion = async (session) => {
+        // A server would make a bitmap of all rows that are old enough, at each step.
+        if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_bitmapscan = off`)
+        return deletion(session)
+      }
       let found = ROWS_AT_ONCE
       for (; found === ROWS_AT_ONCE && left > 0; left -= 1) {
-        found = await store.write((session) => inStep(session, deletion), { securely: true })
+        found = await store.write(step, { securely: true })
         pruned[kind] += found
         // Runs of other organizations and health checks in this process go on in between.
         await nextTurn()
@@ -70,12 +76,6 @@ const KINDS = [
   ['runs', runsPruning],
 ] as const
 
-async function inStep(session: Session, deletion: Deletion): Promise<number> {
-  // A bitmap would be made of all rows that are old enough, at each step.
-  if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_bitmapscan = off`)
-  return deletion(session, ROWS_AT_ONCE)
-}
-
 const DAY = either('substr(started_at, 1, 10)', `to_char(started_at, 'YYYY-MM-DD')`)
 
 async function believedDay(session: Session, organization: string): Promise<string | undefined> {
@@ -87,24 +87,20 @@ async function believedDay(session: Session, organization: string): Promise<stri
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
 function rejectsPruning(organization: string, { beforeMs }: Due): Deletion {
-  return (session, most) =>
-    session.run(sql`
-      DELETE FROM rejects WHERE ${isFoundBy(
-        'reject_id',
-        sql`SELECT reject_id FROM rejects
-        WHERE organization = ${organization} AND resolved_at < ${timeBefore(beforeMs)} AND resolved_at >= first_seen_at LIMIT ${most}`,
-      )}`)
+  const old = sql`SELECT reject_id FROM rejects
+    WHERE organization = ${organization} AND resolved_at < ${timeBefore(beforeMs)} AND resolved_at >= first_seen_at LIMIT ${ROWS_AT_ONCE}`
+  return (session) => session.run(sql`DELETE FROM rejects WHERE ${isFoundBy('reject_id', old)}`)
 }
 
 /** Deletes customers that were removed before a moment, with their rejects. Their changes stay, without values, and so do daily counts. */
 function customersPruning(organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
-  return async (session, most) => {
+  return async (session) => {
     // A removal that is dated before its customer was first seen was dated by a wrong clock. Locked, so that none returns meanwhile.
     const old = await session.all<{ row_id: number; id: string }>(sql`
       SELECT row_id, id FROM customers
       WHERE organization = ${organization} AND removed_at < ${before} AND removed_at >= first_seen_at
-      ORDER BY row_id LIMIT ${most} ${FOR_UPDATE}`)
+      ORDER BY row_id LIMIT ${ROWS_AT_ONCE} ${FOR_UPDATE}`)
     if (old.length === 0) return 0
     const rowIds = old.map(({ row_id }) => row_id)
     const ids = old.map(({ id }) => id)
@@ -129,7 +125,7 @@ function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deleti
   // Later ones were dated by a wrong clock.
   const until = sqlTime(asOfMs + 2 * DAY_MS)
   let seq: number | null | undefined
-  return async (session, most) => {
+  return async (session) => {
     const of = sql`FROM changes WHERE organization = ${organization}`
     if (seq === undefined) {
       // The last one before the first that stays, if any is old.
@@ -142,7 +138,7 @@ function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deleti
     }
     if (seq === null) return 0
     const deleted = await session.run(
-      sql`DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq ${of} AND seq <= ${seq} LIMIT ${most}`)}`,
+      sql`DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq ${of} AND seq <= ${seq} LIMIT ${ROWS_AT_ONCE}`)}`,
     )
     if (deleted > 0) await moveHorizon(session, organization, seq, from)
     return deleted
@@ -161,26 +157,23 @@ async function moveHorizon(session: Session, organization: string, seq: number, 
 /** Deletes runs that began before a moment, that no row refers to, and that freshness and history do not rest on. */
 function runsPruning(organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
-  return async (session, most) => {
-    const oldest = sql`SELECT 1 FROM runs WHERE organization = ${organization} AND started_at < ${before} LIMIT 1`
-    return (await session.first(oldest)) === undefined ? 0 : deleteUnused(session, organization, before, most)
-  }
-}
-
-/** The list of runs that are in use is made once. */
-function deleteUnused(session: Session, organization: string, before: string, most: number): Promise<number> {
   const usedBy = (column: string, table: string) =>
     sql`SELECT ${text(column)} FROM ${text(table)} WHERE organization = ${organization}`
-  return session.run(sql`
-    WITH own AS MATERIALIZED (SELECT * FROM runs WHERE organization = ${organization}), used (id) AS MATERIALIZED (
-      ${usedBy('last_run_id', 'customers')} UNION ${usedBy('run_id', 'changes')} UNION ${usedBy('run_id', 'rejects')}
-      UNION SELECT run_id FROM held_rows UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
-      UNION SELECT run_id FROM windows UNION SELECT resumed_from FROM own WHERE resumed_from IS NOT NULL
-      UNION SELECT id FROM (${text(runsToKeep('FROM own WHERE true'))}) AS kept WHERE id IS NOT NULL
-    )
-    DELETE FROM runs WHERE id IN (
-      SELECT id FROM own WHERE started_at < ${moment(before)} AND finished_at >= started_at AND status <> 'running'
-        AND id NOT IN (SELECT id FROM used) LIMIT ${most})`)
+  return async (session) => {
+    // Where none is old, the runs in use are not looked for.
+    const oldest = sql`SELECT 1 FROM runs WHERE organization = ${organization} AND started_at < ${before} LIMIT 1`
+    if ((await session.first(oldest)) === undefined) return 0
+    return session.run(sql`
+      WITH own AS MATERIALIZED (SELECT * FROM runs WHERE organization = ${organization}), used (id) AS MATERIALIZED (
+        ${usedBy('last_run_id', 'customers')} UNION ${usedBy('run_id', 'changes')} UNION ${usedBy('run_id', 'rejects')}
+        UNION SELECT run_id FROM held_rows UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
+        UNION SELECT run_id FROM windows UNION SELECT resumed_from FROM own WHERE resumed_from IS NOT NULL
+        UNION SELECT id FROM (${text(runsToKeep('FROM own WHERE true'))}) AS kept WHERE id IS NOT NULL
+      )
+      DELETE FROM runs WHERE id IN (
+        SELECT id FROM own WHERE started_at < ${moment(before)} AND finished_at >= started_at AND status <> 'running'
+          AND id NOT IN (SELECT id FROM used) LIMIT ${ROWS_AT_ONCE})`)
+  }
 }
 
 const DAY_MS = 86_400_000

@@ -47,8 +47,8 @@ function clientOf(database: PGlite, giveBack: () => void): Client {
           : await database.query(sql, parameters.map(asArray), { parsers: PARSERS })
       return { rows: answer?.rows ?? [], rowCount: countOf(answer) }
     },
-    // A connection that is closed with an error rolls its transaction back.
-    release: (error) => void (error === undefined ? Promise.resolve() : database.exec('ROLLBACK')).then(giveBack),
+    // A connection that is closed rolls its transaction back.
+    release: (isBroken) => void (isBroken === true ? database.exec('ROLLBACK') : Promise.resolve()).then(giveBack),
   }
 }
 

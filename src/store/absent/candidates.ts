@@ -5,7 +5,7 @@ import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged } from './
 import { isCandidate } from './removal-rule.ts'
 import { asText, isIn, joined, type Sql, sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
-import { parsedJson } from '../../text/parsed-json.ts'
+import { isMapping, parsedJson } from '../../text/parsed-json.ts'
 
 /** The customers that the scan is about to remove, to be searched for first; empty if a guard would hold them back. */
 export async function findRemovalCandidates(
@@ -99,18 +99,12 @@ async function findSome(session: Session, run: Run, wanted: Sql, most: number): 
 
 /** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
 function namesIn(payloads: readonly string[], changes: readonly string[]): Named[] {
-  const reject = payloads.map(parsedJson).find((payload) => payload !== undefined)
-  const latest = changes.map(parsedJson)
+  const rejects = payloads.map(parsedJson).filter((payload) => payload !== undefined)
+  const fields = changes.map(parsedJson)
+  const sideOf = (change: unknown, side: number): unknown => (Array.isArray(change) ? change[side] : undefined)
   return [
-    ...(reject === undefined ? [] : [namesBy((field) => valueIn(reject, field))]),
-    ...[1, 0].flatMap((side) =>
-      latest.map((change) =>
-        namesBy((field) => {
-          const sides = valueIn(change, field)
-          return Array.isArray(sides) ? sides[side] : undefined
-        }),
-      ),
-    ),
+    ...rejects.slice(0, 1).map((reject) => namesBy((field) => valueIn(reject, field))),
+    ...[1, 0].flatMap((side) => fields.map((change) => namesBy((field) => sideOf(valueIn(change, field), side)))),
   ]
 }
 
@@ -119,9 +113,7 @@ function namesBy(valueOf: (field: keyof Named) => unknown): Named {
 }
 
 function valueIn(document: unknown, field: keyof Named): unknown {
-  return typeof document === 'object' && document !== null && field in document
-    ? Reflect.get(document, field)
-    : undefined
+  return isMapping(document) ? document[field] : undefined
 }
 
 /** A field of a rejected record may be anything. An object or an array is searched for as JSON. */

@@ -105,7 +105,7 @@ class Decision {
     for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
     for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
     this.#addUnchanged(page.known, tallies)
-    const result = savedPage(page, this.#addCustomers(page.customers, tallies))
+    const result = this.#addCustomers(page, tallies)
     requireAll(run, page, tallies)
     addRecords(this.saved.records, tallies.counts)
     addWarnings(this.saved.warnings, tallies.warnings)
@@ -181,19 +181,29 @@ class Decision {
     }
   }
 
-  #addCustomers(customers: readonly Customer[], tallies: Tallies): CustomersSaved {
+  /** The row of each record in order, also of a reject whose customer is on the same page; and who was stored unchanged before the run. */
+  #addCustomers(page: SortedPage, tallies: Tallies): SavedPage {
+    const { rows, customers, places, rejects, suppressed } = page
+    if (customers.length + rejects.length + suppressed.length === 0)
+      return { rowIds: page.rowIds, unchanged: NO_PLACES }
+    const rowIds = Array.from(page.rowIds)
     const unchanged = new Set<number>()
-    const rowIds = customers.map((received, place) => {
+    // Without entries(): it makes two objects for each customer.
+    places.forEach((place, index) => {
+      const received = customers[index]
+      if (received === undefined) return
       const known = this.#now.get(received.id)
-      if (known === undefined) return this.#insert(received, tallies)
+      rowIds[place] = known?.rowId ?? this.#insert(received, tallies)
+      if (known === undefined) return
       const customer = this.#keepEmptied(known, received)
       const differing = changedFields(known.customer, customer)
       const { rowId } = known
       const isAsReceived = customer === received && !this.saved.written.has(rowId) && !this.#run.written.has(rowId)
       if (differing.length === 0 && isAsReceived) unchanged.add(place)
       this.#addKnown(known, customer, { differing, isEmptied: customer !== received }, tallies)
-      return rowId
     })
+    for (const { position, number } of suppressed) rowIds[position] = -number
+    if (rejects.length > 0) numberById(rows, rowIds)
     return { rowIds, unchanged }
   }
 
@@ -335,27 +345,6 @@ function ownChanges(
 
 function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]): string {
   return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
-}
-
-/** By index among the customers of a page: the row of each, and those that were stored unchanged before the run. */
-type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
-
-/** The row of each record in order, also of a reject whose customer is on the same page. */
-function savedPage(
-  { rows, rowIds: known, customers, places, rejects, suppressed }: SortedPage,
-  saved: CustomersSaved,
-): SavedPage {
-  if (customers.length + rejects.length + suppressed.length === 0) return { rowIds: known, unchanged: NO_PLACES }
-  const rowIds = Array.from(known)
-  const unchanged = new Set<number>()
-  // Without entries(): it makes two objects for each customer.
-  places.forEach((place, index) => {
-    rowIds[place] = saved.rowIds[index] ?? 0
-    if (saved.unchanged.has(index)) unchanged.add(place)
-  })
-  for (const { position, number } of suppressed) rowIds[position] = -number
-  if (rejects.length > 0) numberById(rows, rowIds)
-  return { rowIds, unchanged }
 }
 
 const NO_PLACES: ReadonlySet<number> = new Set()

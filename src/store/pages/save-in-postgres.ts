@@ -14,6 +14,7 @@ import { given, moment, sql, type Sql, sqlTime, text, Texts } from '../port/sql.
 import { LEFT_OUT, together } from '../port/store.ts'
 import { dropTextIndexes } from '../reading-indexes.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
+import type { Own } from '../verbs.ts'
 
 /** Saves at once, at most: while one waits for its stamp, the next is prepared. A third would only wait, with its pages in memory. */
 const SAVES_AT_ONCE = 2
@@ -27,10 +28,8 @@ const MANY = 1000
 /** The runs that load an organization without rows, with the ids that they have saved, or tried to. */
 const loading = new WeakMap<Run, InitialIds>()
 
-type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
-
 /** Saves whole pages, each table in one statement with an array for each column: one row a statement would be one round trip a row. */
-export function savingIn(database: Database): SavePages {
+export function savingIn(database: Database): Own['savePages'] {
   const turns = pLimit(SAVES_AT_ONCE)
   return (run, pages, nowMs, onWaiting) => turns(() => savePages(database, run, pages, { nowMs, onWaiting }))
 }

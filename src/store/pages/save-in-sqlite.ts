@@ -47,13 +47,25 @@ async function savePages(
   const initial = initialIdsOf(session.db, run)
   const stored = findStored(session, run.organization, { ids: idsIn(pages), initial })
   const decided = decidePages(run, pages, stored)
-  const isSeen = decided.inserted.length + decided.updated.size > 0
-  const stamp = isSeen ? await updateStamp(session, nowMs) : ''
+  const { inserted, updated } = decided
+  const stamp = inserted.length + updated.size > 0 ? await updateStamp(session, nowMs) : ''
+  const shared = { organization: run.organization, run_id: run.id, stamp, now: sqlTime(nowMs) }
+  const write = (text: string, ...values: unknown[]) => statement(session.db, text).run(...values).changes
   const atOnce = initial === undefined ? 1 : INSERTS.length
-  write(session, run, { decided, stored, stamp, now: sqlTime(nowMs), atOnce })
+  let taken = 0
+  for (let from = 0; from < inserted.length; from += atOnce) {
+    const rows = inserted.slice(from, from + atOnce)
+    taken += write(INSERTS[rows.length - 1] ?? '', valuesOf(rows), shared)
+  }
+  requireTaken(run, 'customers', { given: inserted.length, taken })
+  for (const [row_id, { customer, isChanged, isOwn }] of updated) {
+    const values = { ...customer, ...shared, is_changed: Number(isChanged), is_own: Number(isOwn), row_id }
+    const changed = write(updateOf(customer, stored.customers.get(customer.id)), values)
+    requireTaken(run, 'customers', { given: 1, taken: changed })
+  }
   await saveBeside(session, run, decided, nowMs)
   // Also where the transaction fails later.
-  for (const { rowId, customer } of decided.inserted) initial?.add(customer.id, rowId)
+  for (const { rowId, customer } of inserted) initial?.add(customer.id, rowId)
   return decided.saved
 }
 
@@ -84,25 +96,6 @@ const FIND = `SELECT row_id, id, ${FIELDS.join(', ')}, missing_since, removed_at
 const FIND_BY_ROW = FIND.replace('organization = ? AND id IN', '+organization = ? AND row_id IN')
 const LAST_ROW = `SELECT max(coalesce((SELECT MAX(row_id) FROM customers), 0),
   coalesce((SELECT MAX(row_id) FROM edited_customers WHERE organization = ?), 0)) AS row_id`
-
-type Writing = { decided: PagesDecided; stored: Stored; stamp: string; now: string; atOnce: number }
-
-function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, atOnce }: Writing): void {
-  const { organization } = run
-  const on = (text: string) => statement<unknown[], unknown>(db, text)
-  const shared = { organization, run_id: run.id, stamp, now }
-  let taken = 0
-  for (let from = 0; from < decided.inserted.length; from += atOnce) {
-    const rows = decided.inserted.slice(from, from + atOnce)
-    taken += on(INSERTS[rows.length - 1] ?? '').run(valuesOf(rows), shared).changes
-  }
-  requireTaken(run, 'customers', { given: decided.inserted.length, taken })
-  for (const [row_id, { customer, isChanged, isOwn }] of decided.updated) {
-    const values = { ...customer, ...shared, is_changed: Number(isChanged), is_own: Number(isOwn), row_id }
-    const { changes } = on(updateOf(customer, stored.customers.get(customer.id))).run(values)
-    requireTaken(run, 'customers', { given: 1, taken: changes })
-  }
-}
 
 /** What differs from row to row is positional: named parameters for it would cost more than the insert. */
 const ROW = `(?, ?, ${FIELDS.map(() => '?').join(', ')}, @organization, @run_id, @stamp, @now, @now)`

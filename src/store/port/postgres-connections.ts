@@ -22,8 +22,8 @@ export type Client = {
     parameters?: unknown[],
     limits?: { limitMs: number },
   ): Promise<{ rows: unknown[]; rowCount: number | null }>
-  /** With an error, the connection is closed and not used again. */
-  release(error?: Error): void
+  /** One that is broken is closed and not used again. */
+  release(isBroken?: boolean): void
 }
 
 /** A transaction in PostgreSQL, in which the tables of the mirror are found by their names. */
@@ -96,7 +96,7 @@ function clientOf(client: PoolClient): Client {
       const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
       return { rows, rowCount }
     },
-    release: (error) => client.release(error),
+    release: (isBroken) => client.release(isBroken),
   }
 }
 

@@ -172,27 +172,23 @@ function sessionOf(
 }
 
 async function rollBack(client: Client, error: unknown) {
-  if (error !== undefined && isLost(error)) return client.release(asError(error))
-  try {
-    await client.query('ROLLBACK')
-    client.release()
-  } catch (broken) {
-    client.release(asError(broken))
-  }
+  if (error !== undefined && isLost(error)) client.release(true)
+  else await lastOn(client, () => client.query('ROLLBACK')).catch(() => {})
 }
 
-async function commit(client: Client) {
+function commit(client: Client) {
+  return lastOn(client, () => client.query('COMMIT'))
+}
+
+/** Gives the connection back after this work, and closes it after an error. */
+async function lastOn(client: Client, work: () => Promise<unknown>) {
   try {
-    await client.query('COMMIT')
-    client.release()
+    await work()
   } catch (error) {
-    client.release(asError(error))
+    client.release(true)
     throw error
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
+  client.release()
 }
 
 /** How long the server may take for a statement that reads whole tables. */
@@ -205,17 +201,13 @@ const LIMITS_OF_ROLE = 'RESET statement_timeout; RESET lock_timeout'
 /** Runs one statement outside a transaction. `reading` begins a transaction that reads. */
 export async function statementAlone(connections: Connections, reading: string, statement: string) {
   const client = await connections.connect()
-  try {
+  await lastOn(client, async () => {
     // What is set through a pooler reaches other programs, and may not reach the statement.
     const isOurs = await isDirect(client, reading)
     if (isOurs) await client.query(OWN_LIMITS)
     await client.query(statement, undefined, { limitMs: LONGEST_MS })
     if (isOurs) await client.query(LIMITS_OF_ROLE)
-    client.release()
-  } catch (error) {
-    client.release(asError(error))
-    throw error
-  }
+  })
 }
 
 /** Whether no pooler stands between, which gives its clients numbers of its own. */

@@ -34,7 +34,7 @@ function field(column: string, value: unknown): [name: string, value: unknown] {
   const isTime = /_(?:at|as_of)$/.test(column)
   const name = (isTime ? `${column}_ms` : column).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
   if (value === null) return [name, undefined]
-  if (column.startsWith('is_')) return [name, Boolean(value)]
+  if (column.startsWith('is_') || column === 'beyond_end') return [name, Boolean(value)]
   if (isTime) return [name, fromSqlTime(value)]
   return [name, JSON_COLUMN.test(column) ? jsonIn(column, value) : value]
 }

@@ -152,14 +152,12 @@ async function forgetEdits(session: Session, { organization, doubted }: Pick<Run
 
 /** The recorded windows of a run, in the order of their positions. */
 export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promise<StoredWindow[]> {
-  const windows = await records<Omit<StoredWindow, 'rowIds' | 'beyondEnd'> & { rowIds: Buffer; beyondEnd: unknown }>(
+  const windows = await records<Omit<StoredWindow, 'rowIds'> & { rowIds: Buffer }>(
     session,
     sql`SELECT start / size + 1 AS page, size, per_page, total, last_page, beyond_end, row_ids, rejected FROM windows
       WHERE run_id = ${run.id} ORDER BY start, size`,
   )
-  return windows.map((window) => {
-    return { ...window, beyondEnd: Boolean(window.beyondEnd), rowIds: rowIdsIn(window.rowIds) }
-  })
+  return windows.map((window) => ({ ...window, rowIds: rowIdsIn(window.rowIds) }))
 }
 
 /** The windows of the run that this run continues, in order of position, each built when it is needed. Read them before saving pages. */

@@ -3,7 +3,7 @@ import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import type { Kind } from '../port/sql.ts'
 import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS, tables } from './tables.ts'
 import { views } from './views.ts'
-import { POSTGRES, SQLITE } from './words.ts'
+import { wordsOf } from './words.ts'
 
 /** Marks the schema of a server as a mirror, in one row, and keeps the tokens of transactions whose answer may have been lost. */
 const MARK = `
@@ -29,14 +29,13 @@ const MEANINGS_THERE: Readonly<Record<string, string>> = {
 }
 
 /** All that makes a new mirror. */
-export const SQLITE_SCHEMA = [tables(SQLITE), views(SQLITE), SQLITE_TRIGGERS, dictionary('sqlite')].join('\n')
-export const POSTGRES_SCHEMA = [
-  MARK,
-  tables(POSTGRES),
-  POSTGRES_TRIGGERS,
-  views(POSTGRES),
-  dictionary('postgres'),
-].join('\n')
+export const SQLITE_SCHEMA = schemaFor('sqlite', SQLITE_TRIGGERS)
+export const POSTGRES_SCHEMA = MARK + schemaFor('postgres', POSTGRES_TRIGGERS)
+
+function schemaFor(kind: Kind, triggers: string): string {
+  const words = wordsOf(kind)
+  return [tables(words), triggers, views(words), dictionary(kind)].join('\n')
+}
 
 /** Says in a new mirror what each public column holds: on a server with the types that it has. */
 function dictionary(kind: Kind): string {

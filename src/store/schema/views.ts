@@ -4,9 +4,13 @@ import type { Report } from '../../model/report.ts'
 
 const VERSIONED = [...TEXT_FIELDS, 'extra']
 
+const PROVEN = `status = 'complete' AND proof <> 'unproven'`
 const GOOD = `status = 'complete' AND (proof <> 'unproven' OR CAST(reasons AS text) = '["plain-scan"]')`
-const LAST = (condition: string) =>
-  `(SELECT id FROM runs WHERE runs.organization = organizations.organization ${condition} ORDER BY id DESC LIMIT 1)`
+
+/** The latest run of an organization that fulfils a condition: one seek in an index, however many runs there are. */
+export const lastRunOf = (organization: string, condition: string) =>
+  `(SELECT id FROM runs WHERE runs.organization = ${organization} AND ${condition} ORDER BY id DESC LIMIT 1)`
+const LAST = (condition: string) => lastRunOf('organizations.organization', condition)
 const PRUNED = (table: string) =>
   `coalesce((SELECT pruned_seq FROM horizons WHERE horizons.organization = ${table}.organization), 0)`
 
@@ -57,9 +61,9 @@ SELECT last.organization, whole.read_as_of, ${f.age('whole.read_as_of')} AS read
     AND discarded = 0)`)} AS held,
   retired.retired_at
 FROM organizations
-JOIN runs AS last ON last.id = ${LAST('')}
-LEFT JOIN runs AS whole ON whole.id = ${LAST(`AND ${READ_TO_END}`)}
-LEFT JOIN runs AS proven ON proven.id = ${LAST(`AND status = 'complete' AND proof IN ('proven', 'settled')`)}
+JOIN runs AS last ON last.id = ${LAST('true')}
+LEFT JOIN runs AS whole ON whole.id = ${LAST(READ_TO_END)}
+LEFT JOIN runs AS proven ON proven.id = ${LAST(PROVEN)}
 LEFT JOIN retired_organizations AS retired ON retired.organization = organizations.organization;
 
 -- Each customer as it was: a row for every version, from the change that opened it to the one that closed it. A version that is open is
@@ -100,7 +104,7 @@ SELECT versions.organization, versions.id,
     ORDER BY runs.id DESC LIMIT 1) AS valid_to_after,
   ${f.string(`coalesce(opened.change, CASE WHEN customers.first_seen_at < horizons.history_from THEN 'kept' ELSE 'listed' END)`)} AS opened_by,
   closed.change AS closed_by,
-  ${VERSIONED.map((field) => `${f.shown(field, `CASE WHEN versions.${field} IS NULL THEN customers.${field} ELSE ${f.value(field, `substr(versions.${field}, 21)`)} END`)} AS ${field}`).join(',\n  ')}
+  ${VERSIONED.map((field) => `${f.shown(`CASE WHEN versions.${field} IS NULL THEN customers.${field} ELSE ${f.value(field, `substr(versions.${field}, 21)`)} END`)} AS ${field}`).join(',\n  ')}
 FROM versions
 JOIN customers ON customers.organization = versions.organization AND customers.id = versions.id
 LEFT JOIN changes AS opened ON opened.seq = versions.opened_seq
@@ -173,9 +177,7 @@ export function runsToKeep(from: string): string {
     UNION ALL SELECT MAX(id) ${from} AND status <> 'running' AND ${IS_FULL}
     UNION ALL SELECT MIN(id) ${from} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${from} AND ${READ_TO_END}
     UNION ALL SELECT MAX(id) ${from} AND shape_accepted_at IS NOT NULL
-    UNION ALL SELECT MAX(id) ${from} AND status = 'complete' AND proof IN ('proven', 'settled')
-    UNION ALL SELECT MAX(id) ${from} AND status = 'complete'
-      AND (proof <> 'unproven' OR CAST(reasons AS text) = '["plain-scan"]')`
+    UNION ALL SELECT MAX(id) ${from} AND ${PROVEN} UNION ALL SELECT MAX(id) ${from} AND ${GOOD}`
 }
 
 /** The start of the very first run of an organization. */
