@@ -202,15 +202,6 @@ test.each(FORMS)('%s is one file of its mode, which replaces the one before', as
   expect((await report(...option, '-')).stdout.slice(0, 200)).toBe(readFileSync(file, 'utf8').slice(0, 200))
 })
 
-test('the page shows every organization, and loads and links nothing', async () => {
-  const { place, report } = await aPlaceToReport()
-  const { stdout } = await report('--html', '-')
-
-  expect(stdout).toMatch(/<meta\s+http-equiv="Content-Security-Policy"\s+content="default-src &#39;none&#39;/)
-  for (const { id } of place.organizations) expect(stdout).toContain(`<h3>${id}</h3>`)
-  expect(stdout).not.toMatch(/<a href="\//)
-})
-
 test('the metrics are what the mirror knows, by the names and with the help of the worker, and without an age', async () => {
   const { place, report } = await aPlaceToReport()
   tamper(place.mirror, `UPDATE runs SET read_as_of = '2026-01-04 02:00:00.500' WHERE organization = 'acme'`)

@@ -113,6 +113,10 @@ test('an organization held by another run does not delay the others; alone it en
   expect(onlyRun(stdout)).toMatchObject({ status: 'failed', reasons: ['held'], error: { code: 'leased' } })
   expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
   expect(server.requests).toHaveLength(1)
+  expect(await inPlace(place)('acme', '--dry-run')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('complete'),
+  })
 })
 
 test('--quick asks for a full run first, then says what it found and how much it did not read; with --dry-run it changes nothing', async () => {

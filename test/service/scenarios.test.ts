@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { generateCustomers } from '../../src/service/customers.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -110,22 +109,6 @@ function described(
   const odd = facts.flatMap(([what, number, usual]) => (number === usual ? [] : [`${number} ${what}`]))
   return [data.length, ...odd].join(', ')
 }
-
-test('customers that were listed all the time are reported as such', async () => {
-  const { hand, truth, acme } = await played('still', { customers: 4 })
-  const [first, second] = acme.customers
-  const [newcomer] = generateCustomers({ seed: 'newcomer', count: 1 })
-  if (!first || !second || !newcomer) throw new Error('no customer')
-  const mark = truth.mark()
-  hand.delete(first.id)
-  hand.delete(second.id)
-  hand.insert(second)
-  hand.insert(newcomer)
-
-  expect(truth.lived(mark)).toEqual(new Set(acme.customers.slice(2).map(({ id }) => id)))
-  expect(truth.lived(truth.mark())).toEqual(truth.listed())
-  expect(truth.listed()).toEqual(new Set([...acme.customers.slice(1).map(({ id }) => id), newcomer.id]))
-})
 
 test('slow-drip: a sandbox that is closed does not drip on', async () => {
   const { get, sandbox, hand } = await played('slow-drip', { dripMs: 3_600_000 })

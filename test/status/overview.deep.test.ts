@@ -78,20 +78,6 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
     expect(asked).toEqual([`${origin}/`])
     expect(troubles).toEqual([])
   })
-
-  test('a run is reached from the list of runs, and the list from the run', async () => {
-    const { origin } = await everyPage()
-    const { page } = await aPage(browser, 390)
-    await page.goto(origin)
-
-    await page.getByLabel('Organization').fill('hel')
-    await page.getByRole('button', { name: 'Find' }).click()
-    await page.getByText('Runs of held').click()
-    await page.locator('.runs a').first().click()
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(/^Run #\d+ of held$/)
-    await page.getByRole('link', { name: 'All organizations' }).click()
-    expect(await page.locator('article').count()).toBe(IN_STATES.length)
-  })
 })
 
 test('a paused organization is said to be, and is not late', async () => {

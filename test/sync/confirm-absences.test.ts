@@ -49,21 +49,6 @@ test('no more than a hundred requests are made, those for controls included, and
   expect(one).not.toEqual(other)
 })
 
-test('a search that the source tries several times uses up as many requests', async () => {
-  const candidates = Array.from({ length: 100 }, (_, index) => anAbsentCustomer(1000 + index))
-  const { asked, search } = searchOf(customers(1, 5))
-  let requests = 0
-  const repeated: Search = (text) => {
-    requests += 5
-    return search(text)
-  }
-
-  await confirmAbsences(candidates, [CONTROL], { ...searchingBy(repeated), requestsMade: () => requests })
-
-  expect(requests).toBeLessThanOrEqual(110)
-  expect(asked.length).toBeGreaterThan(2)
-})
-
 test('a rate limit postpones removals, although the service still answers with pages of the list', async () => {
   const { asked, search } = searchOf(customers(1, 5))
   const limited = new RateLimited('too many requests', { waitMs: 3_600_000 })

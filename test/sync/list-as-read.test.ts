@@ -4,14 +4,6 @@ import { CHAIN, expectAlike, makeNight } from '../support/alike-nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
-test('an unchanged list is recognized the next night, with the same result', async () => {
-  const list = customers(1, 45)
-
-  const { known } = await expectAlike([{ list }, { list }])
-
-  expect(known).toEqual([5, 5])
-})
-
 test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
   const list = customers(1, 60)
   const moved = [...customers(101, 125), ...list]

@@ -97,6 +97,7 @@ test('the page of a run shows its windows, its reasons or its code, and neither 
   expect(status).toBe(200)
   expect((await ask('/runs/99')).status).toBe(404)
   expect(words).toContain('Run #1 of acme')
+  expect(body).toMatch(/<a href="\/">All organizations<\/a>/)
   expect(words).toContain('Windows read 1 Customers in a window 10 Different customers read 45')
   expect(words).toContain('not read: positions 21 to 23 of the list')
   expect(words).toContain('The service shows only the first 45 of 50 customers.')
