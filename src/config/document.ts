@@ -29,7 +29,11 @@ export function parseText(text: string, file: string): Parsed {
   const refuse = (message: string, place?: Place) => new ConfigError([{ file, ...place, message }])
   // After one mistake the parser takes the rest of the text for something else.
   const [error] = [...document.errors, ...document.warnings]
-  if (error !== undefined) throw refuse(wording(error), placeOf(error.pos[0]))
+  if (error !== undefined) {
+    // What follows a colon may be quoted from the file.
+    const message = WORDINGS[error.code] ?? `is not valid YAML: ${error.message.split(/[:;\n]/)[0]}`
+    throw refuse(message, placeOf(error.pos[0]))
+  }
   const loose = aliasWithoutAnchor(document)
   if (loose !== undefined) throw refuse(LOOSE, placeOf(loose))
   let data: unknown
@@ -41,11 +45,6 @@ export function parseText(text: string, file: string): Parsed {
   }
   if (data === null) throw refuse("is empty: 'customer-mirror init' writes one to start from")
   return { data, place: (where) => placeOf(offsetOf(document, where)) }
-}
-
-function wording({ code, message }: YAMLError): string {
-  // What follows a colon may be quoted from the file.
-  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:;\n]/)[0]}`
 }
 
 const WORDINGS: Partial<Record<YAMLError['code'], string>> = {

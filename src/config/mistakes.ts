@@ -50,7 +50,6 @@ function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mis
 
 const MERGE_KEY = 'merge keys are not supported: put shared settings under defaults'
 
-/** The keys the schema knows at a path. */
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   if (schema instanceof z.ZodExactOptional) return keysAt(schema.unwrap(), path)
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => keysAt(option, path))

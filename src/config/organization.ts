@@ -35,7 +35,6 @@ export function mergeOrganization(own: ConfigFile['organizations'][number], file
     signing: recipe(own.signing ?? {}, shared.signing ?? {}),
     /** Undefined where every field is stored as sent. */
     privacy: privacySettings(own.privacy, shared.privacy, folder),
-    /** The cron lines of nights, and of runs between them where there are any. */
     schedule: mergeSchedule(file.schedule, own.schedule),
   }
 }

@@ -29,7 +29,7 @@ export const privacy = z.strictObject({
     'Fields of which a keyed hash is stored: equal values stay equal, and can be joined and counted.',
     { examples: [['phone']] },
   ),
-  key: setting(secretReferenceForm(), 'Where the key of the hashes is kept: at least 32 characters.'),
+  key: setting(secretReferenceForm, 'Where the key of the hashes is kept: at least 32 characters.'),
 })
 
 type Written = z.output<typeof privacy>

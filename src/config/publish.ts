@@ -79,7 +79,6 @@ export const publish = z
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
 
-/** Settings that make no sense together, each with its mistake. */
 function contradictions(written: Readonly<Record<string, unknown>>): [name: string, message: string][] {
   const has = (name: string) => written[name] !== undefined
   const isForEach = (name: string) => String(written[name]).includes(ORGANIZATION)

@@ -39,10 +39,8 @@ export async function readConfig(options: {
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
     publish: publishSettings(shape.file.publish, folder),
-    /** Where each night is reported, and what is asked for after one that went well. */
     notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
     heartbeat: shape.file.heartbeat,
-    /** Who may read, with the places of their secrets. */
     serve: shape.file.serve?.readers.map((reader) => ({
       ...reader,
       apiKey: secretReference(reader.apiKey, folder),
@@ -83,7 +81,6 @@ type ConfigLocation = { path: string; shown: string; origin: string }
 const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
 const [USUAL, ...OTHERS] = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json'] as const
 
-/** The file named by --config, or by the environment, or the first of the default names that exists. */
 function locateFile(file: string | undefined, cwd: string, environment: Environment): ConfigLocation {
   // An empty --config comes from an unset shell variable; silently reading another file would surprise.
   if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])

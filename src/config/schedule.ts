@@ -55,7 +55,6 @@ export function mergeSchedule(shared: Written | undefined, own: Written | undefi
 const NIGHTLY = '"0 2 * * *" for every night at two'
 const QUICK = `"*/15 * * * *" for every quarter of an hour, or be ${NEVER}`
 
-/** The mistake in the name of a time zone, as a sentence. */
 function timezoneProblem(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()

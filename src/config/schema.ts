@@ -101,7 +101,7 @@ const secret = z.union([
     .min(1, 'is empty: write { env: NAME } or { file: path }')
     .transform((literal) => ({ literal }))
     .meta({ description: 'The value itself. Only for services on this machine.' }),
-  secretReferenceForm(),
+  secretReferenceForm,
 ])
 
 const shortName = z.string().regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
@@ -135,7 +135,7 @@ const notify = z.strictObject({
     examples: ['https://hooks.example.com/customer-mirror'],
   }),
   secret: setting(
-    secretReferenceForm(),
+    secretReferenceForm,
     'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
   ),
   format: setting(
@@ -165,8 +165,8 @@ const reader = z.strictObject({
     description: 'The organizations that it may read. With several, the host name of a request begins with one.',
     examples: [['acme']],
   }),
-  apiKey: secretReferenceForm().meta({ description: 'Where its API key is kept.' }),
-  secret: secretReferenceForm().meta({ description: 'Where its signing secret is kept.' }),
+  apiKey: secretReferenceForm.meta({ description: 'Where its API key is kept.' }),
+  secret: secretReferenceForm.meta({ description: 'Where its signing secret is kept.' }),
   requestsPerMinute: setting(
     whole(1, 1_000_000),
     'The most requests that it may send in a minute. Set it where a reader takes too much.',

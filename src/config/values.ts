@@ -71,33 +71,34 @@ export function duration({ min, max, orElse }: { min: string; max: string; orEls
 /** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
 export type SecretReference = { env: string } | { file: string } | { literal: string }
 
-type WrittenReference = { literal: string } | { env?: string; file?: string }
-
-/** A reference as configured, its path made absolute. */
-export function secretReference(written: WrittenReference, folder: string): SecretReference {
-  if ('literal' in written) return written
-  return written.file === undefined ? { env: written.env ?? '' } : { file: resolve(folder, written.file) }
-}
-
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
 
 /** Where a secret is kept. */
-export function secretReferenceForm() {
-  return z
-    .strictObject(
-      {
-        env: z
+export const secretReferenceForm = z
+  .strictObject(
+    {
+      env: setting(
+        z
           .string()
-          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
-          .exactOptional()
-          .meta({ description: 'The environment variable that holds the value.', examples: ['ACME_API_KEY'] }),
-        file: setting(path, 'The file that holds the value; relative to the folder of this configuration.', {
-          examples: ['/run/secrets/acme'],
-        }),
-      },
-      { error: ({ input }) => (typeof input === 'string' ? NOT_IN_THIS_FILE : undefined) },
-    )
-    .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
-    .meta({ minProperties: 1, maxProperties: 1 })
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces'),
+        'The environment variable that holds the value.',
+        { examples: ['ACME_API_KEY'] },
+      ),
+      file: setting(path, 'The file that holds the value; relative to the folder of this configuration.', {
+        examples: ['/run/secrets/acme'],
+      }),
+    },
+    { error: ({ input }) => (typeof input === 'string' ? NOT_IN_THIS_FILE : undefined) },
+  )
+  .refine((reference) => Object.keys(reference).length === 1, 'must have either env or file')
+  .meta({ minProperties: 1, maxProperties: 1 })
+
+/** A reference as configured, its path made absolute. */
+export function secretReference(
+  written: { literal: string } | z.output<typeof secretReferenceForm>,
+  folder: string,
+): SecretReference {
+  if ('literal' in written) return written
+  return written.file === undefined ? { env: written.env ?? '' } : { file: resolve(folder, written.file) }
 }

@@ -11,7 +11,6 @@ export type ErrorFacts = {
   /** What the error means for the one requested window; undefined when it concerns the whole run. */
   readonly window: WindowFailure | undefined
   readonly from: Origin
-  /** Its name, in a few words. */
   readonly title: string
   /** What to do about it; `<organization>` is replaced by its id. */
   readonly fix: string

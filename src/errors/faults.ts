@@ -24,7 +24,7 @@ const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where,
       'Check the address and its sslmode (sslrootcert names an authority of your own), the user, the password (CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass), other PG variables of the ' +
       'environment, and the rights of that user: CREATE on the database to make the mirror, its tables to write it, USAGE and SELECT to read it.',
     bucket:
-      'Check the bucket, publish.endpoint, publish.region (AWS_REGION), the clock, and the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ' +
+      'Check the bucket, AWS_ENDPOINT_URL_S3, AWS_REGION, the clock, and the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ' +
       'a profile or a role). They need s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and s3:GetObject, s3:PutObject, ' +
       's3:DeleteObject and s3:AbortMultipartUpload below the prefix; a proxy on the way has to pass on Host and 8 MiB.',
   },

@@ -6,20 +6,6 @@ import { text } from 'node:stream/consumers'
 import { programFile } from './version.ts'
 
 /**
- * The arguments with which Node starts a program that runs apart. As in the launcher, no signal opens the debugger. Without a bound on young
- * objects, an export of 100,000 customers to Parquet took 281 MB of memory; with it, 197.
- */
-function argumentsOf(program: string): string[] {
-  return ['--disable-sigusr1', '--max-semi-space-size=8', programFile(program)]
-}
-
-/** The variable with which a process keeps what it compiled where this one does, and so starts in less than half the time. */
-function keptCompiled(): { NODE_COMPILE_CACHE?: string } {
-  const folder = getCompileCacheDir()
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
-}
-
-/**
  * Starts a program, such as `report/publish-process`, gives it a text, and returns what it reported, and how it was ended unless it ended well. It
  * reports on standard output; where that is for `results`, which it prints, on file descriptor 3. Aborting `signal` kills it, at any moment.
  */
@@ -28,10 +14,14 @@ export async function askApart(
   asked: string,
   { env, signal, results }: { env: NodeJS.ProcessEnv; signal: AbortSignal; results?: NodeJS.WritableStream },
 ): Promise<{ said: string; ending: string | undefined }> {
-  const child = spawn(process.execPath, argumentsOf(program), {
+  // As in the launcher, no signal opens the debugger. Without a bound on young objects, an export of 100,000 customers to Parquet takes 84 MB more.
+  const settings = ['--disable-sigusr1', '--max-semi-space-size=8']
+  // It keeps what it compiled where this process does, and so starts in less than half the time.
+  const compiled = getCompileCacheDir()
+  const child = spawn(process.execPath, [...settings, programFile(program)], {
     // What V8 says when there is no memory left is not for users.
     stdio: ['pipe', descriptorOf(results) ?? 'pipe', 'ignore', ...(results === undefined ? [] : ['pipe' as const])],
-    env: { ...env, ...keptCompiled() },
+    env: { ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) },
     signal,
     killSignal: 'SIGKILL',
   })

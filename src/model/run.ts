@@ -32,7 +32,6 @@ export type Run = Tally & {
   readonly forgotten: Forgotten | undefined
   /** Rows whose removal was held back when the run began. */
   readonly heldRows: ReadonlySet<number>
-  /** The list as the last complete run read it. */
   readonly list: ListAsRead
   /** The fingerprint of a record, under the key of the mirror. */
   readonly fingerprint: Fingerprint

@@ -31,7 +31,8 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
       if (name === 'id') return 'keep'
       return actionBetween(from, to, TEXT_FIELDS.some((field) => field === name) ? name : fieldOf(`extra.${name}`))
     }),
-    hashOf: (value) => to.hashOf(textOf(value)),
+    // A text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it.
+    hashOf: (value) => to.hashOf(typeof value === 'string' ? storableText(value) : canonicalJson(value)),
   }
   const columns = TEXT_FIELDS.filter((field) => hide.actionOf(field) !== 'keep')
   return {
@@ -140,11 +141,6 @@ export function isFilled(
     ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
   )
   return (fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields))) === before.extra
-}
-
-/** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? storableText(value) : canonicalJson(value)
 }
 
 function canonicalJson(value: unknown): string {

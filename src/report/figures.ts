@@ -73,7 +73,6 @@ function nothing(organization: string, hasCompanies: boolean): Figures {
   return { organization, readAsOf: undefined, active: 0, missing: 0, removed: 0, ...lists }
 }
 
-/** What each kind of row adds. */
 const GATHER: Readonly<Record<string, (into: Figures, label: string, counts: readonly number[]) => void>> = {
   list(into, label, [active = 0, missing = 0, removed = 0]) {
     Object.assign(into, { readAsOf: label === '' ? undefined : label.slice(0, 19), active, missing, removed })

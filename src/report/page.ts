@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { EXACT_VERSION } from '../machine/version.ts'
 import { count, grouped, moment } from '../text/wording.ts'
-import { facts, framed, type Html } from '../status/frame.ts'
+import { chart, facts, framed, type Html } from '../status/frame.ts'
 import type { Day, Figures, Month, Share } from './figures.ts'
 
 /** So many organizations are drawn, the largest first. */
@@ -15,23 +15,15 @@ export function reportPage(figures: readonly Figures[], nowMs: number): Promise<
   const drawn = figures.toSorted((one, other) => other.active - one.active).slice(0, MOST_DRAWN)
   const active = figures.reduce((sum, each) => sum + each.active, 0)
   const more = figures.length - drawn.length
-  const content = html`<header class="top">
-      <h1>Customers</h1>
-      <p class="soft">as of ${moment(nowMs)}</p>
-    </header>
-    <main>
-      <p class="lead">${count(active, 'active customer')} of ${count(figures.length, 'organization')}.</p>
-      ${drawn.map(card)}
-      ${more === 0 ? '' : html`<p class="soft">${count(more, 'smaller organization')} not shown: name one with --org.</p>`}
-    </main>
-    <footer class="foot">
-      <p>
-        Days and months are those of UTC. Customers count as new on the day of the first complete run, and as removed
-        when their absence is proven, or confirmed by searches.
-      </p>
-      <p>This page holds no personal data. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>
-    </footer>`
-  return framed({ title: 'Customers', policy: true }, content)
+  const main = html`<p class="lead">${count(active, 'active customer')} of ${count(figures.length, 'organization')}.</p>
+    ${drawn.map(card)}
+    ${more === 0 ? '' : html`<p class="soft">${count(more, 'smaller organization')} not shown: name one with --org.</p>`}`
+  const foot = html`<p>
+      Days and months are those of UTC. Customers count as new on the day of the first complete run, and as removed when
+      their absence is proven, or confirmed by searches.
+    </p>
+    <p>This page holds no personal data. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>`
+  return framed({ title: 'Customers', beside: `as of ${moment(nowMs)}`, foot, policy: true }, main)
 }
 
 function card({ organization, readAsOf, active, missing, removed, days, months, languages, companies }: Figures): Html {
@@ -68,7 +60,7 @@ function growth(days: readonly Day[]): Html | '' {
   const path = `M${counts.map((active, place) => `${x(place)} ${y(active)}`).join('L')}`
   const range = `at least ${grouped(least)}, at most ${grouped(most)}`
   const words = `From ${grouped(first.active)} active customers on ${first.day} to ${grouped(last.active)} on ${last.day}; ${range}.`
-  return chart('Growth', words, html`<path class="trend" d="${path}" />`)
+  return figure('Growth', words, html`<path class="trend" d="${path}" />`)
 }
 
 /** Changes of each month above the line, removals below it, each on its own scale. */
@@ -93,7 +85,7 @@ function turnover(months: readonly Month[]): Html | '' {
     <path class="bad" d="${bars(removed, 1)}" />
     <path class="line" d="M0 ${middle}h${WIDTH}" />`
   return html`<div>
-    ${chart('Changes and removals', words, drawing)}
+    ${figure('Changes and removals', words, drawing)}
     <details>
       <summary>Each month</summary>
       ${counted(
@@ -104,13 +96,10 @@ function turnover(months: readonly Month[]): Html | '' {
   </div>`
 }
 
-function chart(title: string, words: string, drawing: Html): Html {
+function figure(title: string, words: string, drawing: Html): Html {
   return html`<figure>
     <h3>${title}</h3>
-    <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${words}" preserveAspectRatio="none">
-      ${drawing}
-    </svg>
-    <figcaption>${words}</figcaption>
+    ${chart([WIDTH, HEIGHT], words, drawing)}
   </figure>`
 }
 

@@ -137,7 +137,6 @@ export function templateProblem(template: string): string | undefined {
   return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
 }
 
-/** The values of a template's tokens. */
 type Facts = { request: SignableRequest; apiKey: string; timestamp: string; nonce: string | undefined }
 
 /** The tokens that a template may hold. `{target}` is the path with its query exactly as sent. */

@@ -14,7 +14,6 @@ import {
 /** One request whose signature is known to be good, everything as it was sent. */
 type KnownGoodRequest = {
   request: SignableRequest
-  /** The timestamp header's text. */
   timestamp: string
   signature: string
   secret: string
@@ -50,7 +49,6 @@ export function solveRecipe(known: KnownGoodRequest) {
   })
 }
 
-/** The possible prefixes of a signature: none, or a text like `sha256=`. */
 function prefixesOf(text: string): string[] {
   const prefix = /^[a-z][\w.-]*[=: ]\s*(?=\S)/i.exec(text)?.[0]
   return prefix === undefined ? [''] : ['', prefix]

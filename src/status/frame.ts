@@ -107,8 +107,11 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A whole page. `policy` puts what it may load into the page itself, for a file that no server sends. */
-export async function framed({ title, policy = false }: { title: string; policy?: boolean }, content: Html) {
+/** What stands around the main part of a page. `policy` puts what it may load into the page itself, for a file that no server sends. */
+type Frame = { title: string; heading?: string; beside?: Html | string; foot?: Html; policy?: boolean }
+
+/** A whole page. */
+export async function framed({ title, heading = title, beside = '', foot, policy = false }: Frame, main: Html) {
   // A page cannot forbid in itself to be framed.
   const own = CONTENT_SECURITY_POLICY.split('; ').filter((rule) => !rule.startsWith('frame-ancestors'))
   const page = await html`<!doctype html>
@@ -123,10 +126,29 @@ export async function framed({ title, policy = false }: { title: string; policy?
         ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
-        ${content}
+        <header class="top">
+          <h1>${heading}</h1>
+          <p class="soft">${beside}</p>
+        </header>
+        <main>${main}</main>
+        ${foot && html`<footer class="foot">${foot}</footer>`}
       </body>
     </html>`
   return plainLines(page.toString())
+}
+
+/** A drawing, and what it shows in words, for those who do not see it too. */
+export function chart([width, height]: readonly [number, number], words: string, drawing: Html): Html {
+  return html`<svg
+      class="chart"
+      viewBox="0 0 ${width} ${height}"
+      role="img"
+      aria-label="${words}"
+      preserveAspectRatio="none"
+    >
+      ${drawing}
+    </svg>
+    <figcaption>${words}</figcaption>`
 }
 
 /** A moment that a program can read too. */

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { LatestRun } from '../model/report.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
-import { colourOf, facts, framed, time, unlessZero, type Html } from './frame.ts'
+import { chart, colourOf, facts, framed, time, unlessZero, type Html } from './frame.ts'
 import { DRAWN_RUNS, type OrganizationView, type Overview, type Served } from './overview.ts'
 import { progressWords, sentencesOf, span } from './sentences.ts'
 import { STATES, type Progress } from './standing.ts'
@@ -14,24 +14,18 @@ export function overviewPage(overview: Overview, served?: Served): Promise<strin
     title: `${title} · ${grouped(totals[urgency] ?? 0)}`,
     members: organizations.filter(({ standing }) => standing.urgency === urgency),
   })).filter(({ members }) => members.length > 0)
-  const content = html`<header class="top">
-      <h1>Customer Mirror</h1>
-      <p class="soft">as of ${time(nowMs, nowMs)}</p>
-    </header>
-    <main>
-      ${served?.notices?.map((notice) => html`<p class="notice">${notice}</p>`) ?? ''}
-      <p class="lead">${leadOf(totals)}</p>
-      ${served === undefined ? '' : findForm(served)}
-      ${groups.map(
-        ({ title, members }) =>
-          html`<h2>${title}</h2>
-            ${members.map((view) => card(view, nowMs, served !== undefined))}`,
-      )}
-      ${organizations.length === 0 ? html`<p class="soft">No organization has an id like that.</p>` : ''}
-      ${served === undefined ? '' : pagesOf(served)}
-    </main>
-    ${foot(overview)}`
-  return framed({ title: 'Customer Mirror', policy: served === undefined }, content)
+  const main = html`${served?.notices?.map((notice) => html`<p class="notice">${notice}</p>`) ?? ''}
+    <p class="lead">${leadOf(totals)}</p>
+    ${served === undefined ? '' : findForm(served)}
+    ${groups.map(
+      ({ title, members }) =>
+        html`<h2>${title}</h2>
+          ${members.map((view) => card(view, nowMs, served !== undefined))}`,
+    )}
+    ${organizations.length === 0 ? html`<p class="soft">No organization has an id like that.</p>` : ''}
+    ${served === undefined ? '' : pagesOf(served)}`
+  const frame = { beside: html`as of ${time(nowMs, nowMs)}`, foot: footOf(overview), policy: served === undefined }
+  return framed({ title: 'Customer Mirror', ...frame }, main)
 }
 
 function leadOf(totals: readonly number[]): string {
@@ -61,15 +55,7 @@ function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
       </div>
       ${factsOf(view, nowMs)}
     </div>
-    ${
-      runs.length === 0
-        ? ''
-        : html`<figure>
-            ${runChart(runs, chartWords(runs))}
-            <figcaption>${chartWords(runs)}</figcaption>
-            ${isServed ? runList(view) : ''}
-          </figure>`
-    }
+    ${runs.length === 0 ? '' : html`<figure>${runChart(runs)} ${isServed ? runList(view) : ''}</figure>`}
   </article>`
 }
 
@@ -138,9 +124,8 @@ function pagesOf({ find, page, pages, found }: Served): Html | '' {
   </nav>`
 }
 
-function foot({ leftBehind, nowMs }: Overview): Html {
-  return html`<footer class="foot">
-    <p>
+function footOf({ leftBehind, nowMs }: Overview): Html {
+  return html`<p>
       Bars show how long a run took. Green runs are proven or settled, yellow ones are not, grey ones did not end, red
       ones below the line failed.
     </p>
@@ -148,15 +133,14 @@ function foot({ leftBehind, nowMs }: Overview): Html {
       ({ organization, active }) =>
         html`<p>${organization} is not configured, and has ${count(active, 'active customer')}.</p>`,
     )}
-    <p>This page does not change by itself. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>
-  </footer>`
+    <p>This page does not change by itself. It was made at ${moment(nowMs)} by Customer Mirror ${EXACT_VERSION}.</p>`
 }
 
 /** The drawing in its own units: a bar for each run, of which those that failed hang below the line. */
 const [SLOT, BAR, LINE, HEIGHT] = [8, 6, 36, 52]
 
 /** The durations of runs as square roots. Failures hang, so that no colour has to be seen. */
-function runChart(runs: readonly LatestRun[], words: string): Html {
+function runChart(runs: readonly LatestRun[]): Html {
   const longest = Math.max(1, ...runs.map(({ durationMs }) => durationMs))
   const bars = { good: '', weak: '', bad: '', busy: '', quiet: '' }
   runs.forEach((run, index) => {
@@ -165,22 +149,13 @@ function runChart(runs: readonly LatestRun[], words: string): Html {
     const x = (DRAWN_RUNS - runs.length + index) * SLOT + 1
     bars[kind] += `M${x} ${LINE}v${kind === 'bad' ? HEIGHT - LINE : -height}h${BAR}V${LINE}z`
   })
-  return html`<svg
-    class="chart"
-    viewBox="0 0 ${SLOT * DRAWN_RUNS} ${HEIGHT}"
-    role="img"
-    aria-label="${words}"
-    preserveAspectRatio="none"
-  >
-    ${Object.entries(bars).map(([kind, path]) => (path === '' ? '' : html`<path class="${kind}" d="${path}" />`))}
-    <path class="line" d="M0 ${LINE}h${SLOT * DRAWN_RUNS}" />
-  </svg>`
-}
-
-/** The drawing in words, for those who do not see it. */
-function chartWords(runs: readonly LatestRun[]): string {
   const failed = runs.filter(({ status }) => status === 'failed').length
-  const longest = Math.max(...runs.map(({ durationMs }) => durationMs))
   const which = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
-  return `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}.`
+  const words = `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}.`
+  const paths = Object.entries(bars).map(([kind, path]) => path && html`<path class="${kind}" d="${path}" />`)
+  return chart(
+    [SLOT * DRAWN_RUNS, HEIGHT],
+    words,
+    html`${paths}<path class="line" d="M0 ${LINE}h${SLOT * DRAWN_RUNS}" />`,
+  )
 }

@@ -111,7 +111,6 @@ function idOf({ organization }: { organization: string }): string {
 /** The part of the organizations that a server shows: `find` is in their ids. `notices` are what is wrong with that server. */
 export type Served = { find: string; page: number; pages: number; found: number; notices?: readonly string[] }
 
-/** How many organizations a server shows at once. */
 const ON_A_PAGE = 50
 
 /** The part of the overview that `page` shows, of the organizations whose ids hold `find`. A page that is not there is the nearest one. */

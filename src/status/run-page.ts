@@ -9,45 +9,37 @@ import { certificateOf, noteLines, proofLines, reasonWords } from './proof-words
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
   const { runId, organization, status, startedAtMs, durationMs, trigger, finishedAtMs } = run
   const took = finishedAtMs === undefined ? '' : `, took ${duration(durationMs)}`
-  const content = html`<header class="top">
-      <h1>Run #${runId} of ${organization}</h1>
-      <p class="soft"><a href="/">All organizations</a></p>
-    </header>
-    <main>
-      <p class="lead">
-        <span class="state ${colourOf(run)}">${status === 'complete' ? run.proof : status}</span>
-        started ${time(startedAtMs, nowMs)}${took} (${trigger})
-      </p>
-      <h2>What it proves</h2>
-      <section class="card words">
-        ${failureOf(run)} ${proofLines(run).map((line) => html`<p>${line.trim()}</p>`)} ${reasonsOf(run)}
-        ${heldOf(run, waiting)}
-      </section>
-      <div class="halves">
-        <div>
-          <h2>What it did</h2>
-          <div class="card">${facts(countsOf(run), 'lines')}</div>
-        </div>
-        <div>
-          <h2>How the list was read</h2>
-          <div class="card">${scanTable(run)}</div>
-        </div>
+  const main = html`<p class="lead">
+      <span class="state ${colourOf(run)}">${status === 'complete' ? run.proof : status}</span>
+      started ${time(startedAtMs, nowMs)}${took} (${trigger})
+    </p>
+    <h2>What it proves</h2>
+    <section class="card words">
+      ${failureOf(run)} ${proofLines(run).map((line) => html`<p>${line.trim()}</p>`)} ${reasonsOf(run)}
+      ${heldOf(run, waiting)}
+    </section>
+    <div class="halves">
+      <div>
+        <h2>What it did</h2>
+        <div class="card">${facts(countsOf(run), 'lines')}</div>
       </div>
-    </main>`
-  return framed({ title: `Run #${runId} of ${organization} · Customer Mirror` }, content)
+      <div>
+        <h2>How the list was read</h2>
+        <div class="card">${scanTable(run)}</div>
+      </div>
+    </div>`
+  const heading = `Run #${runId} of ${organization}`
+  return framed({ title: `${heading} · Customer Mirror`, heading, beside: BACK }, main)
 }
 
 /** A page that says why there is nothing to show. */
 export function errorPage(title: string, why: string): Promise<string> {
-  return framed(
-    { title: `${title} · Customer Mirror` },
-    html`<header class="top"><h1>${title}</h1></header>
-      <main>
-        <p class="lead">${why}</p>
-        <p><a href="/">All organizations</a></p>
-      </main>`,
-  )
+  const main = html`<p class="lead">${why}</p>
+    <p>${BACK}</p>`
+  return framed({ title: `${title} · Customer Mirror`, heading: title }, main)
 }
+
+const BACK = html`<a href="/">All organizations</a>`
 
 /** The message of an error may name hosts and files, so only its code is shown here, and what that means. */
 function failureOf({ error, runId }: StoredRun): Html | '' {

@@ -43,7 +43,6 @@ export type KnownOf<Shown extends UncountedFreshness> = {
   freshness: Shown | undefined
   /** Undefined where it has no schedule. */
   due: Due | undefined
-  /** Removals that wait for a decision. */
   held: readonly HeldRemovals[]
   underway: Progress | undefined
   paused: Pause | undefined
@@ -70,7 +69,7 @@ export type Due = {
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts) {
-  const { underway, runs } = facts
+  const { underway, runs, due } = facts
   // A run without a lease ended without being able to say so.
   const ended = runs.filter(({ runId }) => runId !== underway?.runId)
   const lastEnded = ended.at(-1)
@@ -79,17 +78,15 @@ export function standingOf(facts: Facts) {
   return {
     /** Every state that is true of it, the gravest first; its urgency is that of the gravest. */
     states,
-    urgency: Math.min(...states.map((state) => urgencyOf(state, facts))),
+    // One that was never mirrored needs a person only where no worker is about to do it, or none has for long.
+    urgency: Math.min(
+      ...states.map((state) => (state === 'never' && due?.isLate === false ? 1 : STATES[state].urgency)),
+    ),
     /** The full runs that failed in a row, among the drawn ones. */
     failures: { inARow: failed.length, sinceMs: failed[0]?.startedAtMs, last: failed.at(-1) },
     /** The last full run that has ended; undefined if none has. */
     lastEnded,
   }
-}
-
-/** An organization that was never mirrored needs a person only where no worker is about to do it, or none has for long. */
-function urgencyOf(state: State, { due }: Facts): number {
-  return state === 'never' && due?.isLate === false ? 1 : STATES[state].urgency
 }
 
 function statesOf({ freshness, due, held, underway, paused, wait }: Facts, lastEnded: LatestRun | undefined): State[] {
