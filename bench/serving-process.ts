@@ -6,7 +6,7 @@ import { listen } from '../src/http/server.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
 import { TEXT_FIELDS } from '../src/model/customer.ts'
 import { createServe } from '../src/serve/serve.ts'
-import { ServedMirror } from '../src/serve/served-mirror.ts'
+import { serveMirror } from '../src/serve/served-mirror.ts'
 import { DEFAULT_PRESET, recipeOf } from '../src/signing/signing.ts'
 import { CREDENTIALS } from './messages.ts'
 
@@ -21,7 +21,7 @@ async function serve(): Promise<string> {
   const app = createServe({
     readers: [{ name: 'reader', organizations: ['org-1'], ...CREDENTIALS, recipe }],
     organizations: ['org-1'],
-    mirror: new ServedMirror(file),
+    mirror: serveMirror(file),
     log: { info: () => {}, warn: () => {} },
     nowMs: Date.now,
     monotonicMs,

@@ -6,7 +6,7 @@ import { readReaders } from '../config/credentials.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { createLog } from '../machine/log.ts'
 import { createServe } from '../serve/serve.ts'
-import { ServedMirror } from '../serve/served-mirror.ts'
+import { serveMirror } from '../serve/served-mirror.ts'
 import { errorEnvelope } from '../service/answer.ts'
 
 export function serveCommand({ signal, stderr }: Io) {
@@ -23,7 +23,7 @@ export function serveCommand({ signal, stderr }: Io) {
       const config = await namedConfig(file)
       const readers = await readReaders(config)
       const log = createLog({ level: 'info', stream: stderr })
-      const mirror = new ServedMirror(named === undefined ? config.mirror : namedMirror(named))
+      const mirror = serveMirror(named === undefined ? config.mirror : namedMirror(named))
       const organizations = config.organizations.map(({ id }) => id)
       const app = createServe({ readers, organizations, mirror, log, nowMs: Date.now, monotonicMs })
       // Requests that are under way when the server is stopped have five seconds.

@@ -27,7 +27,7 @@ export function publishCopies(plan: PublishPlan): Published {
   )
   // The group of one organization, who may have left long ago, keeps no copy from the others.
   if (targets.some(({ group }) => group === plan.group)) accessOf(plan)
-  for (const { file } of targets) requirePublishable(file, plan.mirror)
+  for (const { file } of targets) atPlace(file, () => requirePublishable(file, plan.mirror))
   const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
   const standing: CopyTarget[] = []
   for (const target of targets)

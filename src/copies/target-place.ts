@@ -109,15 +109,13 @@ export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
   return targets.map(({ file }) => file)
 }
 
-/** Throws UsageError or CopyFailed unless `file` is free, or a copy made by this program, in a folder that is safe. */
+/** Throws UsageError unless `file` is free, or a copy made by this program, in a folder that is safe; and the error of the system. */
 export function requirePublishable(file: string, mirror: string): void {
-  atPlace(file, () => {
-    requirePlace(file, mirror)
-    if (lookAt(file) !== undefined && !['copy', 'empty'].includes(kindOfFile(file)))
-      throw refused(file, 'was not published by this program. It was left as it is; name another file')
-    requireNoJournals(file)
-    requireSafeFolder(dirname(file), mirror)
-  })
+  requirePlace(file, mirror)
+  if (lookAt(file) !== undefined && !['copy', 'empty'].includes(kindOfFile(file)))
+    throw refused(file, 'was not published by this program. It was left as it is; name another file')
+  requireNoJournals(file)
+  requireSafeFolder(dirname(file), mirror)
 }
 
 /** Throws UsageError for a folder whose copies others could replace, or which is that of the mirror. */

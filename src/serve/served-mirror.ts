@@ -37,50 +37,25 @@ type Filtered = { filter: string; found: number[] }
 type Texts = Promise<{ stamp: string; rows: Map<number, Searched>; all: string; ends: number[] } | undefined>
 type Searched = { text: string; language: string | null }
 
+export type ServedMirror = ReturnType<typeof serveMirror>
+
 /**
  * The active customers of a mirror in a file or a database, or of a published copy, as pages: by creation time and id, each page from one
- * state. It is opened when it is first asked for, and again once its file was replaced.
+ * state. It is opened when it is first asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: a longer
+ * time would hold up its WAL.
  */
-export class ServedMirror {
-  readonly #place: string
-  /** How long requests share one state of the mirror: a longer one would hold up its WAL. */
-  readonly #snapshotMs: number
-  #store: { opened: Store; file: string } | undefined
-  #snapshot: Promise<Snapshot> | undefined
+export function serveMirror(place: string, snapshotMs = 1000) {
+  let store: { opened: Store; file: string } | undefined
+  let snapshot: Promise<Snapshot> | undefined
   /** What was asked last of each organization, and of which snapshot. */
-  readonly #states = new Map<string, { snapshot: Snapshot; state: Promise<State> }>()
+  const states = new Map<string, { of: Snapshot; state: Promise<State> }>()
 
-  constructor(place: string, snapshotMs = 1000) {
-    this.#place = place
-    this.#snapshotMs = snapshotMs
-  }
-
-  /** A page, how many customers there are, and how current. Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
-  async page(organization: string, query: ListQuery) {
-    return this.#read(organization, async (session, state) => {
-      const rowIds = await rowIdsOf(session, organization, query, state)
-      const from = (query.page - 1) * query.perPage
-      const rows = await rowsIn(session, organization, rowIds.slice(from, from + query.perPage))
-      return { rows, total: rowIds.length, readAsOfMs: state.readAsOfMs, proof: state.proof }
-    })
-  }
-
-  /** Throws as `page` does. */
-  async requireMirrored(organization: string): Promise<void> {
-    await this.#read(organization, async () => {})
-  }
-
-  async close(): Promise<void> {
-    await this.#snapshot?.then(({ over }) => over.abort()).catch(() => {})
-    await this.#store?.opened.close().catch(() => {})
-  }
-
-  async #read<Result>(organization: string, work: (session: Session, state: State) => Promise<Result>) {
-    const snapshot = await (this.#snapshot ??= this.#begin())
-    const { session, readings, over } = snapshot
-    const before = this.#states.get(organization)
-    const state = before?.snapshot === snapshot ? before.state : stateIn(session, organization, before?.state)
-    this.#states.set(organization, { snapshot, state })
+  async function read<Result>(organization: string, work: (session: Session, state: State) => Promise<Result>) {
+    const of = await (snapshot ??= begin())
+    const { session, readings, over } = of
+    const before = states.get(organization)
+    const state = before?.of === of ? before.state : stateIn(session, organization, before?.state)
+    states.set(organization, { of, state })
     const reading = state.then((found) => work(session, found))
     readings.add(reading)
     try {
@@ -89,7 +64,7 @@ export class ServedMirror {
       // A server that was lost is asked anew.
       if (!(error instanceof NotMirrored)) {
         over.abort()
-        this.#states.clear()
+        states.clear()
       }
       throw error
     } finally {
@@ -98,35 +73,52 @@ export class ServedMirror {
   }
 
   /** Begins a transaction that lasts a while, and until all that is read in it then was read. */
-  #begin(): Promise<Snapshot> {
+  function begin(): Promise<Snapshot> {
     const begun = Promise.withResolvers<Snapshot>()
     const hold = async (session: Session) => {
       const [readings, over] = [new Set<Promise<unknown>>(), new AbortController()]
       begun.resolve({ session, readings, over })
-      await sleep(this.#snapshotMs, undefined, { signal: over.signal, ref: false }).catch(() => {})
-      this.#snapshot = undefined
+      await sleep(snapshotMs, undefined, { signal: over.signal, ref: false }).catch(() => {})
+      snapshot = undefined
       await Promise.allSettled(readings)
     }
-    const held = this.#openStore().then((store) => store.read(hold))
+    const held = openAnew().then((opened) => opened.read(hold))
     held.catch((error: unknown) => {
-      this.#snapshot = undefined
+      snapshot = undefined
       begun.reject(error)
     })
     return begun.promise
   }
 
-  async #openStore(): Promise<Store> {
-    const found = isPostgres(this.#place) ? undefined : statSync(this.#place, { throwIfNoEntry: false })
+  async function openAnew(): Promise<Store> {
+    const found = isPostgres(place) ? undefined : statSync(place, { throwIfNoEntry: false })
     // Another one for another file of this name.
     const file = JSON.stringify([found?.dev, found?.ino])
-    const before = this.#store
+    const before = store
     if (before?.file === file) return before.opened
-    this.#store = undefined
-    this.#states.clear()
+    store = undefined
+    states.clear()
     void before?.opened.close().catch(() => {})
-    const opened = await openStore(this.#place)
-    this.#store = { file, opened }
+    const opened = await openStore(place)
+    store = { file, opened }
     return opened
+  }
+
+  return {
+    /** A page, how many customers there are, and how current. Throws NotMirrored, and MirrorUnusable for a mirror that cannot be read now. */
+    page: (organization: string, query: ListQuery) =>
+      read(organization, async (session, state) => {
+        const rowIds = await rowIdsOf(session, organization, query, state)
+        const from = (query.page - 1) * query.perPage
+        const rows = await rowsIn(session, organization, rowIds.slice(from, from + query.perPage))
+        return { rows, total: rowIds.length, readAsOfMs: state.readAsOfMs, proof: state.proof }
+      }),
+    /** Throws as `page` does. */
+    requireMirrored: (organization: string) => read(organization, async () => {}),
+    async close(): Promise<void> {
+      await snapshot?.then(({ over }) => over.abort()).catch(() => {})
+      await store?.opened.close().catch(() => {})
+    },
   }
 }
 

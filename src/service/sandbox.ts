@@ -22,9 +22,9 @@ export type SandboxOptions = Pick<ServiceOptions, 'latencyMs'> & {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
   organizations?: number | undefined
-  /** One number for every organization, or one number for each. */
+  /** One number for every organization, or a number for each, which are as many. */
   customers?: number | readonly number[] | undefined
-  /** A rule for one organization overrides a rule for all. */
+  /** The last rule for an organization, or for all, holds. */
   rateLimits?: readonly RateLimitRule[] | undefined
   /** Organizations whose plan does not permit reading customers. */
   forbidden?: readonly string[] | undefined
@@ -63,10 +63,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
     return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
   })
-  for (const id of options.forbidden ?? []) find(id, organizations)
-  for (const { organization } of rateLimits) if (organization !== undefined) find(organization, organizations)
-
-  const limitOfAll = rateLimits.findLast(({ organization }) => organization === undefined)
   const requests = new Map(organizations.map(({ apiKey }) => [apiKey, Array<LoggedRequest>()]))
   const log: MiddlewareHandler<ServiceEnv> = async (c, next) => {
     await next()
@@ -85,7 +81,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
       answer: options.forbidden?.includes(id)
         ? () => ({ kind: 'error', status: 403, message: FORBIDDEN })
         : staged.answer,
-      rateLimit: rateLimits.findLast(({ organization }) => organization === id) ?? limitOfAll,
+      rateLimit: rateLimits.findLast(({ organization = id }) => organization === id),
     })),
   })
   const { origin, close } = await listen(service, { host, port }, errorEnvelope(400, UNREADABLE))
@@ -117,10 +113,8 @@ export async function startSandbox(options: SandboxOptions = {}) {
   }
 }
 
-function customerCounts({ organizations, customers = 1050 }: SandboxOptions): readonly number[] {
-  const counts = typeof customers === 'number' ? Array<number>(organizations ?? 3).fill(customers) : customers
-  if (organizations !== undefined && counts.length !== organizations)
-    throw new UsageError(`${counts.length} numbers of customers for ${organizations} organizations: give one for each.`)
+function customerCounts({ organizations = 3, customers = 1050 }: SandboxOptions): readonly number[] {
+  const counts = typeof customers === 'number' ? Array<number>(organizations).fill(customers) : customers
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total <= MAX_CUSTOMERS) return counts
   throw new UsageError(`${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS}.`)

@@ -6,7 +6,7 @@ import { listen, UNREADABLE } from '../../src/http/server.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { errorAnswer, listAnswer } from '../../src/serve/open-api.ts'
 import { createServe } from '../../src/serve/serve.ts'
-import { ServedMirror } from '../../src/serve/served-mirror.ts'
+import { serveMirror } from '../../src/serve/served-mirror.ts'
 import { BASE_PATH } from '../../src/service/app.ts'
 import { errorEnvelope } from '../../src/service/answer.ts'
 import { DEFAULT_PRESET, type Recipe, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
@@ -39,7 +39,7 @@ export async function aServe(
 ) {
   const lines: Record<string, unknown>[] = []
   const note = (fields: object, msg?: string) => void lines.push({ ...fields, msg })
-  const mirror = new ServedMirror(addressOf(place), SNAPSHOT_MS)
+  const mirror = serveMirror(addressOf(place), SNAPSHOT_MS)
   const log = { info: note, warn: note }
   const app = createServe({ readers, organizations, mirror, log, nowMs: now, monotonicMs })
   const { origin, close } = await listen(app, { host: '127.0.0.1', port: 0 }, errorEnvelope(400, UNREADABLE))

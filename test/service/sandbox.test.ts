@@ -26,15 +26,10 @@ test('the same seed gives the same keys, secrets and customers; another seed giv
   expect(other.organizations[0]?.customers[0]?.id).not.toBe(one.organizations[0]?.customers[0]?.id)
 })
 
-test.each([
-  ['more lists than organizations', { organizations: 2, customers: [1, 2, 3] }, '3 numbers of customers for 2'],
-  ['an unknown organization limited', { rateLimits: [{ organization: 'acne', requests: 1, windowMs: 1 }] }, 'acne'],
-  ['an unknown organization forbidden', { forbidden: ['org-9'] }, 'no organization "org-9"'],
-  ['more customers than fit', { customers: 1_000_000, organizations: 9 }, 'more than the sandbox can hold in memory'],
-])('%s is refused', async (_, options, message) => {
-  const start = startSandbox(options)
+test('more customers than fit are refused', async () => {
+  const start = startSandbox({ customers: 1_000_000, organizations: 9 })
   await expect(start).rejects.toThrow(UsageError)
-  await expect(start).rejects.toThrow(message)
+  await expect(start).rejects.toThrow('more than the sandbox can hold in memory')
 })
 
 test('prints every organization with its address, key and secret, writes a private configuration that mirrors it, and keeps its limit', async () => {
