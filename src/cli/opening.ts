@@ -38,7 +38,7 @@ export function namedMirror(text: string, option = '--mirror'): string {
 }
 
 /** What a run takes of this machine. */
-export const CLOCKS = { now: Date.now, monotonicMs, random: Math.random }
+export const CLOCKS = { now: Date.now, monotonicMs, random: () => Math.random() }
 
 /** The moment, by the clock of the machine and by its monotonic one. */
 export function clocks() {
