@@ -103,7 +103,6 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
     const places = without(moved, { from: after, to: until })
     const between = holes.filter(({ from }) => from >= begin && from < seam)
     begin = seam
-    if (places.length + between.length === 0) return
     gaps.push({
       ...{ places, expected: lengthOf(places), holes: between, unread: lengthOf(between), isOneCut, seam },
       nameless: nameless.filter((position) => position >= reach && position < to).length,
@@ -234,7 +233,7 @@ export function conclude(
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
     certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
-    isAnyUnmet: unmet.some((rowId) => rowId !== 0 && !read.has(rowId)),
+    isAnyUnmet: unmet.some((rowId) => rowId !== 0),
     trustedPages: Math.round(trusted / size),
     laterOrder: known <= MOST_MOVED * kept ? foundOrder(cuts, gaps, expected) : undefined,
   }

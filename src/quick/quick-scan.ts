@@ -176,7 +176,7 @@ export class QuickScan implements Scan {
 
   /** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
   #across(position: number): Window | undefined {
-    if (this.#isFixed || position === Infinity) return undefined
+    if (this.#isFixed) return undefined
     const marginOf = (window: Window) => Math.min(position - startOf(window), startOf(window) + window.size - position)
     const windows = sizesFrom(this.#size).map((size) => windowAt(position, size))
     const across = windows.filter((window) => marginOf(window) > 0)

@@ -14,6 +14,8 @@ const READINGS: Record<string, Reading> = {
   '2,500 newest first, 12 requests': { size: 2500, rejected: 2400, order: 'newest first', maxRequests: 12 },
   '1,550 by name, 20 requests in turn': { size: 1550, rejected: 1500, order: 'name', maxRequests: 20, parallel: 1 },
   '3,600 by creation, 7 requests': { size: 3600, rejected: 99, maxRequests: 7 },
+  '300 by name, pages of 7 in turn': { size: 300, rejected: 7, order: 'name', pageSize: 7, parallel: 1, turn: 11 },
+  '230 by creation, 9 requests': { size: 230, rejected: 120, maxRequests: 9 },
   '60 by name': { size: 60, rejected: 40, order: 'name' },
 }
 
@@ -41,8 +43,8 @@ const CASES: Record<string, Case> = {
     },
   },
   'pages over fifty refused': { answer: (list, window) => (window.size > 50 ? 'size-refused' : list.answer(window)) },
-  'all sizes but a hundred, fifty and ten refused': {
-    answer: (list, window) => ([100, 50, 10].includes(window.size) ? list.answer(window) : 'size-refused'),
+  'all sizes but a hundred, fifty, ten and seven refused': {
+    answer: (list, window) => ([100, 50, 10, 7].includes(window.size) ? list.answer(window) : 'size-refused'),
   },
   'one page cannot be read, nor any full page of another size': {
     answer(list, window) {
@@ -91,6 +93,34 @@ const CASES: Record<string, Case> = {
     },
   },
   'all left': { change: (list) => void list.rows.splice(0) },
+  'a total that is too high': { answer: (list, window) => ({ ...list.answer(window), total: list.rows.length + 350 }) },
+  'no total from the second answer on': {
+    answer: (list, window, answered) => ({ ...list.answer(window), ...(answered > 0 && { total: undefined }) }),
+  },
+  'one is listed twice on a page, and one far apart': {
+    change: (list) => (
+      list.rows.splice(at(list, 0.3) + 3, 0, list.rows[at(list, 0.3)] ?? 0),
+      list.rows.splice(at(list, 0.8), 0, list.rows[at(list, 0.2)] ?? 0)
+    ),
+  },
+  'much at once, and of eleven answers one is lost and one has no total': {
+    change(list, chance, pending) {
+      const somewhere = () => at(list, chance.next())
+      const changes = [
+        () => list.delete(somewhere()),
+        () => list.insert(somewhere()),
+        () => list.rows.splice(somewhere(), 0, list.delete(somewhere())),
+        () => list.rows.splice(somewhere(), 0, list.rows[somewhere()] ?? 0),
+        () => void (list.rows[somewhere()] = -1),
+        () => pending.push(list.rows[somewhere()] ?? 0),
+      ]
+      for (let time = 0; time < 9; time += 1) chance.pick(changes)()
+    },
+    answer(list, window, answered) {
+      if (answered % 11 === 3) return 'hole'
+      return { ...list.answer(window), ...(answered % 11 === 5 && { total: undefined }) }
+    },
+  },
   'page 1 again from the third answer on': {
     answer: (list, window, answered) =>
       answered > 1 ? { ...list.answer({ ...window, page: 1 }), window } : list.answer(window),
@@ -242,7 +272,7 @@ function readQuickly(
   const scan = new QuickScan({ expected, budget: new RequestBudget(maxRequests), ...options })
   const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: chance, parallel })
   const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
-  const { reasons, requests, stoppedAt } = scan.certificate()
-  expect(requests).toBe(ride.requests)
+  const { reasons, requests, distinct, stoppedAt } = scan.certificate()
+  expect({ requests, distinct }).toEqual({ requests: ride.requests, distinct: ride.ids.size })
   return { ...scan.conclusion(), reasons, requests, stoppedAt, read }
 }
