@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../src/errors/errors.ts'
-import { addHeaders, addHealth, type Answerer, listen, type Readiness, UNREADABLE } from '../src/http/server.ts'
+import { addHeaders, addHealth, type Answerer, listen, UNREADABLE } from '../src/http/server.ts'
 import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
 
@@ -133,19 +133,6 @@ function anApp(): Hono {
   app.onError((_error, context) => context.json({ error: 'failed' }, 500))
   return app
 }
-
-test.each<[string, number, Readiness]>([
-  ['does its work', 200, { ready: true, problems: [] }],
-  ['does not', 503, { ready: false, problems: ['the queue cannot be reached'] }],
-])('a program that %s answers /readyz with %d and what it found, and is alive', async (_, status, readiness) => {
-  const app = new Hono()
-  addHealth(app, async () => readiness)
-
-  const ready = await app.request('/readyz')
-
-  expect({ status: ready.status, body: await ready.json() }).toEqual({ status, body: readiness })
-  expect(await (await app.request('/healthz')).json()).toEqual({ alive: true })
-})
 
 test.each(['/healthz', '/readyz'])('%s can be read and nothing else', async (path) => {
   const app = new Hono()

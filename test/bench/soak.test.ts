@@ -104,21 +104,3 @@ test.each<[what: string, found: string[], expected: string | RegExp]>([
 ])('%s is found', (_, found, expected) => {
   expect(found.join('\n')).toMatch(expected)
 })
-
-test('nothing is found where all is well, and where what was done to workers explains it', () => {
-  const quiet = logged('{"organization":"acme","msg":"run complete","report":{"inserted":3}}')
-
-  expect([
-    ...compared({}),
-    ...overlappingRuns([aRun(1, 10, 20), aRun(2, 15, 30, { organization: 'globex' }), aRun(3, 20, 30)]),
-    ...requestsOfTwo([aRun(1, 30, 40)], [...asked('a', 31, 32, 33), ...asked('b', 32)], [fate('a'), fate('b', [15])]),
-    ...abandonedForNothing([GIVEN_UP], asked('a', 12), [fate('a', [5, 14])]),
-    ...missedDueTimes(DUE, ALLOWED),
-    ...missedDueTimes({ ...DUE, startsMs: [] }, { ...ALLOWED, wellFor: () => 3 }),
-    ...repeatedDueTimes({ ...READ, asOfMs: [5, 6, 10, 29, 31] }),
-    ...reportsOfNights([report('a', 'one'), report('a', 'one'), report('b', 'two'), report('c', 'two')], 1),
-    ...oddEnds([LIFE, { ...LIFE, endsAs: 'killed', exitCode: null }], []),
-    ...personalData([quiet]),
-    ...alarms(quiet),
-  ]).toEqual([])
-})

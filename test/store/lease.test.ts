@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
-import { execPath } from 'node:process'
 import { expect, test } from 'vitest'
 import { BOOT_NAME, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
@@ -90,7 +89,7 @@ function holderWithPid(processId: number, { startedAt = '', boot = BOOT_NAME ?? 
 
 /** The number of a process that has ended. */
 function goneProcess(): number {
-  return spawnSync(execPath, ['--version']).pid
+  return spawnSync('true').pid
 }
 
 const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>

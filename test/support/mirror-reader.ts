@@ -28,13 +28,6 @@ export function addressOf(file: string): string {
   return isPostgres(file) ? file.replace('://127', `://${POSTGRES_USER}@127`) : file
 }
 
-/** Whether there is a mirror at an address. */
-export function isThere(address: string): boolean {
-  if (!isPostgres(address)) return existsSync(address)
-  const schema = new URL(address).searchParams.get('schema')
-  return openReader(address).value('SELECT 1 FROM pg_namespace WHERE nspname = ?', schema) === 1
-}
-
 /** All that is stored at an address, one character a byte: the files of SQLite, or the values of every table and the samples of them. */
 export function storedText(address: string): string {
   if (!isPostgres(address))
