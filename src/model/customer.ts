@@ -103,18 +103,18 @@ export function mistakesIn(record: unknown): Mistake[] {
 /** The customer in a record without mistakes. Adds its odd values to `warnings`. */
 export function toCustomer(received: unknown, warnings: Warnings): Customer {
   const record: Partial<Record<string, unknown>> = Object(received)
-  const text = (field: TextField) => asText(record[field], warnings)
+  const text = (value: unknown) => asText(value, warnings)
   const customer: Customer = {
     id: String(record['id']).toLowerCase(),
-    name: text('name'),
-    username: text('username'),
-    email: text('email'),
-    phone: text('phone'),
-    address: text('address'),
-    company_name: text('company_name'),
-    language: text('language'),
-    timezone: text('timezone'),
-    created_at: text('created_at'),
+    name: text(record['name']),
+    username: text(record['username']),
+    email: text(record['email']),
+    phone: text(record['phone']),
+    address: text(record['address']),
+    company_name: text(record['company_name']),
+    language: text(record['language']),
+    timezone: text(record['timezone']),
+    created_at: text(record['created_at']),
     created_at_utc: null,
     extra: unknownFields(record, warnings),
   }
