@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { RateLimited, SourceUnavailable } from '../../src/errors/errors.ts'
 import { RequestBudget } from '../../src/quick/quick-scan.ts'
+import type { Conclusion } from '../../src/quick/comparison.ts'
 import { searchForGone, usualQuickLimit } from '../../src/quick/read-quickly.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
@@ -89,6 +90,17 @@ test('a quick run stops at its limit and says so; the next one goes on', async (
   expect(later.every(({ requests }) => requests <= 30)).toBe(true)
   expect(later.at(-1)?.reasons).toEqual(['quick'])
   expect(missingIn(mirror)).toHaveLength(5)
+  const usual = await quickly(
+    LISTED.filter((_, at) => at % 20 > 0),
+    { requestLimit: 'usual' },
+  )
+  expect(usual.requests).toBe(usualQuickLimit(LISTED.length, 100))
+})
+
+test('where no order is known, a quick run asks for nothing', async () => {
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), listedSource(LISTED), { requestLimit: USUAL }))
+  const said = { status: 'partial', proof: 'unproven', reasons: ['quick', 'no-order'], requests: 0, trustedPages: 0 }
+  expect(report).toMatchObject(said)
 })
 
 test.each([
@@ -216,24 +228,29 @@ test('customers that a quick run inserted do not let more be marked at once than
 
 const NONE_FOR_CERTAIN = { gone: [], pending: [5, 8, 9] }
 
-test.each<[what: string, told: Searching, left: object, searches: number]>([
+test.each<[what: string, told: Searching, left: Pick<Conclusion, 'gone' | 'pending'>, searches: number]>([
   ['all of them can be made', { most: 12, requestsEach: 1 }, { gone: [8, 9], pending: [5] }, 6],
   ['the requests suffice for one', { most: 11, requestsEach: 1 }, { gone: [8], pending: [5, 9] }, 4],
+  ['the requests suffice for none', { most: 8, requestsEach: 1 }, NONE_FOR_CERTAIN, 0],
+  ['both are found', { most: 12, requestsEach: 1, listed: 9 }, { gone: [], pending: [5] }, 4],
   ['those that were repeated leave too few', { most: 13, requestsEach: 3 }, NONE_FOR_CERTAIN, 4],
   ['none is left between those for one customer', { most: 14, requestsEach: 5 }, NONE_FOR_CERTAIN, 3],
   ['one of them fails alone', { most: 12, requestsEach: 1, fails: 'customer-8' }, { gone: [9], pending: [5, 8] }, 6],
   ['one field alone is searched', { most: 20, requestsEach: 1, isSearchedBy: ['email'] }, NONE_FOR_CERTAIN, 4],
 ])('a customer is gone where searches show it, and one who needs none anyway: %s', async (_, told, left, searches) => {
   expect(await searching(told)).toEqual({ left, searches })
-  expect((await searching({ ...told, certain: [7] })).left.gone).toContain(7)
+  const withSeven = { ...left, gone: [7, ...left.gone] }
+  expect(await searching({ ...told, certain: [7] })).toEqual({ left: withSeven, searches })
 })
 
 /** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */
-async function searching({ most, requestsEach, fails, certain = [], isSearchedBy = ['email', 'username'] }: Searching) {
+async function searching(told: Searching) {
+  const { most, requestsEach, fails, listed = 5, certain = [], isSearchedBy = ['email', 'username'] } = told
   const budget = new RequestBudget(most)
-  let searches = 0
+  let [searches, pages] = [0, 0]
   const source = {
     async readPage(window: Window) {
+      pages += 1
       expect({ window, hasFailed: fails !== undefined }).toEqual({ window: { page: 1, size: 100 }, hasFailed: true })
       return pageOfList([], window)
     },
@@ -241,7 +258,7 @@ async function searching({ most, requestsEach, fails, certain = [], isSearchedBy
       searches += 1
       for (let again = 1; again < requestsEach; again += 1) budget.take()
       if (text === fails) throw new SourceUnavailable('503', { code: 'server-error', status: 503 })
-      const list = customers(1, 5).filter((record) => isSearchedBy.some((field) => record[field] === text))
+      const list = customers(1, listed).filter((record) => isSearchedBy.some((field) => record[field] === text))
       return pageOfList(list, { page: 1, size: 100 })
     },
   }
@@ -251,7 +268,16 @@ async function searching({ most, requestsEach, fails, certain = [], isSearchedBy
   const { signal } = new AbortController()
   const conclusion = { gone: [...certain, 8, 9], pending: [5], certain }
   const left = await searchForGone({ source, budget, mirror, random: () => 0, signal }, run, conclusion, 100)
+  expect(budget.left).toBe(Math.max(0, most - searches * requestsEach - pages))
   return { left, searches }
 }
 
-type Searching = { most: number; requestsEach: number; fails?: string; certain?: number[]; isSearchedBy?: string[] }
+type Searching = {
+  most: number
+  requestsEach: number
+  fails?: string
+  /** The last customer whom a search finds. */
+  listed?: number
+  certain?: number[]
+  isSearchedBy?: string[]
+}
