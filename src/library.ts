@@ -12,10 +12,7 @@ import { closing, openMirror as openToWrite } from './store/mirror.ts'
 import { type RateLimits, runOrganization } from './sync/run-organization.ts'
 import { parsedJson } from './text/parsed-json.ts'
 
-/*
- * What other programs import. Rows have the names of the mirror's columns, which docs/reference/data.md lists. An error thrown on purpose has a
- * `code` of docs/reference/codes.md.
- */
+/* What other programs import. Rows have the columns of docs/reference/data.md, errors thrown on purpose a `code` of docs/reference/codes.md. */
 
 export type { Config } from './config/read-config.ts'
 

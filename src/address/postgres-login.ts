@@ -12,10 +12,7 @@ import type { PostgresAddress, Tls } from './postgres-address.ts'
 /** What the driver is given. Without a user or a password it takes those of PGUSER, PGPASSWORD or a password file. */
 export type PostgresSettings = Omit<PostgresAddress, 'schema' | 'tls'> & { ssl: false | ConnectionOptions }
 
-/**
- * How the driver reaches the server of an address: not by the address itself, in which the driver would read TLS modes in its own way. Throws
- * what `refused` makes of a sentence where the address names no certificate.
- */
+/** How the driver reaches the server: it would read the TLS modes of an address in its own way. Throws what `refused` makes of a bad certificate. */
 export function postgresSettings(
   { schema: _schema, tls, ...login }: PostgresAddress,
   refused: (what: string) => Error,
@@ -34,10 +31,7 @@ function tlsSettings({ mode, rootCertificate }: Tls, refused: (what: string) => 
   return rootCertificate === undefined ? checks : trusting(rootCertificate, checks, refused)
 }
 
-/**
- * Has each new connection trust what the file holds then, as libpq does: a worker runs for months, and authorities are replaced meanwhile.
- * While the file cannot be used, what it held last is trusted.
- */
+/** Each new connection trusts what the file holds then, as with libpq, since authorities are replaced; while it cannot be used, what it held last. */
 function trusting(file: string, checks: ConnectionOptions, refused: (what: string) => Error): ConnectionOptions {
   let last = certificatesIn(file, refused)
   return {

@@ -10,10 +10,7 @@ import type { SecretReference } from './values.ts'
 
 type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
 
-/**
- * Looks up the key and secret of an organization, or of something else that has a title. Throws one ConfigError that names every variable or
- * file that is missing or cannot be a key or secret. Never repeats the value.
- */
+/** Looks up the key and secret of an organization or reader. Throws one ConfigError for all that is missing or no key or secret, without the value. */
 export async function readCredentials(
   { id, title = `organization ${id}`, signing, ...kept }: Signing & { title?: string },
   environment: Environment = processEnvironment(),

@@ -225,10 +225,7 @@ export function mergeRetention(shared: Kept, own: Kept): Retention | undefined {
   return { changesMs, resolvedRejectsMs: changesMs, runsMs: changesMs, removedCustomersMs }
 }
 
-/**
- * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end. Else a
- * sentence about its mistake, which never repeats the text: that may hold credentials.
- */
+/** The address above `/customers`, no slash at its end, or a sentence about its mistake, without the text, which may hold credentials. */
 export function parseBaseUrl(text: string): URL | { problem: string } {
   const url = httpsAddress(text, 'https://acme.orders.example.com/api/v1')
   if ('problem' in url) return url

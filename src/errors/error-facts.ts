@@ -25,25 +25,19 @@ type Again = 'wait' | 'retry' | 'never'
  */
 export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 
-/**
- * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
- * On our side: `mirror` (the file or its disk, or the server), `other-version` of this program (the mirror is of it), `queue`,
- * `other-run` of the same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the
- * configuration, the `configuration` itself (a mistake in it, or a secret that it names and that is not there), and `ours` (the command line
- * or this program).
- */
+/** Where an error comes from: the first two are on the side of the service, the others on ours. */
 export type Origin =
-  | 'answer'
-  | 'outage'
-  | 'mirror'
-  | 'other-version'
+  | 'answer' // it refuses, or cannot be trusted
+  | 'outage' // no answer for now
+  | 'mirror' // the file or its disk, or the server
+  | 'other-version' // the mirror is of another version of this program
   | 'queue'
-  | 'other-run'
-  | 'stop'
-  | 'cancel'
-  | 'limit'
-  | 'configuration'
-  | 'ours'
+  | 'other-run' // of the same organization
+  | 'stop' // of the program, as requested
+  | 'cancel' // of this run, by a person
+  | 'limit' // of the configuration
+  | 'configuration' // a mistake in it, or a secret that it names and that is not there
+  | 'ours' // the command line, or this program
 
 /** An error on our side without a retry. The groups, and the rows of the table, contain the differences. */
 const OURS: ErrorFacts = {

@@ -1,10 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as timer } from 'node:timers/promises'
 
-/**
- * The monotonic clock, in whole milliseconds: it never goes back or jumps, even if the wall clock is set. It counts from the
- * start of the machine, so all its processes read the same value. Only entry points call it; all other code receives it as an
- * argument.
- */
+/** The monotonic clock of the machine, in whole milliseconds: it never goes back, and all processes read the same. Only entry points call it. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
@@ -31,10 +27,7 @@ const WORK_MS = 20
 /** When the first work of this turn began. */
 let beganMs: number | undefined
 
-/**
- * Waits for a turn of the event loop that has time for a piece of work. The answers to many runs come together: if all of them were
- * processed in one turn, timers, health checks and other answers would wait for seconds.
- */
+/** Waits for a turn of the event loop with time for work: were all answers processed in one, timers and health checks would wait for seconds. */
 export async function turnWithTime(clockMs: () => number): Promise<void> {
   do await nextTurn()
   while (isFull(clockMs()))

@@ -1,7 +1,4 @@
-/**
- * Numbers by which a received record is recognised. The same bytes give the same ones; two different records share the first
- * about once in 9,000,000,000,000,000 times, as long as the writer does not know the key.
- */
+/** Numbers by which a received record is recognised; two records share one about once in 9,000,000,000,000,000 times, unless the writer knows the key. */
 export type Fingerprint = ReturnType<typeof fingerprintWith>
 
 /** The steps, by their name: records are not recognised by fingerprints that were made in other steps. */

@@ -1,9 +1,6 @@
 import { createHmac, hash } from 'node:crypto'
 
-/**
- * Request signing as data. The specification shows the three headers but not the string that is signed, so that string is
- * a template from a closed set of tokens, and everything else that could differ is a setting.
- */
+/** Request signing as data: the specification does not show the string that is signed, so it is a template of tokens, and the rest are settings. */
 export type Recipe = {
   /** The string to sign, with `{tokens}` from {@link VALUES}. Must contain `{ts}`. */
   template: string

@@ -21,10 +21,7 @@ type KnownGoodRequest = {
   apiKey: string
 }
 
-/**
- * Every recipe that makes the known signature, among all presets, encodings and ways to decode the secret, with the preset of its template; empty
- * if there is none. Throws UsageError where the timestamp has a form that no recipe has.
- */
+/** Every recipe that makes a known signature, with its preset; maybe none. Throws UsageError where no recipe has such a timestamp. */
 export function solveRecipe(known: KnownGoodRequest) {
   const time = readTimestamp(known.timestamp)
   if (time === undefined)

@@ -1,7 +1,4 @@
-/*
- * Every text that came from outside passes here before a terminal or a page shows it: values of customers, who choose their own names, ids in
- * a foreign file, and what triggers, servers and the system report.
- */
+/* Every text from outside passes here before a terminal or a page shows it: of customers, foreign files, triggers, servers and the system. */
 
 /** What a terminal acts on instead of showing it: control characters, and what turns or hides the text around it. */
 const ACTS = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
