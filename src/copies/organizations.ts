@@ -1,11 +1,11 @@
-import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { text, timeIn } from '../store/port/sql.ts'
-import { sqliteError } from '../store/port/sqlite-errors.ts'
+import { isPostgres } from '../address/mirror-address.ts'
+import { sql, text } from '../store/port/sql.ts'
+import { sqliteStore } from '../store/port/sqlite-store.ts'
+import { records, type Session, type Store } from '../store/port/store.ts'
 import { closing } from '../store/mirror.ts'
 import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasTable, inMirrorFile } from '../store/sqlite/open-to-read.ts'
-import { allOf, readStatement, type SqlValue } from './read-rows.ts'
+import { hasTable, openToRead } from '../store/sqlite/open-to-read.ts'
 
 /*
  * The organizations of a mirror or of a copy, and what a mirror records of their runs.
@@ -24,24 +24,30 @@ export type MirroredOrganization = {
   isLeaving: boolean
 }
 
-/** The organizations of a mirror or copy, in order. A file is not changed. Throws MirrorUnusable. */
-export async function listMirroredOrganizations(place: string): Promise<MirroredOrganization[]> {
-  const rowsOf = (statement: string) => allOf(readStatement(place, statement))
-  const isCopy = (await rowsOf("SELECT 1 FROM dictionary WHERE table_name = 'manifest'")).length > 0
-  const rows = await rowsOf(isCopy ? LISTED : `${LISTED} ${LEAVING}`)
-  const timeOf = (value: SqlValue | undefined) => (typeof value === 'string' ? timeIn(value) : undefined)
-  try {
-    const all = rows.map(([organization, active, removed, readAsOf, retiredAt, isLeaving]) => ({
-      ...{ organization: String(organization), active: Number(active), removed: Number(removed) },
-      ...{ readAsOfMs: timeOf(readAsOf), retiredAtMs: timeOf(retiredAt), isLeaving: isLeaving === 1n },
-    }))
-    return all.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
-  } catch (error) {
-    throw sqliteError(error, shownMirror(place))
-  }
+/** Opens a mirror or a copy to read it, wherever it is. Throws MirrorUnusable. */
+export async function openReadable(place: string): Promise<Store> {
+  // The driver of a server is loaded for one.
+  if (isPostgres(place)) return (await import('../store/postgres/open-database.ts')).openDatabase(place, 'read')
+  const db = openToRead(place)
+  db.defaultSafeIntegers(false)
+  return sqliteStore(db, place)
 }
 
-const LISTED = 'SELECT organization, active, removed, read_as_of, retired_at, 0 FROM freshness'
+/** What `work` finds in one state of a mirror or a copy. Throws MirrorUnusable. */
+async function inState<Found>(place: string, work: (session: Session) => Promise<Found>): Promise<Found> {
+  return closing(await openReadable(place), (store) => store.read(work))
+}
+
+/** The organizations of a mirror or copy, in order. A file is not changed. Throws MirrorUnusable. */
+export async function listMirroredOrganizations(place: string): Promise<MirroredOrganization[]> {
+  const all = await inState(place, async (session) => {
+    const isCopy = (await session.first(sql`SELECT 1 FROM dictionary WHERE table_name = 'manifest'`)) !== undefined
+    return records<MirroredOrganization>(session, text(isCopy ? LISTED : `${LISTED} ${LEAVING}`))
+  })
+  return all.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+}
+
+const LISTED = 'SELECT organization, active, removed, read_as_of, retired_at, 0 AS is_leaving FROM freshness'
 
 const LEAVING = `UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinished_forgets
   WHERE organization NOT IN (SELECT organization FROM runs)`
@@ -79,12 +85,7 @@ export function isRead(one: RecordedOrganization): one is ReadOrganization {
 
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
-  if (!isPostgres(address)) return inMirrorFile(address, recordedIn)
-  // Its driver is loaded for it.
-  const { openDatabase } = await import('../store/postgres/open-database.ts')
-  return closing(await openDatabase(address, 'read'), (database) =>
-    database.read((session) => session.all<RecordedOrganization>(text(recordedRows()))),
-  )
+  return inState(address, (session) => session.all<RecordedOrganization>(text(recordedRows())))
 }
 
 /** What an open mirror or copy records, in the order of organizations. */

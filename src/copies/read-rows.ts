@@ -52,7 +52,7 @@ export async function* readStatement(
   }
 }
 
-export async function allOf(some: AsyncIterable<SomeRows>): Promise<SqlValue[][]> {
+async function allOf(some: AsyncIterable<SomeRows>): Promise<SqlValue[][]> {
   return (await Array.fromAsync(some)).flatMap(({ rows }) => rows)
 }
 

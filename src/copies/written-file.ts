@@ -18,7 +18,7 @@ import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { JOURNALS } from '../store/sqlite/open-to-read.ts'
-import { afterPlacing, copyError, copyFault } from './copy-error.ts'
+import { afterPlacing, atPlace, copyError, copyFault } from './copy-error.ts'
 
 /*
  * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same
@@ -197,11 +197,7 @@ export function makeFile(path: string, gid?: number): void {
 
 /** Throws UsageError where this user may not give files to that group. */
 export function giveToGroup(path: string, gid: number): void {
-  try {
-    chownSync(path, -1, gid)
-  } catch (error) {
-    throw copyError(error, `${dirname(path)}, where files are to be given to group ${gid}`)
-  }
+  atPlace(`${dirname(path)}, where files are to be given to group ${gid}`, () => chownSync(path, -1, gid))
 }
 
 /** Waits until all of a file is on the disk. */

@@ -1,13 +1,12 @@
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isPostgres } from '../address/mirror-address.ts'
+import { openReadable } from '../copies/organizations.ts'
 import { folded } from '../copies/read-rows.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import type { ListQuery } from '../service/listing.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
-import { sqliteStore } from '../store/port/sqlite-store.ts'
 import { records, type Session, type Store } from '../store/port/store.ts'
-import { openToRead } from '../store/sqlite/open-to-read.ts'
 
 /** The mirror has no customers of the organization to serve: it was not read to its end yet, or was retired, or they are left out. */
 export class NotMirrored extends Error {
@@ -123,12 +122,10 @@ export function serveMirror(place: string, snapshotMs = 1000) {
 }
 
 async function openStore(place: string): Promise<Store> {
-  if (isPostgres(place)) return (await import('../store/postgres/open-database.ts')).openDatabase(place, 'read')
-  const db = openToRead(place)
-  db.defaultSafeIntegers(false)
-  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
-  if (columns.includes('email')) return sqliteStore(db, place)
-  db.close()
+  const store = await openReadable(place)
+  const hasEmail = sql`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`
+  if (isPostgres(place) || (await store.read((session) => session.first(hasEmail))) !== undefined) return store
+  await store.close()
   throw new NotMirrored('The mirror is a copy without personal data, which has nothing to serve. Name another one.')
 }
 

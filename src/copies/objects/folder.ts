@@ -57,22 +57,21 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
           return { descriptor, folder, put: async () => atPlace(folder, finished) }
         },
         async finish(content, isNew) {
-          const done = { warnings: [], isLeft: false }
-          if (!isNew) return done
-          return atPlace(folder, () => {
+          const replaceParts = () => {
             // It is the one from before meanwhile, and names what is replaced: if this publish is killed, the next one writes that anew.
             const before = found ?? { ...content, organizations: [], replaced: [] }
             writeManifest({ ...before, replaced: [...before.replaced, ...made.map(({ object }) => ({ object }))] })
             const what = 'not all of it: each partition is of this publish or of the one from before'
-            return afterPlacing(folder, what, () => {
+            afterPlacing(folder, what, () => {
               for (const { path, object } of made) renameSync(path, join(folder, object))
               for (const { path } of made) flushFolder(dirname(path))
               const named = new Set(content.organizations.map(({ object }) => object))
               for (const object of parts.keys()) if (!named.has(object)) removeFile(join(folder, object))
               writeManifest({ ...content, replaced: [] })
-              return done
             })
-          })
+          }
+          if (isNew) atPlace(folder, replaceParts)
+          return { warnings: [], isLeft: false }
         },
         close() {
           try {
