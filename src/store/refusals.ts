@@ -23,11 +23,10 @@ export function leasedBy({ run_id, holder, since }: Holding, organization: strin
   const start = since === null ? '' : `, since ${since.slice(0, 'YYYY-MM-DD HH:MM'.length)} UTC`
   const refused =
     what === undefined
-      ? 'Let it finish, or stop it'
-      : `so it cannot be ${what}. Nothing was changed. Let the run finish, or stop it, then try again`
+      ? '. Let it finish, or stop it'
+      : `, so it cannot be ${what}. Nothing was changed. Let the run finish, or stop it, then try again`
   return new OrganizationLeased(
-    `${organization}: run ${run_id} (${processWords(holder)}${start}) is mirroring it now${what === undefined ? '. ' : ', '}${refused}; ` +
-      'a run that died is given up after a minute.',
+    `${organization}: run ${run_id} (${processWords(holder)}${start}) is mirroring it now${refused}; a run that died is given up after a minute.`,
   )
 }
 

@@ -35,36 +35,34 @@ async function asCandidates(session: Session, run: Run, rows: readonly Absent[])
   if (rows.length === 0) return []
   const shown = shownNames(run)
   const ids = rows.map(({ id }) => id)
-  const earlier = await findEarlier(session, run.organization, ids)
-  return rows.map((row) => ({ ...shown(row), earlier: (earlier.get(row.id) ?? []).map(shown) }))
-}
-
-/** The names of each customer in its rejects and changes, the latest first. */
-async function findEarlier(session: Session, organization: string, ids: readonly string[]) {
   const [rejects, changes] = await together(
-    findLatest(session, organization, ids, ['rejects', 'record_id', 'payload', 'seen_at']),
-    findLatest(session, organization, ids, ['changes', 'id', 'fields', 'seq']),
+    findLatest(session, run.organization, ids, ['rejects', 'record_id', 'payload', 'seen_at']),
+    findLatest(session, run.organization, ids, ['changes', 'id', 'fields', 'seq']),
   )
-  return new Map(ids.map((id) => [id, namesIn(rejects.get(id) ?? [], changes.get(id) ?? [])]))
+  return rows.map((row) => {
+    const earlier = namesIn(rejects.get(row.id) ?? [], changes.get(row.id) ?? [])
+    return { ...shown(row), earlier: earlier.map(shown) }
+  })
 }
 
 /** How many rejects of one customer are read, to find one that is JSON, and how many changes. */
 const MOST_DOCUMENTS = 3
 
+/** A reject or a change of a customer, as JSON. */
+type Document = { id: string; document: string }
+
 type Documents = readonly [table: string, id: string, document: string, order: string]
 
-/** For all customers at once, since rejects that are resolved are in no index by their ids. */
+/** The latest documents of each customer. For all at once, since rejects that are resolved are in no index by their ids. */
 async function findLatest(session: Session, organization: string, ids: readonly string[], of: Documents) {
   const [table, id, , order] = of.map(text)
   const document = asText(of[2])
-  const rows = await session.all<{ id: string; document: string }>(sql`
+  const rows = await session.all<Document>(sql`
     SELECT id, document FROM (
       SELECT ${id} AS id, ${document} AS document, row_number() OVER (PARTITION BY ${id} ORDER BY ${order} DESC) AS number
       FROM ${table} WHERE organization = ${organization} AND ${isIn(of[1], ids)} AND ${document} IS NOT NULL
     ) AS latest WHERE number <= ${MOST_DOCUMENTS} ORDER BY id, number`)
-  const documents = new Map<string, string[]>()
-  for (const row of rows) documents.set(row.id, [...(documents.get(row.id) ?? []), row.document])
-  return documents
+  return Map.groupBy(rows, (row) => row.id)
 }
 
 const LISTED_AT_ONCE = 1000
@@ -98,13 +96,13 @@ async function findSome(session: Session, run: Run, wanted: Sql, most: number): 
 }
 
 /** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
-function namesIn(payloads: readonly string[], changes: readonly string[]): Named[] {
-  const rejects = payloads.map(parsedJson).filter((payload) => payload !== undefined)
-  const fields = changes.map(parsedJson)
+function namesIn(ofRejects: readonly Document[], ofChanges: readonly Document[]): Named[] {
+  const rejects = ofRejects.map(({ document }) => parsedJson(document)).filter((payload) => payload !== undefined)
+  const changes = ofChanges.map(({ document }) => parsedJson(document))
   const sideOf = (change: unknown, side: number): unknown => (Array.isArray(change) ? change[side] : undefined)
   return [
     ...rejects.slice(0, 1).map((reject) => namesBy((field) => valueIn(reject, field))),
-    ...[1, 0].flatMap((side) => fields.map((change) => namesBy((field) => sideOf(valueIn(change, field), side)))),
+    ...[1, 0].flatMap((side) => changes.map((change) => namesBy((field) => sideOf(valueIn(change, field), side)))),
   ]
 }
 

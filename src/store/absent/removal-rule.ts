@@ -62,10 +62,6 @@ export function isCandidate(row: Absent, rule: RemovalRule, proof: RemovingProof
   return scans >= rule.after || row.missingWhole + 1 > rule.after
 }
 
-function isProvenGone({ missingProven }: Absent, { after }: RemovalRule, proof: RemovingProof): boolean {
-  return proof === 'proven' && missingProven + 1 >= after
-}
-
 /** Whether too many are absent at once to be marked: all that were listed before, or a large share of them, or the list is empty. */
 export function areTooMany(
   absent: number,
@@ -84,7 +80,7 @@ function maySearchRemove(
   { searched, rule, proof }: Pick<AbsenceEvidence, 'searched' | 'rule' | 'proof'>,
 ): boolean {
   if (searched.isPostponed === true) return false
-  return isProvenGone(row, rule, proof) || searched.confirmed.has(row.id)
+  return (proof === 'proven' && row.missingProven + 1 >= rule.after) || searched.confirmed.has(row.id)
 }
 
 /** The results for absent customers: counts, and reasons against the scan. */
@@ -99,13 +95,6 @@ export type Absences = {
 
 /** A run that found no customer absent. */
 export const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
-
-/** The results of a decision, once it is carried out. */
-export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decision): Absences {
-  const removed = missing.filter(({ isRemoved }) => isRemoved).length
-  const found = listed.map(({ id }) => id)
-  return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
-}
 
 /** The ending, with the reasons of the absences against the scan. */
 export function endingWith(ending: Ending, absences: Absences): Ending {

@@ -10,7 +10,7 @@ import {
   holdsReceived,
   markRowsListed,
 } from './find-absent.ts'
-import { type Absences, absencesOf, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
+import { type Absences, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
 import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, records, type Session } from '../port/store.ts'
@@ -37,7 +37,7 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
-  const { listed, held, missing } = decision
+  const { listed, held, missing, reasons, isBelieved } = decision
   const isDiscarded = isTooMuch && held !== undefined && (await areDiscarded(session, run, absent))
   const present = listed.map(({ rowId }) => rowId)
   await markRowsListed(session, run, present, nowMs)
@@ -46,7 +46,10 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   await markMissing(session, run, missing, { proof, nowMs })
   const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
   await removeRows(session, run, removed, nowMs)
-  return absencesOf(decision)
+  return {
+    ...{ missing: missing.length - removed.length, removed: removed.length, held: held?.length ?? 0 },
+    ...{ reasons, isBelieved, found: listed.map(({ id }) => id) },
+  }
 }
 
 /** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
@@ -134,15 +137,11 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
   const held = await session.all<{ organization: string; row_id: number }>(sql`
     SELECT held_rows.organization, held_rows.row_id FROM held_rows
     JOIN customers ON customers.row_id = held_rows.row_id AND customers.organization = held_rows.organization
-    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_rows.organization, held_rows.row_id`)
-  if (held.length === 0) await discardRemovals(session, runId)
-  for (const [organization, rows] of Map.groupBy(held, (row) => row.organization))
-    await removeRows(
-      session,
-      { id: runId, organization },
-      rows.map(({ row_id }) => row_id),
-      nowMs,
-    )
+    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_rows.row_id`)
+  const rowIds = held.map(({ row_id }) => row_id)
+  const [first] = held
+  if (first === undefined) await discardRemovals(session, runId)
+  else await removeRows(session, { id: runId, organization: first.organization }, rowIds, nowMs)
   return held.length
 }
 

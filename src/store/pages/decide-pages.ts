@@ -273,7 +273,9 @@ class Decision {
   #change(known: Known, customer: Customer, differing: readonly ComparedField[]): void {
     const { rowId, isMissing, isRemoved } = known
     const before = known.customer
-    const recorded = ownChanges({ before, after: customer, differing }, this.#run.privacy?.unfilled)
+    // A value that was hidden otherwise before is filled in: the customer itself has not changed in it.
+    const unfilled = this.#run.privacy?.unfilled ?? []
+    const recorded = differing.filter((field) => unfilled.length === 0 || !isFilled(field, before, customer, unfilled))
     const isChanged = recorded.length > 0
     // Written twice by this run: for the store, that looks like an edit.
     if (this.updated.has(rowId)) this.edited.add(rowId)
@@ -333,14 +335,6 @@ type ComparedField = (typeof COMPARED_FIELDS)[number]
 
 function changedFields(before: Customer, after: Customer): ComparedField[] {
   return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
-}
-
-/** The differing fields in which the customer itself changed: a value that was hidden otherwise before is filled in. */
-function ownChanges(
-  { before, after, differing }: { before: Customer; after: Customer; differing: readonly ComparedField[] },
-  unfilled: readonly string[] = [],
-): readonly ComparedField[] {
-  return unfilled.length === 0 ? differing : differing.filter((field) => !isFilled(field, before, after, unfilled))
 }
 
 function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]): string {

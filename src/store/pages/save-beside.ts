@@ -3,8 +3,8 @@ import type { Run } from '../../model/run.ts'
 import { release } from '../absent/removals.ts'
 import type { PagesDecided } from './decide-pages.ts'
 import { requireTaken, wentBack } from '../refusals.ts'
-import { either, given, givenAs, joined, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
-import { LEFT_OUT, type Session, together } from '../port/store.ts'
+import { either, given, givenAs, joined, moment, replacing, rowsOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
+import { type Session, together } from '../port/store.ts'
 
 /**
  * Saves what pages bring besides rows of customers, each table in one statement. Throws AccountingBroken where the feed or the rejects do not
@@ -12,48 +12,52 @@ import { LEFT_OUT, type Session, together } from '../port/store.ts'
  */
 export async function saveBeside(session: Session, run: Run, decided: PagesDecided, nowMs: number) {
   const { organization } = run
-  const { changes, windows, edited, present, released } = decided
+  const { changes } = decided
+  const [windows, edited, present] = [[...decided.windows.values()], [...decided.edited], [...decided.present]]
   const now = moment(sqlTime(nowMs))
   const rejects = Array.from(decided.rejects.values(), ({ recordId, key, ...reject }) => {
     return { ...reject, record_id: recordId, record_key: key }
   })
+  const rejectNames = text(Object.keys(REJECT).join(', '))
+  const take = (rows: readonly unknown[], statement: Sql) =>
+    rows.length === 0 ? Promise.resolve(0) : session.run(statement)
   const [fed, rejected] = await together(
-    changes.length === 0
-      ? NO_ROWS
-      : session.run(sql`
-        INSERT INTO changes (run_id, organization, id, change, fields, changed_at)
+    take(
+      changes,
+      sql`INSERT INTO changes (run_id, organization, id, change, fields, changed_at)
         SELECT ${run.id}, ${organization}, id, change, fields, ${now}
-        FROM ${given(changes, { id: 'text', change: 'text', fields: 'json' })}`),
+        FROM ${given(changes, { id: 'text', change: 'text', fields: 'json' })}`,
+    ),
     // An open reject from an earlier run is updated, not added again.
-    rejects.length === 0
-      ? NO_ROWS
-      : session.run(sql`
-        INSERT INTO rejects (run_id, organization, ${text(Object.keys(REJECT).join(', '))}, first_seen_at, seen_at)
-        SELECT ${run.id}, ${organization}, ${text(Object.keys(REJECT).join(', '))}, ${now}, ${now} FROM ${given(rejects, REJECT)} WHERE true
+    take(
+      rejects,
+      sql`INSERT INTO rejects (run_id, organization, ${rejectNames}, first_seen_at, seen_at)
+        SELECT ${run.id}, ${organization}, ${rejectNames}, ${now}, ${now} FROM ${given(rejects, REJECT)} WHERE true
         ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL
-          ${text(replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at'))}`),
-    windows.size === 0
-      ? LEFT_OUT
-      : session.run(sql`
-        INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
-        SELECT ${run.id}, start, size, per_page, total, last_page, beyond_end, ${either('unhex(row_ids)', `decode(row_ids, 'hex')`)}, rejected
-        FROM ${given([...windows.values()], WINDOW)} WHERE true
-        ON CONFLICT (run_id, start, size) ${text(replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected'))}`),
-    edited.size === 0
-      ? LEFT_OUT
-      : session.run(sql`
-        ${either('REPLACE', 'INSERT')} INTO edited_customers (organization, row_id)
-        SELECT ${organization}, row_id FROM ${givenAs('row_id', [...edited])}
-        ${either('', 'ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit')}`),
-    present.size === 0 ? LEFT_OUT : session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, [...present])}`),
-    release(session, run, [...released]),
+          ${text(replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at'))}`,
+    ),
+    take(
+      windows,
+      sql`INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
+        SELECT ${run.id}, start, size, per_page, total, last_page, beyond_end, ${ROW_IDS}, rejected
+        FROM ${given(windows, WINDOW)} WHERE true
+        ON CONFLICT (run_id, start, size) ${text(replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected'))}`,
+    ),
+    take(
+      edited,
+      sql`${either('REPLACE', 'INSERT')} INTO edited_customers (organization, row_id)
+        SELECT ${organization}, row_id FROM ${givenAs('row_id', edited)}
+        ${either('', 'ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit')}`,
+    ),
+    take(present, sql`DELETE FROM absences WHERE ${rowsOf(organization, present)}`),
+    release(session, run, [...decided.released]),
     countPages(session, run, decided.saved),
   )
   requireTaken(run, 'changes', { given: changes.length, taken: fed })
   requireTaken(run, 'rejects', { given: rejects.length, taken: rejected })
 }
 
-const NO_ROWS = Promise.resolve(0)
+const ROW_IDS = either('unhex(row_ids)', `decode(row_ids, 'hex')`)
 
 const REJECT = {
   ...{ record_id: 'text', record_key: 'text', page: 'bigint', position: 'bigint', payload: 'text', reasons: 'json' },

@@ -31,17 +31,13 @@ const loading = new WeakMap<Run, InitialIds>()
 /** Saves whole pages, each table in one statement with an array for each column: one row a statement would be one round trip a row. */
 export function savingIn(database: Database): Own['savePages'] {
   const turns = pLimit(SAVES_AT_ONCE)
-  return (run, pages, nowMs, onWaiting) => turns(() => savePages(database, run, pages, { nowMs, onWaiting }))
+  return (...asked) => turns(() => savePages(database, ...asked))
 }
-
-type Moment = { nowMs: number; onWaiting: (() => void) | undefined }
 
 /** Again where another program wrote the same customers meanwhile, or where a text is too long for an index of readers, which is dropped. */
 async function savePages(
   database: Database,
-  run: Run,
-  pages: readonly SortedPage[],
-  { nowMs, onWaiting }: Moment,
+  ...[run, pages, nowMs, onWaiting]: Parameters<Own['savePages']>
 ): Promise<PagesSaved> {
   const ids = idsIn(pages)
   if (ids.size < MANY) onWaiting?.()
@@ -64,9 +60,11 @@ async function savePages(
 /** Why a save may succeed when it is tried again: `by` is the error if it does not. */
 type Disturbed = { isTooLong?: boolean; by?: unknown }
 
-type Saving = Moment & {
+type Saving = {
   run: Run
   pages: readonly SortedPage[]
+  nowMs: number
+  onWaiting: (() => void) | undefined
   ids: ReadonlySet<string>
   toFind: ReadonlySet<string>
   disturbed: Disturbed

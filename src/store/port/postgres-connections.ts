@@ -52,7 +52,7 @@ const IDLE_MS = 60_000
 export function openPool(address: string): Connections {
   const pool = new Pool({
     ...connectionSettings(address),
-    Client: ClientInTime,
+    Client: MirrorClient,
     max: CONNECTIONS,
     pipeline: true,
     keepAlive: true,
@@ -70,19 +70,13 @@ export function openPool(address: string): Connections {
   }
 }
 
-/** A connection to the server of a mirror. */
+/** A connection to the server of a mirror. The limit of a pool would include the wait for a free one. */
 export class MirrorClient extends DriverClient {
   constructor(config?: ClientConfig) {
-    super(config)
-    prepareLogin(this)
-  }
-}
-
-/** The limit of the pool would include the wait for a free connection. A pool hides the password from copies of its settings. */
-class ClientInTime extends MirrorClient {
-  constructor(config?: ClientConfig) {
+    // A pool hides the password from copies of its settings.
     const password = config?.password
     super({ ...config, ...(password !== undefined && { password }), connectionTimeoutMillis: CONNECT_MS })
+    prepareLogin(this)
   }
 }
 

@@ -15,16 +15,8 @@ export class Sql {
   }
 }
 
-/** What the databases say in different words, made for the one that is asked. */
-export class Fork {
-  readonly sqlite: () => Sql
-  readonly postgres: () => Sql
-
-  constructor(sqlite: () => Sql, postgres: () => Sql) {
-    this.sqlite = sqlite
-    this.postgres = postgres
-  }
-}
+/** What the databases say in different words. */
+export type Fork = (kind: Kind) => Sql
 
 /** An array of texts that may be many or large: an adapter sends it in the form that its server reads fastest. */
 export class Texts {
@@ -46,21 +38,16 @@ export function text(words: string): Sql {
 }
 
 export function either(sqlite: Sql | string, postgres: Sql | string): Fork {
-  const [inFile, onServer] = [asSql(sqlite), asSql(postgres)]
-  return new Fork(
-    () => inFile,
-    () => onServer,
-  )
+  return (kind) => {
+    const own = kind === 'sqlite' ? sqlite : postgres
+    return typeof own === 'string' ? text(own) : own
+  }
 }
 
 /** Parts with a text between them. */
 export function joined(parts: readonly Part[], between = ', '): Sql {
   if (parts.length === 0) return text('')
   return new Sql(['', ...parts.slice(1).map(() => between), ''], parts)
-}
-
-function asSql(part: Sql | string): Sql {
-  return typeof part === 'string' ? text(part) : part
 }
 
 /** A statement as a database takes it. */
@@ -77,7 +64,7 @@ function write({ texts, parts }: Sql, kind: Kind, into: Written): void {
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at]
     if (part instanceof Sql) write(part, kind, into)
-    else if (part instanceof Fork) write(part[kind](), kind, into)
+    else if (typeof part === 'function') write(part(kind), kind, into)
     else {
       into.values.push(kind === 'sqlite' && typeof part === 'boolean' ? Number(part) : (part ?? null))
       into.text += kind === 'sqlite' ? '?' : `$${into.values.length}`
@@ -181,10 +168,10 @@ export function given(rows: Rows, columns: Readonly<Record<string, string>>, nam
         : sql`${new Texts(values.map(asParameter))}::text[]`
     return sql`unnest((SELECT ${array}))::${text(type)}`
   }
-  return new Fork(
-    () => sql`(SELECT ${all(inJson)} FROM json_each(${JSON.stringify(rows)})) AS ${text(name)}`,
-    () => sql`(SELECT ${all(inArray)}) AS ${text(name)}`,
-  )
+  return (kind) =>
+    kind === 'sqlite'
+      ? sql`(SELECT ${all(inJson)} FROM json_each(${JSON.stringify(rows)})) AS ${text(name)}`
+      : sql`(SELECT ${all(inArray)}) AS ${text(name)}`
 }
 
 function asParameter(value: unknown): string | null {

@@ -28,7 +28,7 @@ export async function examineServer(address: string): Promise<Examined> {
   const shown = shownMirror(address)
   try {
     const settings = connectionSettings(address)
-    const client = new MirrorClient({ ...settings, connectionTimeoutMillis: 15_000, query_timeout: 15_000 })
+    const client = new MirrorClient({ ...settings, query_timeout: 15_000 })
     client.on('error', () => {})
     try {
       await client.connect()

@@ -107,11 +107,21 @@ export async function closeAbandoned(
 }
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
-async function findResumable(session: Session, start: Start): Promise<RunWithWindows | undefined> {
+async function findResumable(
+  session: Session,
+  { organization, nowMs, resumeWithinMs }: Start,
+): Promise<RunWithWindows | undefined> {
+  if (resumeWithinMs === undefined) return undefined
   const last = await session.first<RunWithWindows>(sql`
     SELECT id, read_as_of, status, error_code FROM runs
-    WHERE organization = ${start.organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`)
-  return last !== undefined && mayContinue(last, await findLimitAt(session, last.id), start) ? last : undefined
+    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`)
+  if (last === undefined) return undefined
+  const standsSinceMs = fromSqlTime((await findLimitAt(session, last.id)) ?? last.read_as_of)
+  // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
+  // another worker: a run that reached a limit is continued at once.
+  const isOld = isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs
+  const mayContinue = last.status === 'running' || factsOfCode(last.error_code ?? '').resumable
+  return mayContinue && !isOld ? last : undefined
 }
 
 /** The end of the last run that a run goes back to, itself included, and that reached a limit. */
@@ -149,20 +159,6 @@ type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error
  * its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
 const REACHED_LIMIT = codesFrom('limit')
-
-/** Whether a run is continued: it ended before its list did, recently enough. `limitAt`: the end of the last of its scan at a limit. */
-function mayContinue(
-  { status, read_as_of, error_code }: Omit<RunWithWindows, 'id'>,
-  limitAt: string | null | undefined,
-  { nowMs, resumeWithinMs }: Pick<Start, 'nowMs' | 'resumeWithinMs'>,
-): boolean {
-  if (resumeWithinMs === undefined) return false
-  const standsSinceMs = fromSqlTime(limitAt ?? read_as_of)
-  // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
-  // another worker: a run that reached a limit is continued at once.
-  if (isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs) return false
-  return status === 'running' || factsOfCode(error_code ?? '').resumable
-}
 
 /** Under the key of the mirror, and a configured one, with which a reader cannot try out which hidden values give a fingerprint. */
 function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {

@@ -16,16 +16,14 @@ CREATE TABLE commits (
   is_void boolean NOT NULL                         -- taken so that the transaction of this token can no longer be committed
 );`
 
-/** What a column of this name holds on a server, where it is another thing than in a file. */
+/** What a column of this name, or of this table, holds on a server, where it is another thing than in a file. */
 const MEANINGS_THERE: Readonly<Record<string, string>> = {
   'customers.row_id': 'number of the row within its organization; to join with other mirrors use organization and id',
   'rejects.reject_id': 'number of the reject within this mirror',
   'dictionary.type': 'type in PostgreSQL',
   'dictionary.nullable': 'true where the column may be NULL',
   'dictionary.personal': 'true where the column may hold personal data of a customer',
-  'customers.is_active': 'true while the customer is not removed, false after',
-  'customers_normalized.is_active': 'true while the customer is not removed, false after',
-  'active_customers.is_active': 'true while the customer is not removed, false after',
+  is_active: 'true while the customer is not removed, false after',
 }
 
 /** All that makes a new mirror. */
@@ -41,7 +39,8 @@ function schemaFor(kind: Kind, triggers: string): string {
 function dictionary(kind: Kind): string {
   const rows = PUBLIC_TABLES.flatMap(({ name: table, columns }) =>
     columns.map(({ name, type, meaning, source, nullable, personal }) => {
-      const said = kind === 'postgres' ? (MEANINGS_THERE[`${table}.${name}`] ?? meaning) : meaning
+      const said =
+        kind === 'postgres' ? (MEANINGS_THERE[name] ?? MEANINGS_THERE[`${table}.${name}`] ?? meaning) : meaning
       const texts = [table, name, type, said, source].map((words) => `'${words.replaceAll("'", "''")}'`)
       return `(${texts.join(', ')}, ${nullable}, ${personal})`
     }),

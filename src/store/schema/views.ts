@@ -158,13 +158,8 @@ FROM daily GROUP BY organization, day;
 export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
 
 /** The same of a run that ends. */
-export function hasReadToEnd({
-  status,
-  reasons,
-  rejected,
-  received,
-}: Pick<Report, 'status' | 'reasons' | 'rejected' | 'received'>): boolean {
-  return status === 'complete' && !reasons.includes('cached-answer') && rejected <= received / 2
+export function hasReadToEnd(run: Pick<Report, 'status' | 'reasons' | 'rejected' | 'received'>): boolean {
+  return run.status === 'complete' && !run.reasons.includes('cached-answer') && run.rejected <= run.received / 2
 }
 
 /** Whether a run is no partial run: only those read the whole list, and are due every night. */

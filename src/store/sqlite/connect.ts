@@ -10,14 +10,9 @@ export function connect(file: string, options: Database.Options = {}): Database.
   try {
     return new Database(file, options)
   } catch (error) {
-    throw withoutFolder(error)
+    const isOfDriver = error instanceof TypeError && error.message.endsWith('because the directory does not exist')
+    throw isOfDriver ? new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN') : error
   }
-}
-
-/** The error of SQLite for a folder that the driver did not find; any other error unchanged. */
-function withoutFolder(error: unknown): unknown {
-  const isOfDriver = error instanceof TypeError && error.message.endsWith('because the directory does not exist')
-  return isOfDriver ? new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN') : error
 }
 
 /** Opens a file to read only. Throws as `connect` does. */

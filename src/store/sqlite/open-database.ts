@@ -58,7 +58,7 @@ function createPrivately(file: string): void {
   giveToOwner(file)
 }
 
-function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
+function openChecked(file: string, access: 'read' | 'write', busyMs: number): Connection {
   const before = identityOf(file)
   const db = access === 'read' ? connectToRead(file, busyMs) : connect(file, { fileMustExist: true, timeout: busyMs })
   try {

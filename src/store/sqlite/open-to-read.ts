@@ -19,23 +19,20 @@ import {
  */
 export function openToRead(file: string, { asMade = false }: { asMade?: boolean } = {}): Connection {
   if (isMissing(file)) throw noMirror(file)
+  let db: Connection | undefined
   try {
     requireRegularFile(file)
-    const db = connectToRead(file)
-    try {
-      db.defaultSafeIntegers()
-      for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000']) db.pragma(setting)
-      if (isEmpty(db)) throw noMirror(file)
-      if (isMirror(db)) requireVersion(db, file)
-      else if (applicationOf(db) !== COPY_APPLICATION_ID)
-        throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
-      if (asMade && isMirror(db)) requireWhole(db, file)
-      return db
-    } catch (error) {
-      db.close()
-      throw error
-    }
+    db = connectToRead(file)
+    db.defaultSafeIntegers()
+    for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000']) db.pragma(setting)
+    if (isEmpty(db)) throw noMirror(file)
+    if (isMirror(db)) requireVersion(db, file)
+    else if (applicationOf(db) !== COPY_APPLICATION_ID)
+      throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
+    if (asMade && isMirror(db)) requireWhole(db, file)
+    return db
   } catch (error) {
+    db?.close()
     throw fileError(error, file)
   }
 }
