@@ -39,6 +39,7 @@ test('--json has every public column of every customer; they are found by organi
   expect(Object.keys((await listed())[0])).toEqual(columns)
   expect(await numbers()).toEqual([1, 3, 4, 101])
   expect(await numbers('--search', ' cOUNTess ')).toEqual([1])
+  expect(await numbers('--search', '-3@EXAMPLE')).toEqual([3])
   expect(await numbers('--org', 'acme', '--language', 'en', '--include-removed')).toEqual([1, 2, 3, 4])
   expect(await numbers('--language', 'fr')).toEqual([])
 })
