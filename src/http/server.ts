@@ -6,12 +6,8 @@ import type { Socket } from 'node:net'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 
-export type Listening = {
-  /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */
-  origin: string
-  /** Ends every connection and frees the port. */
-  close: () => Promise<void>
-}
+/** A server at its `origin`, without a trailing slash, e.g. `http://127.0.0.1:4010`. `close` ends every connection and frees the port. */
+export type Listening = Awaited<ReturnType<typeof listen>>
 
 /** A request handler, as every web framework has it. */
 export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
@@ -36,7 +32,7 @@ export async function listen(
   app: Answerer,
   { host, port, limits, graceMs = 0 }: Place,
   unreadable: object = { error: UNREADABLE },
-): Promise<Listening> {
+) {
   const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
   // A server inside another program must not replace its global Request and Response; by HTTP/1.0, a request names no host.
   const options = { overrideGlobalObjects: false, errorHandler, hostname: 'localhost' }

@@ -1,10 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { TEXT_FIELDS } from '../model/customer.ts'
 
-/**
- * Which fields of an organization's customers are not stored as sent. A field is named as documented; a field of `extra` as
- * `extra.` and its plain name (see `plainName`); and `extra` is all of them that are not named.
- */
+/** Fields of customers that are not stored as sent: as documented, `extra.` and the `plainName` of one, or `extra`, which is all those not named. */
 export type HiddenFields = {
   readonly drop: readonly string[]
   readonly hash: readonly string[]

@@ -8,21 +8,15 @@ export type Figures = {
   active: number
   missing: number
   removed: number
-  /** The latest days, in order: at most DAYS. */
-  days: Day[]
-  /** The latest months, in order: at most MONTHS. */
-  months: Month[]
+  /** The latest days, in order: at most DAYS. `day` is YYYY-MM-DD; `active` are those at its end. */
+  days: { day: string; active: number }[]
+  /** The latest months, in order: at most MONTHS. `month` is YYYY-MM. */
+  months: { month: string; added: number; removed: number; changed: number }[]
   /** Active customers by language, most first; the text is as sent, and empty for those without one. */
   languages: Share[]
   /** Companies by how many active customers they have; undefined where the names of companies are not known. */
   companies: Share[] | undefined
 }
-
-/** `day` is YYYY-MM-DD; `active` are those at its end. */
-export type Day = { day: string; active: number }
-
-/** `month` is YYYY-MM. */
-export type Month = { month: string; added: number; removed: number; changed: number }
 
 export type Share = { name: string; count: number }
 

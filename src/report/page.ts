@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { EXACT_VERSION } from '../machine/version.ts'
 import { count, grouped, moment } from '../text/wording.ts'
 import { chart, facts, framed, type Html } from '../status/frame.ts'
-import type { Day, Figures, Month, Share } from './figures.ts'
+import type { Figures, Share } from './figures.ts'
 
 /** So many organizations are drawn, the largest first. */
 const MOST_DRAWN = 100
@@ -50,7 +50,7 @@ const WIDTH = 240
 const HEIGHT = 60
 
 /** The active customers at the end of each day, as a line between the lowest and the highest; nothing of one day alone. */
-function growth(days: readonly Day[]): Html | '' {
+function growth(days: Figures['days']): Html | '' {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined || first === last) return ''
   const counts = days.map(({ active }) => active)
@@ -64,7 +64,7 @@ function growth(days: readonly Day[]): Html | '' {
 }
 
 /** Changes of each month above the line, removals below it, each on its own scale. */
-function turnover(months: readonly Month[]): Html | '' {
+function turnover(months: Figures['months']): Html | '' {
   const [first, last] = [months[0], months.at(-1)]
   if (first === undefined || last === undefined) return ''
   const slot = WIDTH / Math.max(12, months.length)

@@ -131,10 +131,7 @@ export type Progress = ReturnType<typeof progressOf>
 /** A pace is known after this time. */
 const LEAST_MS = 2000
 
-/**
- * How far a run is: customers read, with those of the run it continues; the percentage, from 0 to 99, since a run is done when it has ended; and
- * how long it takes until the list is read, at the pace so far. Undefined where that cannot be said: a partial run reads a small part of the list.
- */
+/** How far a run is: customers read, with those of the run it continues; the percentage, at most 99; and the time left, at the pace so far. */
 export function progressOf(run: Omit<LeasedRun, 'holder'>, nowMs: number) {
   const readInAll = run.readBefore + run.read
   const total = run.isPartial ? undefined : run.total

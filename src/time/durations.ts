@@ -10,11 +10,7 @@ export function durationMs(text: string): number | undefined {
   return unitMs === undefined ? undefined : Math.round(Number(amount) * unitMs)
 }
 
-/**
- * Exponential backoff: how long to wait after try number `tries`, from 1. The bound doubles with every try, up to `longestMs`.
- * With full jitter the wait is anything from nothing to that bound; `least` is the share of it to wait at all events. `random`
- * is from 0 to 1.
- */
+/** How long to wait after try `tries`, from 1: between `least` of a bound and all of it, which doubles up to `longestMs`. `random`: 0 to 1. */
 export function backoffMs(
   tries: number,
   random: number,
