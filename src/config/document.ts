@@ -34,8 +34,11 @@ export function parseText(text: string, file: string): Parsed {
     const message = WORDINGS[error.code] ?? `is not valid YAML: ${error.message.split(/[:;\n]/)[0]}`
     throw refuse(message, placeOf(error.pos[0]))
   }
-  const loose = aliasWithoutAnchor(document)
-  if (loose !== undefined) throw refuse(LOOSE, placeOf(loose))
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (alias.resolve(document) === undefined) throw refuse(LOOSE, placeOf(alias.range?.[0] ?? 0))
+    },
+  })
   let data: unknown
   try {
     data = document.toJS()
@@ -54,16 +57,6 @@ const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
 }
 
 const LOOSE = 'is an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
-
-function aliasWithoutAnchor(document: Document.Parsed): number | undefined {
-  let found: number | undefined
-  visit(document, {
-    Alias: (_key, alias) => {
-      if (alias.resolve(document) === undefined) found ??= alias.range?.[0] ?? 0
-    },
-  })
-  return found
-}
 
 /** The offset of a path, or of its innermost part that exists. */
 function offsetOf(document: Document.Parsed, { path, isKey = false }: Where): number {

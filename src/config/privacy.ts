@@ -69,9 +69,8 @@ export function privacyMistakes(data: unknown, index: number): Mistake[] {
     return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
   })
   const mistake = (name: string, message: string, ...at: number[]) => ({ path: [...pathOf(name), ...at], message })
-  const hidden = new Set(dropped.map(fieldOf))
-  const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, at)] : []))
   const policy = { ...NOTHING_HIDDEN, drop: dropped.map(fieldOf), hash: hashed.map(fieldOf) }
+  const twice = policy.hash.flatMap((name, at) => (policy.drop.includes(name) ? [mistake('hash', TWICE, at)] : []))
   const scan = valueAt(data, 'organizations', index, 'scan') ?? valueAt(data, 'defaults', 'scan')
   const isUnsearchable = scan !== 'plain' && SEARCHED.every((field) => hides(policy, field))
   return [
