@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { MiddlewareHandler } from 'hono'
 import { stringify } from 'yaml'
-import { listedNames } from '../text/wording.ts'
 import { isLoopback } from '../address/http-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
@@ -63,6 +62,11 @@ export async function startSandbox(options: SandboxOptions = {}) {
     const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
     return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
   })
+  const find = (id: string) => {
+    const found = organizations.find((organization) => organization.id === id)
+    if (found === undefined) throw new UsageError(`The sandbox has no organization "${id}".`)
+    return found
+  }
   const requests = new Map(organizations.map(({ apiKey }) => [apiKey, Array<LoggedRequest>()]))
   const log: MiddlewareHandler<ServiceEnv> = async (c, next) => {
     await next()
@@ -94,10 +98,10 @@ export async function startSandbox(options: SandboxOptions = {}) {
     })),
     recipe,
     /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
-    truth: (id: string) => find(id, organizations).staged.truth,
+    truth: (id: string) => find(id).staged.truth,
     /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
     organization: (id: string) => {
-      const { apiKey, staged } = find(id, organizations)
+      const { apiKey, staged } = find(id)
       const { rows, insert, delete: remove } = staged.list
       return {
         get customers() {
@@ -118,14 +122,6 @@ function customerCounts({ organizations = 3, customers = 1050 }: SandboxOptions)
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total <= MAX_CUSTOMERS) return counts
   throw new UsageError(`${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS}.`)
-}
-
-/** The organization with that id. Throws a UsageError that lists the known ids. */
-function find<Organization extends { id: string }>(id: string, among: readonly Organization[]): Organization {
-  const found = among.find((organization) => organization.id === id)
-  if (found) return found
-  const ids = among.slice(0, 10).map((organization) => organization.id)
-  throw new UsageError(`The sandbox has no organization "${id}". It has ${listedNames(ids)}.`)
 }
 
 /** Credentials that are valid only for this sandbox; their text says so. */

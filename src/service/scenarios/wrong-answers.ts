@@ -1,6 +1,6 @@
 import type { Answer } from '../answer.ts'
 import type { ServiceCustomer } from '../customers.ts'
-import type { ListEnvelope, ListQuery } from '../listing.ts'
+import { envelopeOf, type ListEnvelope, type ListQuery } from '../listing.ts'
 import { isUnfiltered, type Play, type Scenario } from './scenario.ts'
 
 /**
@@ -42,12 +42,12 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'empty-page',
     says: 'Once, a page in the middle of the list is answered without a single customer.',
-    answer: onceInTheMiddle(({ honest }) => shortened(honest, 0)),
+    answer: onceInTheMiddle(({ honest, play }) => altered(honest, play.query, { share: 0 })),
   },
   {
     name: 'short-page',
     says: 'Once, a page in the middle of the list has only the first three fifths of its customers.',
-    answer: onceInTheMiddle(({ honest }) => shortened(honest, Math.ceil(honest.data.length * 0.6))),
+    answer: onceInTheMiddle(({ honest, play }) => altered(honest, play.query, { share: 0.6 })),
   },
   {
     name: 'wrong-page',
@@ -87,12 +87,12 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'total-high',
     says: 'The total counts 250 customers more than there are, and the pages it promises are empty.',
-    answer: ({ query }, serve) => page(claiming(serve(query), (total) => total + 250)),
+    answer: ({ query }, serve) => altered(serve(query), query, { claim: (total) => total + 250 }),
   },
   {
     name: 'total-low',
     says: 'The total counts only three fifths of the customers; the others are on pages beyond the last.',
-    answer: ({ query }, serve) => page(claiming(serve(query), (total) => Math.floor(total * 0.6))),
+    answer: ({ query }, serve) => altered(serve(query), query, { claim: (total) => Math.floor(total * 0.6) }),
   },
   {
     name: 'capped-total',
@@ -219,19 +219,16 @@ function everyThird(breakIt: (honest: ListEnvelope) => Answer): NonNullable<Scen
   }
 }
 
-function shortened({ data, meta, ...rest }: ListEnvelope, length: number): Answer {
-  const { from } = meta
-  const to = from === null || length === 0 ? null : from + length - 1
-  return page({ ...rest, data: data.slice(0, length), meta: { ...meta, from: length === 0 ? null : from, to } })
-}
+type Alteration = { share?: number; claim?: (total: number) => number }
 
-/** The page with another total, and with all meta values that follow from it. */
-function claiming({ meta, links, ...rest }: ListEnvelope, claim: (total: number) => number): ListEnvelope {
-  const total = claim(meta.total)
-  const last_page = Math.max(1, Math.ceil(total / meta.per_page))
-  const link = (number: number): string => links.first.replace(/=1$/, `=${number}`)
-  const next = meta.current_page < last_page ? link(meta.current_page + 1) : null
-  return { ...rest, meta: { ...meta, total, last_page }, links: { ...links, last: link(last_page), next } }
+/** The page with this share of its rows, or with another total, and with all that follows from that. */
+function altered(
+  { data, meta, links }: ListEnvelope,
+  query: ListQuery,
+  { share = 1, claim = (total) => total }: Alteration,
+): Answer {
+  const address = links.first.replace(/\?page=1$/, '')
+  return page(envelopeOf(data.slice(0, Math.ceil(data.length * share)), claim(meta.total), { query, address }))
 }
 
 const FAILED: Answer = { kind: 'error', status: 500, message: 'The service failed to answer this request.' }
