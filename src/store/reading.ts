@@ -228,9 +228,10 @@ export async function findKnownElsewhere(
       FROM others WHERE others.organization IS NOT NULL
     )
     SELECT asked.id, others.organization FROM ${givenAs('id', [...new Set(ids)], 'asked')} CROSS JOIN others
-    WHERE others.organization <> ${organization} AND ${isOf(sql`${organization}`)} IS NULL AND ${isOf(sql`others.organization`)} = 1`)
+    WHERE others.organization <> ${organization} AND ${isOf(sql`${organization}`)} IS NULL AND ${isOf(sql`others.organization`)} = 1
+    ORDER BY others.organization`)
   const [most] = [...Map.groupBy(found, (row) => row.organization)].toSorted(
-    ([name, one], [otherName, other]) => other.length - one.length || (name < otherName ? -1 : 1),
+    ([, one], [, other]) => other.length - one.length,
   )
   return { count: new Set(found.map(({ id }) => id)).size, mostlyOf: most?.[0] }
 }

@@ -100,10 +100,8 @@ async function countArrived(session: Session, { organization, id, readAsOfMs }: 
   return countOf(session, arrived)
 }
 
-type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
-
 /** The customers that partial runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
-async function listedMeanwhile(session: Session, { organization, resumedFrom }: Continuing): Promise<Set<number>> {
+async function listedMeanwhile(session: Session, { organization, resumedFrom }: Run): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
     SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_PARTIAL)} AND inserted + updated + rejected > 0
@@ -117,21 +115,16 @@ async function listedMeanwhile(session: Session, { organization, resumedFrom }: 
 }
 
 /** Marks customers as listed that this scan read before it was interrupted, and that a partial run found absent after that. */
-export async function markListed(session: Session, run: Continuing & Pick<Run, 'seen'>, nowMs: number) {
+export async function markListed(session: Session, run: Run, nowMs: number) {
   if (run.resumedFrom === undefined) return
   const missing = await session.numbers(sql`
     SELECT row_id FROM customers WHERE organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`)
   const listed = missing.filter((rowId) => run.seen.has(rowId))
-  await markRowsListed(session, run, listed, nowMs)
+  await markRowsListed(session, run.organization, listed, nowMs)
 }
 
 /** Marks rows as listed: their absences restart at 0. */
-export async function markRowsListed(
-  session: Session,
-  { organization }: Pick<Run, 'organization'>,
-  rowIds: readonly number[],
-  nowMs: number,
-) {
+export async function markRowsListed(session: Session, organization: string, rowIds: readonly number[], nowMs: number) {
   if (rowIds.length === 0) return
   await session.run(sql`
     UPDATE customers SET missing_since = NULL, updated_at = ${await updateStamp(session, nowMs)}

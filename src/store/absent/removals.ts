@@ -40,8 +40,8 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   const { listed, held, missing, reasons, isBelieved } = decision
   const isDiscarded = isTooMuch && held !== undefined && (await areDiscarded(session, run, absent))
   const present = listed.map(({ rowId }) => rowId)
-  await markRowsListed(session, run, present, nowMs)
-  await release(session, run, present)
+  await markRowsListed(session, run.organization, present, nowMs)
+  await release(session, run.organization, present)
   if (held !== undefined && !isDiscarded) await holdBack(session, run, held)
   await markMissing(session, run, missing, { proof, nowMs })
   const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
@@ -175,11 +175,7 @@ async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
 }
 
 /** The removals of these rows are no longer held back. */
-export async function release(
-  session: Session,
-  { organization }: Pick<Run, 'organization'>,
-  rowIds: readonly number[],
-) {
+export async function release(session: Session, organization: string, rowIds: readonly number[]) {
   if (rowIds.length > 0) await session.run(sql`DELETE FROM held_rows WHERE ${rowsOf(organization, rowIds)}`)
 }
 
@@ -198,7 +194,7 @@ async function removeRows(
       updated_at = ${await updateStamp(session, nowMs)} WHERE ${rowsOf(organization, rowIds)}`)
   requireTaken(run, 'customers', { given: rowIds.length, taken })
   await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
-  await release(session, run, rowIds)
+  await release(session, organization, rowIds)
   const rows = given(
     rowIds.map((row_id, number) => ({ row_id, number })),
     { row_id: 'bigint', number: 'bigint' },

@@ -50,7 +50,7 @@ export async function saveBeside(session: Session, run: Run, decided: PagesDecid
         ${either('', 'ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit')}`,
     ),
     take(present, sql`DELETE FROM absences WHERE ${rowsOf(organization, present)}`),
-    release(session, run, [...decided.released]),
+    release(session, organization, [...decided.released]),
     countPages(session, run, decided.saved),
   )
   requireTaken(run, 'changes', { given: changes.length, taken: fed })

@@ -19,7 +19,7 @@ import type { Own } from '../verbs.ts'
 const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
 /** How a file saves pages. */
-export function savingIn(db: Connection, store: Store): Saving {
+export function savingIn(db: Connection, store: Store): Pick<Own, 'savePages' | 'began' | 'pagesAtOnce' | 'ending'> {
   return {
     savePages: (run, pages, nowMs, onWaiting) => {
       onWaiting?.()
@@ -34,8 +34,6 @@ export function savingIn(db: Connection, store: Store): Saving {
   }
 }
 
-type Saving = Pick<Own, 'savePages' | 'began' | 'pagesAtOnce' | 'ending'>
-
 /** Row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
 async function savePages(
   session: SqliteSession,
@@ -45,7 +43,7 @@ async function savePages(
 ): Promise<PagesSaved> {
   await renewLease(session, run, nowMs)
   const initial = initialIdsOf(session.db, run)
-  const stored = findStored(session, run.organization, { ids: idsIn(pages), initial })
+  const stored = findStored(session.db, run.organization, idsIn(pages), initial)
   const decided = decidePages(run, pages, stored)
   const { inserted, updated } = decided
   const stamp = inserted.length + updated.size > 0 ? await updateStamp(session, nowMs) : ''
@@ -71,10 +69,13 @@ async function savePages(
 
 type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
-type Sought = { ids: ReadonlySet<string>; initial: InitialIds | undefined }
-
 /** The customers with these ids, and the highest row number ever given: the list before and windows may still refer to a deleted row. */
-function findStored({ db }: SqliteSession, organization: string, { ids, initial }: Sought): Stored {
+function findStored(
+  db: Connection,
+  organization: string,
+  ids: ReadonlySet<string>,
+  initial: InitialIds | undefined,
+): Stored {
   const customers = new Map<string, Known>()
   if (ids.size === 0) return { customers, lastRowId: 0 }
   const rowIds: number[] = []

@@ -75,8 +75,13 @@ export function virtualTablesIn(db: Connection): string[] {
 
 /** Why statements on a table of the mirror can no longer be prepared: a trigger that names what is not there, for one. Writes nothing. */
 export function failingIn(db: Connection): string | undefined {
-  for (const [name, { kind }] of ours())
-    for (const statement of kind === 'table' ? statementsOn(name) : []) {
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const set = columns.map((column) => `"${column}" = "${column}"`).join(', ')
+    for (const statement of [
+      `INSERT INTO ${table} DEFAULT VALUES`,
+      `DELETE FROM ${table}`,
+      `UPDATE ${table} SET ${set}`,
+    ])
       try {
         db.prepare(statement)
       } catch (error) {
@@ -84,14 +89,8 @@ export function failingIn(db: Connection): string | undefined {
         if (refusal === undefined) throw error
         return refusal
       }
-    }
+  }
   return undefined
-}
-
-function statementsOn(table: string): string[] {
-  const columns = (COLUMNS[table] ?? []).map((column) => `"${column}" = "${column}"`)
-  const update = columns.length === 0 ? [] : [`UPDATE ${table} SET ${columns.join(', ')}`]
-  return [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, ...update]
 }
 
 /** A table or a view, of those that are there, that someone gave another shape, and how; undefined if there is none. */

@@ -171,11 +171,8 @@ const look = (schema: string) => sql`
     SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
 /** Throws MirrorUnusable unless a mirror can be on such a server. */
-export function requireServer(
-  { server, server_name, encoding, is_read_only }: Found,
-  address: string,
-  access: 'read' | 'write',
-) {
+export function requireServer(found: Found, address: string, access: 'read' | 'write') {
+  const { server, server_name, encoding, is_read_only } = found
   const refuse = (said: string) => refuseAt(address, 'denied', said)
   if (server < OLDEST_SERVER)
     refuse(`is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`)

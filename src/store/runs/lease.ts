@@ -52,11 +52,7 @@ function renewed(session: Session, { nowMs, monotonicMs }: Clocks): Sql {
 const IS_CURRENT = either('true', `NOT EXISTS (SELECT FROM mirror_schema WHERE version <> ${VERSION})`)
 
 /** The fence of every write of a run: throws OrganizationLeased unless it still holds its lease, which is renewed, and locked until the end. */
-export async function renewLease(
-  session: Session,
-  run: Pick<Run, 'id' | 'organization' | 'monotonicMs'>,
-  nowMs: number,
-) {
+export async function renewLease(session: Session, run: Run, nowMs: number) {
   const taken = await session.run(sql`
     UPDATE leases SET ${renewed(session, { nowMs, monotonicMs: run.monotonicMs?.() })}
     WHERE organization = ${run.organization} AND run_id = ${run.id} AND holder = ${HOLDER} AND ${IS_CURRENT}`)
@@ -78,11 +74,8 @@ export async function requireCurrent(session: Session, place: string) {
 }
 
 /** Releases the lease, if the run still holds it; whether it did. */
-export async function releaseLease(
-  session: Session,
-  { id, organization }: Pick<Run, 'id' | 'organization'>,
-): Promise<boolean> {
-  const own = sql`organization = ${organization} AND run_id = ${id} AND holder = ${HOLDER}`
+export async function releaseLease(session: Session, run: Run): Promise<boolean> {
+  const own = sql`organization = ${run.organization} AND run_id = ${run.id} AND holder = ${HOLDER}`
   return (await session.run(sql`DELETE FROM leases WHERE ${own}`)) > 0
 }
 

@@ -291,15 +291,9 @@ BEGIN
   IF current_setting('customer_mirror.unnoticed', true) = 'on' THEN RETURN NULL; END IF;
   EXECUTE format(
     'INSERT INTO %1$I.edited_customers (organization, row_id)
-     SELECT edited.organization, edited.row_id FROM (
-       SELECT old.organization, old.row_id FROM old JOIN new USING (organization, row_id)
-         LEFT JOIN %1$I.leases ON leases.organization = new.organization
-         WHERE new.last_run_id = old.last_run_id OR new.last_run_id IS DISTINCT FROM leases.run_id
-       UNION SELECT organization, row_id FROM old WHERE NOT EXISTS (
-         SELECT 1 FROM new WHERE new.organization = old.organization AND new.row_id = old.row_id)
-       UNION SELECT organization, row_id FROM new WHERE NOT EXISTS (
-         SELECT 1 FROM old WHERE old.organization = new.organization AND old.row_id = new.row_id)
-     ) AS edited
+     SELECT organization, row_id FROM old FULL JOIN new USING (organization, row_id) LEFT JOIN %1$I.leases USING (organization)
+     WHERE old.last_run_id IS NULL OR new.last_run_id IS NULL OR new.last_run_id = old.last_run_id
+       OR new.last_run_id IS DISTINCT FROM leases.run_id
      ON CONFLICT (organization, row_id) DO UPDATE SET edit = EXCLUDED.edit', TG_TABLE_SCHEMA);
   RETURN NULL;
 END $$;
