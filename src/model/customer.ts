@@ -1,4 +1,4 @@
-import { isMapping } from '../text/parsed-json.ts'
+import * as z from 'zod'
 import { isStorable, storableJson, storableText } from '../text/storable-text.ts'
 import { utcTime } from '../time/moments.ts'
 
@@ -88,35 +88,30 @@ export function forEachField(make: (field: TextField) => unknown): Record<string
   return Object.fromEntries(TEXT_FIELDS.map((field) => [field, make(field)]))
 }
 
-/** Why a record is no customer: its field, empty for the record itself, and what is wrong with it. */
-export type Mistake = { field: string; message: string }
+// JSON numbers that are too large for JavaScript are parsed as Infinity.
+const number = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
+const text = z.union([z.string().nullable(), number, z.boolean()], 'must be text').optional()
+/** A record that can be stored as a customer. */
+export const recordSchema = z.object(
+  { id: z.string('must be a UUID').regex(UUID, 'must be a UUID'), ...forEachField(() => text) },
+  'must be an object',
+)
 
-/** What keeps a record from being a customer; nothing for nearly every record. */
-export function mistakesIn(record: unknown): Mistake[] {
-  if (!isMapping(record)) return [{ field: '', message: 'must be an object' }]
-  const mistakes = readableId(record) === undefined ? [{ field: 'id', message: 'must be a UUID' }] : []
-  for (const field of TEXT_FIELDS)
-    if (typeof record[field] === 'object' && record[field] !== null) mistakes.push({ field, message: 'must be text' })
-  return mistakes
-}
-
-/** The customer in a record without mistakes. Adds its odd values to `warnings`. */
-export function toCustomer(received: unknown, warnings: Warnings): Customer {
-  const record: Partial<Record<string, unknown>> = Object(received)
-  const text = (value: unknown) => asText(value, warnings)
+/** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */
+export function toCustomer(record: z.output<typeof recordSchema>, received: unknown, warnings: Warnings): Customer {
   const customer: Customer = {
-    id: String(record['id']).toLowerCase(),
-    name: text(record['name']),
-    username: text(record['username']),
-    email: text(record['email']),
-    phone: text(record['phone']),
-    address: text(record['address']),
-    company_name: text(record['company_name']),
-    language: text(record['language']),
-    timezone: text(record['timezone']),
-    created_at: text(record['created_at']),
+    id: record.id.toLowerCase(),
+    name: asText(record.name, warnings),
+    username: asText(record.username, warnings),
+    email: asText(record.email, warnings),
+    phone: asText(record.phone, warnings),
+    address: asText(record.address, warnings),
+    company_name: asText(record.company_name, warnings),
+    language: asText(record.language, warnings),
+    timezone: asText(record.timezone, warnings),
+    created_at: asText(record.created_at, warnings),
     created_at_utc: null,
-    extra: unknownFields(record, warnings),
+    extra: unknownFields(Object(received), warnings),
   }
   const { email, created_at } = customer
   if (email !== null && !PLAIN_EMAIL.test(email)) warn(warnings, 'odd_email')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Customer, Mistake, Row, Warnings } from './customer.ts'
+import type { Customer, Row, Warnings } from './customer.ts'
 import type { Suppressed } from '../privacy/forgotten.ts'
 
 /** A received record that is not a valid customer, kept with its reasons. */
@@ -12,7 +12,7 @@ export type Reject = {
   position: number
   /** The record as JSON, cut where it is long. */
   payload: string
-  reasons: Mistake[]
+  reasons: { field: string; message: string }[]
 }
 
 /** The key of a reject: its id, or a digest of its payload. */

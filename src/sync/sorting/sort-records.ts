@@ -1,8 +1,8 @@
 import {
   addWarnings,
-  mistakesIn,
   namedId,
   readableId,
+  recordSchema,
   rowOf,
   toCustomer,
   warn,
@@ -89,10 +89,11 @@ type Sorting = { position: number; mayBeTooLong: boolean; hidden: HiddenValues |
 
 function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Sorting): Customer | Reject {
   if (isNestedDeeper(record, MAX_NESTING)) return nestedTooDeeply(record, position)
-  const reasons = mistakesIn(record)
+  const { data, error } = recordSchema.safeParse(record)
+  const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
   if (mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH)
     reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
-  if (reasons.length === 0) return toCustomer(record, warnings)
+  if (data !== undefined && reasons.length === 0) return toCustomer(data, record, warnings)
   const recordId = readableId(record) ?? null
   const payload = JSON.stringify(hidden === undefined ? record : hidden.record(record))
   const cut = cutPayload(payload)
