@@ -155,6 +155,8 @@ function addressOf(place: string): BucketAddress {
   return parsed
 }
 
+type Stopping = { signal: AbortSignal }
+
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
 /**
@@ -162,10 +164,7 @@ export type Answer = { published: Published } | { error: { code: string; message
  * `signal` kills it, at any moment: what it had not finished is removed by the next publish. Throws what publishing throws,
  * and Interrupted after an abort.
  */
-export async function publishApart(
-  plans: readonly TargetPlan[],
-  { signal }: { signal: AbortSignal },
-): Promise<Published> {
+export async function publishApart(plans: readonly TargetPlan[], { signal }: Stopping): Promise<Published> {
   const asked = { env: processEnvironment(), signal }
   const { said, ending } = await askApart('report/publish-process', JSON.stringify(plans), asked)
   if (signal.aborted) throw new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
@@ -180,12 +179,9 @@ export async function publishApart(
 const WHOLE = 'What readers find is whole: each copy is the one from before, or a new one.'
 
 /** Publishes after runs that are complete whatever becomes of it: a failure is returned, not thrown. */
-export async function publishAfterRuns(
-  plans: readonly TargetPlan[],
-  { signal }: { signal: AbortSignal },
-): Promise<Published> {
+export async function publishAfterRuns(plans: readonly TargetPlan[], stopping: Stopping): Promise<Published> {
   const after = plans.map((plan) => ({ ...plan, afterRuns: true }))
-  return publishApart(after, { signal }).catch((error: unknown) => {
+  return publishApart(after, stopping).catch((error: unknown) => {
     const failed = plans.map((plan) => ({ file: placeOf(plan), ...describeError(error) }))
     return { copies: [], leftOut: [], failed, warnings: [] }
   })

@@ -11,7 +11,7 @@ import { isOlderCopy, MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
 import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
-import { accessOf, type CopyTarget, copyTargets, modeOf, prepareFolder, requirePublishable } from './target-place.ts'
+import { accessOf, type CopyTarget, copyTargets, prepareFolder, requirePublishable } from './target-place.ts'
 import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
 
 /**
@@ -56,7 +56,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
     try {
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
-      chmodSync(path, modeOf(access))
+      chmodSync(path, access.mode)
       const kept = keep !== undefined && keep > 0 ? nameOfOlderCopy(file, path) : undefined
       replaceKeeping(file, kept, place)
       if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
@@ -94,7 +94,7 @@ function describeCopies(place: string, targets: readonly CopyTarget[], plan: Pub
     if (found !== undefined && held?.startsWith('{\n  "title": "Customer Mirror",') !== true)
       return [`${place}: is not of this program and was left as it is; the copies are not described for Datasette.`]
     const access = accessOf({ ...plan, group: targets[0]?.group })
-    if (held !== text) writeTextFile(place, text, { mode: modeOf(access), gid: access.gid, waitMs: plan.lockWaitMs })
+    if (held !== text) writeTextFile(place, text, { ...access, waitMs: plan.lockWaitMs })
     return []
   } catch (error) {
     return [describeError(copyError(error, place)).message]

@@ -129,16 +129,13 @@ export function requireSafeFolder(folder: string, mirror: string): void {
     )
 }
 
-/** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
-export type Access = { gid: number | undefined; forAll: boolean }
+/** Who may read a copy, and find it in its folder, besides its owner: the members of a group, or all users of the machine. */
+export type Access = { gid: number | undefined; mode: number; folderMode: number }
 
 /** Throws UsageError for a group that the system does not know. */
 export function accessOf({ group, withoutPersonalData }: Pick<FolderPlan, 'group' | 'withoutPersonalData'>): Access {
-  return { gid: group === undefined ? undefined : groupNumber(group), forAll: withoutPersonalData }
-}
-
-export function modeOf({ forAll }: Access): number {
-  return forAll ? 0o444 : 0o440
+  const gid = group === undefined ? undefined : groupNumber(group)
+  return withoutPersonalData ? { gid, mode: 0o444, folderMode: 0o755 } : { gid, mode: 0o440, folderMode: 0o750 }
 }
 
 /** The number of a group, from its name or number, as the system looks groups up: in files and in directories of the network. */
@@ -157,10 +154,10 @@ function groupNumber(group: string | number): number {
   }
 }
 
-/** Makes the folder of a copy, and those above it, where they are missing: 0750, or 0755 where all users may read the copy. */
-export function prepareFolder(folder: string, { gid, forAll }: Access): void {
+/** Makes the folder of a copy, and those above it, where they are missing. */
+export function prepareFolder(folder: string, { gid, folderMode }: Access): void {
   makeFolder(folder, (made) => {
     if (gid !== undefined) giveToGroup(made, gid)
-    chmodSync(made, forAll ? 0o755 : 0o750)
+    chmodSync(made, folderMode)
   })
 }

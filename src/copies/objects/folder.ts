@@ -2,7 +2,7 @@ import { fchmodSync, fsyncSync, lstatSync, openSync, readdirSync, readFileSync, 
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
 import { afterPlacing, atPlace } from '../copy-error.ts'
-import { type Access, modeOf, prepareFolder } from '../target-place.ts'
+import { type Access, prepareFolder } from '../target-place.ts'
 import {
   busyAt,
   flushFolder,
@@ -34,8 +34,7 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
       const isThere = ({ object, bytes }: { object: string; bytes: number }) =>
         parts.get(object) === bytes && !uncertain.has(object)
       const made: { path: string; object: string }[] = []
-      const writeManifest = (content: Manifest) =>
-        writeTextFile(join(folder, MANIFEST), manifestText(content), { mode: modeOf(access), gid: access.gid })
+      const writeManifest = (content: Manifest) => writeTextFile(join(folder, MANIFEST), manifestText(content), access)
       return {
         shown: folder,
         manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
@@ -49,7 +48,7 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
             return openSync(path, 'r+')
           })
           const finished = () => {
-            fchmodSync(descriptor, modeOf(access))
+            fchmodSync(descriptor, access.mode)
             fsyncSync(descriptor)
             made.push({ path, object })
             return object
