@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../src/cli/command.ts'
-import { checkShape } from '../src/config/mistakes.ts'
+import { checkData } from '../src/config/mistakes.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'
 import { WARNING_MEANINGS } from '../src/model/customer.ts'
@@ -69,8 +69,7 @@ function isSame([, , ...own]: string[], [first, ...shared]: string[]): boolean {
 /** Which values there are, as the program says where it does not take one. */
 function valuesOf(path: string[]): string {
   const messages = ['999999999999d', Symbol('neither')].flatMap((value) => {
-    const found = checkShape(dataWith(path, value))
-    const mistakes = 'mistakes' in found ? found.mistakes : []
+    const { mistakes } = checkData(dataWith(path, value))
     return mistakes.filter((mistake) => mistake.path.join() === path.join()).map(({ message }) => message)
   })
   const [, oneOf, only, range] = messages.map((message) => VALUES.exec(message)).find((match) => match !== null) ?? []

@@ -11,10 +11,10 @@ import { NOT_IN_THIS_FILE } from './values.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** The data as parsed by the schema, or every mistake that the schema finds. */
-export function checkShape(data: unknown): { file: z.output<typeof configFile> } | { mistakes: Mistake[] } {
-  const result = configFile.safeParse(data, { error: wording })
-  return result.success ? { file: result.data } : { mistakes: mistakesOf(result.error.issues, []) }
+/** The data as parsed by the schema, where it fits, and every mistake in it. */
+export function checkData(data: unknown) {
+  const { data: file, error } = configFile.safeParse(data, { error: wording })
+  return { file, mistakes: [...mistakesOf(error?.issues ?? [], []), ...crossCheck(data)] }
 }
 
 function mistakesOf(issues: readonly Issue[], above: readonly PropertyKey[]): Mistake[] {
@@ -83,7 +83,7 @@ function oneOf(values: readonly string[], written: unknown): string {
 }
 
 /** Values that are valid alone but contradict each other, in data of any shape: they are reported together with mistakes of the schema. */
-export function crossCheck(data: unknown): Mistake[] {
+function crossCheck(data: unknown): Mistake[] {
   const listed = valueAt(data, 'organizations')
   const organizations: readonly unknown[] = Array.isArray(listed) ? listed : []
   return [

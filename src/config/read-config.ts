@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { parseText, readText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
-import { checkShape, crossCheck } from './mistakes.ts'
+import { checkData } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
 import { mergeOrganization, type Organization } from './organization.ts'
 import { BUILT_IN } from './schema.ts'
@@ -27,26 +27,25 @@ export async function readConfig(options: {
   const { environment = processEnvironment() } = options
   const location = locateFile(options.file, options.cwd, environment)
   const parsed = parseText(await read(location, options.instead), location.shown)
-  const shape = checkShape(parsed.data)
-  const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
-  if ('mistakes' in shape || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
+  const { file, mistakes } = checkData(parsed.data)
+  if (file === undefined || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
   const folder = dirname(location.path)
-  const { notify } = shape.file
+  const { notify } = file
   return {
     file: location.path,
     /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
-    mirror: mirrorAddress(shape.file.mirror, environment, folder),
-    queue: queueOfEnvironment(environment) ?? shape.file.queue,
-    jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
-    publish: publishSettings(shape.file.publish, folder),
+    mirror: mirrorAddress(file.mirror, environment, folder),
+    queue: queueOfEnvironment(environment) ?? file.queue,
+    jobs: { ...BUILT_IN.jobs, ...file.jobs },
+    publish: publishSettings(file.publish, folder),
     notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
-    heartbeat: shape.file.heartbeat,
-    serve: shape.file.serve?.readers.map((reader) => ({
+    heartbeat: file.heartbeat,
+    serve: file.serve?.readers.map((reader) => ({
       ...reader,
       apiKey: secretReference(reader.apiKey, folder),
       secret: secretReference(reader.secret, folder),
     })),
-    organizations: shape.file.organizations.map((own): Organization => mergeOrganization(own, shape.file, folder)),
+    organizations: file.organizations.map((own): Organization => mergeOrganization(own, file, folder)),
     /** The file as parsed, before anything is filled in. */
     content: parsed.data,
   }
