@@ -53,11 +53,11 @@ type CancelWaiting = {
 
 /** Cancels the runs of these organizations, of every kind, and waits until their workers have ended them. */
 export async function cancelRuns(config: QueueConfig, organizations: readonly string[], waiting: CancelWaiting) {
-  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, (opened) =>
+  const cancelAll = async (opened: OpenedQueue) =>
     Promise.all(
       organizations.map(async (organization) => ({ organization, end: await cancel(opened, organization, waiting) })),
-    ),
-  )
+    )
+  return withQueues(config, cancelAll, NO_SHARED_QUEUE)
 }
 
 async function cancel({ backend: { values }, queues }: OpenedQueue, organization: string, waiting: CancelWaiting) {

@@ -1,6 +1,5 @@
 import type { Job } from 'bullmq'
 import type { Config } from '../src/config/read-config.ts'
-import type { LastRun } from '../src/model/mirror.ts'
 import { ALL, pauseOf } from '../src/model/pause.ts'
 import { closing, openMirrorIfThere } from '../src/store/mirror.ts'
 import { localTime } from '../src/time/moments.ts'
@@ -15,11 +14,12 @@ import { succeeds } from '../src/machine/timers.ts'
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig) {
-  return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
-    const looks = STATES.flatMap(({ types, state }) =>
+  return withQueues(config, async ({ backend: { place, values }, queues }) => {
+    const looks = Object.entries(STATES).flatMap(([state, types]) =>
       RUN_KINDS.map(async (kind) => {
         const jobs = await queues[kind].getJobs([...types], 0, -1, true)
-        return jobs.map((job) => listed(job, kind, state)).toSorted(byTime)
+        const found = jobs.map((job) => listed(job, kind, state))
+        return found.toSorted((left, right) => timeOf(left) - timeOf(right))
       }),
     )
     const [jobs, pauses] = await Promise.all([Promise.all(looks), readPauses(values)])
@@ -27,14 +27,10 @@ export async function listJobs(config: QueueConfig) {
   })
 }
 
-const STATES = [
-  { state: 'running', types: ['active'] },
-  { state: 'waiting', types: ['waiting', 'prioritized'] },
-  { state: 'delayed', types: ['delayed'] },
-] as const
+const STATES = { running: ['active'], waiting: ['waiting', 'prioritized'], delayed: ['delayed'] } as const
 
 /** A job as commands show it. Times in Unix milliseconds. */
-function listed(job: Job<Payload, void>, kind: RunKind, state: (typeof STATES)[number]['state']) {
+function listed(job: Job<Payload, void>, kind: RunKind, state: string) {
   const isRunning = state === 'running'
   return {
     // Another program may have made the job.
@@ -47,16 +43,14 @@ function listed(job: Job<Payload, void>, kind: RunKind, state: (typeof STATES)[n
   }
 }
 
-type ListedJob = ReturnType<typeof listed>
-
-function byTime(left: ListedJob, right: ListedJob): number {
-  return (left.wait?.untilMs ?? left.sinceMs) - (right.wait?.untilMs ?? right.sinceMs)
+function timeOf({ wait, sinceMs }: ReturnType<typeof listed>): number {
+  return wait?.untilMs ?? sinceMs
 }
 
 /** Pauses these organizations for every worker of the queue, or ends their pauses; all of them where none is named. */
 export async function changePauses(config: QueueConfig, organizations: readonly string[], change: PauseChange) {
   const names = organizations.length === 0 ? [ALL] : organizations
-  return withQueues(config, {}, ({ backend: { values } }) =>
+  return withQueues(config, ({ backend: { values } }) =>
     'pause' in change ? pause(values, names, change.pause) : resume(values, names, change.resumeMs),
   )
 }
@@ -78,7 +72,7 @@ export type RequestedRun = {
 
 /** Requests a run of each of these organizations now. A job that waits for its next attempt starts, unless the service said when. */
 export async function requestRuns(config: QueueConfig, organizations: readonly string[], kind: RunKind, nowMs: number) {
-  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
+  const requestAll = async (opened: OpenedQueue) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const pauses = await readPauses(opened.backend.values)
     return Array.fromAsync(organizations, async (organization): Promise<RequestedRun> => {
@@ -86,7 +80,8 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
       if (paused !== undefined) return { organization, added: false, state: 'paused', untilMs: paused.untilMs }
       return { organization, ...(await request(opened, organization, kind, nowMs)) }
     })
-  })
+  }
+  return withQueues(config, requestAll, NO_SHARED_QUEUE)
 }
 
 async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {
@@ -115,9 +110,11 @@ const NO_SHARED_QUEUE =
 
 /** The next `count` runs of every organization with a schedule, of a paused one after its pause; in Unix milliseconds, and in its time zone. */
 export async function listSchedule(config: Config, { nowMs, count }: { nowMs: number; count: number }) {
-  const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
+  const mirror = await openMirrorIfThere(config.mirror)
+  const lastRuns = mirror && (await closing(mirror, () => mirror.listLastRuns()))
+  const pauses = await readSharedPauses(config)
   return config.organizations.map(({ id: organization, schedule }) => {
-    const lastRun = lastRuns.find((run) => run.organization === organization)
+    const lastRun = lastRuns?.find((run) => run.organization === organization)
     const paused = pauses && pauseOf(pauses, organization, nowMs)
     if (schedule === undefined)
       return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], between: undefined }
@@ -137,9 +134,4 @@ export async function listSchedule(config: Config, { nowMs, count }: { nowMs: nu
       between: between && { cron: between.cron, runs: moments(coming(between)) },
     }
   })
-}
-
-async function readLastRuns(address: string): Promise<LastRun[]> {
-  const mirror = await openMirrorIfThere(address)
-  return mirror === undefined ? [] : closing(mirror, () => mirror.listLastRuns())
 }

@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { isSharedQueue } from '../src/address/mirror-address.ts'
 import type { Config } from '../src/config/read-config.ts'
-import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../src/model/pause.ts'
+import { ALL, isPaused, pauseOf, type Pauses } from '../src/model/pause.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from '../src/machine/timers.ts'
-import { type SharedValues, valuesNamed } from './queue/port.ts'
-
-/** How long to wait for an answer of the queue. */
-const ANSWER_MS = 1000
+import { OPTIONAL_ANSWER_MS, type SharedValues, valuesNamed } from './queue/port.ts'
 
 const stored = z
   .object({ sinceMs: z.number(), untilMs: z.number().optional(), resumedMs: z.number().optional() })
@@ -16,9 +13,6 @@ const stored = z
 /** The pauses that all workers see. */
 const kept = valuesNamed('pause:', stored)
 export const readPauses: (values: Pick<SharedValues, 'list'>) => Promise<Pauses> = kept.list
-
-/** What a command did to an organization, or to ALL: the pause before, and the one now. */
-export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
 
 type Values = Pick<SharedValues, 'list' | 'write'>
 export type Pausing = { nowMs: number; untilMs: number | undefined }
@@ -40,7 +34,7 @@ export async function pause(values: Values, names: readonly string[], { nowMs, u
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
-export async function resume(values: Values, names: readonly string[], nowMs: number): Promise<Changed[]> {
+export async function resume(values: Values, names: readonly string[], nowMs: number) {
   const pauses = await readPauses(values)
   const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
   return Promise.all(
@@ -55,7 +49,7 @@ export async function resume(values: Values, names: readonly string[], nowMs: nu
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
 export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
   if (!isSharedQueue(queue)) return undefined
-  return askQueue(queue, ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
+  return askQueue(queue, OPTIONAL_ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
 }
 
 /** Which organizations are paused, as far as this worker knows. */
@@ -77,7 +71,7 @@ export function watchPauses({ values, lookMs, now, onChange }: Watching) {
   return {
     /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
     latest: async () => {
-      await within(looking.now(), ANSWER_MS, undefined)
+      await within(looking.now(), OPTIONAL_ANSWER_MS, undefined)
       return known
     },
     stop: looking.stop,

@@ -34,7 +34,7 @@ export function startPublisher({ config, mirror, facts, log, timings, monotonicM
     if (!isDue(state, monotonicMs(), timings)) return
     changedAtMs = undefined
     try {
-      const stale = await listStale(configuredPlans(config.current))
+      const stale = await listStale(config.current)
       if (stale.length > 0) {
         const published = await publishAfterRuns(stale, stopping)
         if (!stopping.signal.aborted) logPublished(log, published)
@@ -68,11 +68,9 @@ async function isRunning(mirror: Settings['mirror'], { organizations, ...at }: O
 }
 
 /** The plans whose copies lack runs: a copy made again would push an older one out of `keep`. Buckets and Parquet files are compared later. */
-async function listStale(plans: readonly TargetPlan[]): Promise<TargetPlan[]> {
-  const [first] = plans
-  if (first === undefined) return []
-  const recorded = await findRecorded(first.mirror)
-  return plans.flatMap((plan): TargetPlan[] => {
+async function listStale(config: Config): Promise<TargetPlan[]> {
+  const recorded = await findRecorded(config.mirror)
+  return configuredPlans(config).flatMap((plan): TargetPlan[] => {
     if (!('file' in plan)) return [plan]
     const only = staleCopies(plan, recorded)
     return only.length === 0 ? [] : [{ ...plan, only }]

@@ -167,10 +167,9 @@ async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Pr
   }
   if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
   if (verdict.kind === 'hand-back') return handBack(job, token)
-  if (verdict.kind === 'complete') return
   // The job of a cancelled run says so, although its run is no failure.
   if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(error))
-  if (verdict.kind === 'drop') return
+  if (verdict.kind === 'complete' || verdict.kind === 'drop') return
   const wait = waitAfter(error)
   if (verdict.kind === 'retry') {
     const attempts = job.attemptsMade + 1

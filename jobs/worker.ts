@@ -9,7 +9,7 @@ import { type PauseWatch, watchPauses } from './pauses.ts'
 import { startPublisher } from './publisher.ts'
 import { claimQueue, openBackend } from './queue/backend.ts'
 import { TIMINGS, type Timings } from './timings.ts'
-import { KINDS, ofEachKind } from './queue/port.ts'
+import { ANSWER_MS, KINDS, ofEachKind, OPTIONAL_ANSWER_MS } from './queue/port.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
 import { sharedTurnsIn } from './queue/shared-turns.ts'
@@ -152,7 +152,7 @@ async function openStores(embedded: boolean, { config, log, signal, end }: Commo
     const backend = await openBackend(address, { folder: folderBeside(config.current), onEnded: end })
     closeBackend = backend.close
     // A queue that connects and then stalls must not keep the worker from stopping.
-    await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
+    await within(claimQueue(backend.values, mirror), ANSWER_MS, undefined, signal)
     const queues = openQueues(backend)
     if (backend.kind === 'embedded') await putBackLeft(queues)
     return { mirror, backend, queues }
@@ -166,9 +166,6 @@ async function openStores(embedded: boolean, { config, log, signal, end }: Commo
 const NO_QUEUE =
   'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
   '--embedded to keep it beside the mirror.'
-
-/** How long the queue has to say at the start which mirror it has. */
-const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
 function startParts({ config, log, timings, end }: Common, { backend, mirror, queues }: Stores, onBack: () => void) {
@@ -187,7 +184,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     // Made once: the look-ups of all endpoints together hold few connections.
     mirror: answeringInTime(mirror),
     facts: async () => {
-      const asked = within(listWaits(queues), ASK_MS, undefined).catch(() => undefined)
+      const asked = within(listWaits(queues), OPTIONAL_ANSWER_MS, undefined).catch(() => undefined)
       const [known, waits] = await Promise.all([pauses.latest(), asked])
       const moment = { pauses: known, waits, nowMs: now(), monotonicMs: monotonicMs() }
       return overviewFacts(config.current.organizations, moment)
@@ -235,6 +232,3 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
 }
 
 const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }
-
-/** How long the page and the metrics wait for the queue. */
-const ASK_MS = 1000

@@ -12,7 +12,7 @@ import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
 import { type Metrics, processText } from './metrics.ts'
 import { succeeds, within } from '../../src/machine/timers.ts'
-import type { Backend } from '../queue/port.ts'
+import { ANSWER_MS, type Backend } from '../queue/port.ts'
 import { failureOf } from '../queue/queue-faults.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 
@@ -112,9 +112,6 @@ const PAGE_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 }
 
-/** How long to wait for the queue: it is reported on its own that it is away. */
-const ASK_MS = 2000
-
 /** What a worker shows of itself. `runners` are those that make runs. */
 export function watched(parts: {
   backend: Pick<Backend, 'write'>
@@ -132,7 +129,7 @@ export function watched(parts: {
   return {
     examine: async () => examineNow(await readStandings(mirror, await facts())),
     metrics: async () => {
-      const asked = within(succeeds(backend.write()), ASK_MS, false)
+      const asked = within(succeeds(backend.write()), ANSWER_MS, false)
       const known = await facts()
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       const standings = await readStandings(mirror, known).catch(() => undefined)
@@ -176,7 +173,7 @@ export async function examine({ write, workers, configuration = [], standings }:
     (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`],
   )
   const problems = [
-    ...(await within(written, ASK_MS, ['the queue cannot be reached'])),
+    ...(await within(written, ANSWER_MS, ['the queue cannot be reached'])),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
     ...standings.flatMap(({ organization, due, paused }) =>

@@ -7,7 +7,7 @@ import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../../src/machine/timers.ts'
-import { KINDS, RUN_KINDS, type RunKind } from '../queue/port.ts'
+import { KINDS, OPTIONAL_ANSWER_MS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { type Queues } from '../queue/queues.ts'
 import type { RunOfJob } from '../run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
@@ -26,9 +26,6 @@ type Moment = {
 /** What a scrape shows beside what was counted: readiness as `/readyz` answers, whether the queue can be written, how organizations stand. */
 type Scraped = { ready: boolean; queueUp: boolean; standings: Standing[] } & Pick<OverviewFacts, 'organizations'>
 
-/** How long a scrape waits for a queue that may be gone. */
-const COUNT_MS = 1000
-
 /** The metrics of this worker. What the queue holds is looked up once for each scrape. */
 export function createMetrics(queues: Pick<Queues, RunKind>) {
   const registry = new Registry()
@@ -40,7 +37,7 @@ export function createMetrics(queues: Pick<Queues, RunKind>) {
   gauge(registry, 'jobs', 'Jobs in the queue', ['queue', 'state'], async () => {
     if (!now.queueUp) return []
     const counting = RUN_KINDS.map(async (queue): Promise<Value[]> => {
-      const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
+      const counts = await within(queues[queue].getJobCounts(), OPTIONAL_ANSWER_MS, {}).catch(() => ({}))
       return Object.entries(counts).map(([state, count]) => [count, { queue, state }])
     })
     return (await Promise.all(counting)).flat()

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { oneAtATime, within } from '../../src/machine/timers.ts'
-import { type Backend, type Opening, type ServerStore, type SharedValues, valuesNamed } from './port.ts'
+import { ANSWER_MS, type Backend, type Opening, type ServerStore, type SharedValues, valuesNamed } from './port.ts'
 import { queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
 import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/address/mirror-address.ts'
@@ -12,13 +12,9 @@ import { isMissing } from '../../src/machine/folders.ts'
 import { closing, openMirrorIfThere, type Mirror } from '../../src/store/mirror.ts'
 
 /** Longer than a worker waits for a job in one command. */
-const ANSWER_MS = 60_000
-/** How long to wait for the first write. A write that hangs is not a refusal. */
-const WRITE_MS = 2_000
+const SILENCE_MS = 60_000
 /** How long a command waits for an answer of a queue. */
 const COMMAND_MS = 3000
-/** How long to wait for a connection and its answer together, where only one thing is asked. */
-const PROBE_MS = 2000
 
 /**
  * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within three seconds
@@ -35,12 +31,12 @@ export async function openBackend(
   try {
     const store = isEmbedded
       ? await (await import('./embedded.ts')).openEmbedded(place, prefix, onEnded)
-      : await openServer(address, { answerMs: ANSWER_MS, commandMs })
+      : await openServer(address, { answerMs: SILENCE_MS, commandMs })
     close = store.close
     const factory = await store.loadFactory()
     // A client keeps what it could not send until the queue is back: it is not given more.
     const write = oneAtATime(() => store.values.write('probe', 'written'))
-    await within(write(), WRITE_MS, undefined)
+    await within(write(), ANSWER_MS, undefined)
     const kind = isEmbedded ? 'embedded' : isRedis(address) ? 'redis' : 'postgres'
     return { ...store, kind, place, prefix, factory, write }
   } catch (error) {
@@ -89,8 +85,8 @@ export async function askQueue<Result>(address: string, limitMs: number, ask: (s
 export async function probeQueue(address: string) {
   const place = placeOf(new URL(address))
   try {
-    const answered = await askQueue(address, PROBE_MS, ({ ask }) => ask())
-    if (answered === undefined) throw new Error(`no answer within ${PROBE_MS / 1000} s`)
+    const answered = await askQueue(address, ANSWER_MS, ({ ask }) => ask())
+    if (answered === undefined) throw new Error(`no answer within ${ANSWER_MS / 1000} s`)
     return { place, ...answered }
   } catch (error) {
     throw queueUnavailable(error, place)
@@ -109,8 +105,8 @@ export type OpenedQueue = { backend: Backend; queues: Queues }
  */
 export async function withQueues<Result>(
   config: QueueConfig,
-  { noSharedQueue }: { noSharedQueue?: string },
   work: (opened: OpenedQueue) => Promise<Result>,
+  noSharedQueue?: string,
 ): Promise<Result> {
   const { queue } = config
   const folder = folderBeside(config)
@@ -169,7 +165,7 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
 
 /** Lets the next worker that starts bring its mirror. */
 export async function releaseQueue(config: QueueConfig): Promise<void> {
-  await withQueues(config, {}, ({ backend: { values } }) => values.delete(NAME))
+  await withQueues(config, ({ backend: { values } }) => values.delete(NAME))
 }
 
 async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Promise<Known> {

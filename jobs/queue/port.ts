@@ -56,6 +56,10 @@ export type SharedValues = {
 
 /** How long to wait for a connection at the start. */
 export const CONNECT_MS = 2500
+/** How long to wait for an answer of the queue. One that hangs is not a refusal, and keeps no worker from stopping. */
+export const ANSWER_MS = 2000
+/** The same where the work goes on without that answer, as a page does, and a run that asks for pauses. */
+export const OPTIONAL_ANSWER_MS = 1000
 
 /** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
 export const FARTHEST = { ms: 600_000, turns: 100 }

@@ -1,13 +1,10 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { within } from '../../src/machine/timers.ts'
-import { CONNECT_MS, FARTHEST, nameInDatabase, type Opening, QUEUE_NAMES, type ServerStore } from './port.ts'
+import { ANSWER_MS, CONNECT_MS, FARTHEST, nameInDatabase, type Opening, QUEUE_NAMES, type ServerStore } from './port.ts'
 
 /** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */
 const LONGEST_CLOSE_MS = 100
-
-/** How long to wait for the first answer. A server that hangs is not one that refuses. */
-const PROBE_MS = 2000
 
 /** The queue on Redis or Valkey. Rejects when it does not accept us within CONNECT_MS. */
 export async function openRedis(address: string, { answerMs, commandMs, prefix }: Opening): Promise<ServerStore> {
@@ -28,7 +25,7 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
     const client = isOfCluster ? await connected(aCluster(address, settings, open)) : single
     return {
       loadFactory: async () => {
-        await within(probe(client, prefix), PROBE_MS, undefined)
+        await within(probe(client, prefix), ANSWER_MS, undefined)
         const { createRedisBackend } = await import('bullmq')
         return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
       },

@@ -4,7 +4,7 @@ import { type Sleep, sleep as timerSleep, oneAtATime, within } from '../../src/m
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
 import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
 import { codeAndReason } from './queue-faults.ts'
-import { parseValue, type SharedValues } from './port.ts'
+import { OPTIONAL_ANSWER_MS, parseValue, type SharedValues } from './port.ts'
 
 type Sharing = {
   values: Pick<SharedValues, 'takeTurn'>
@@ -23,8 +23,6 @@ export function sharedTurnsIn(sharing: Sharing): OpenSharedTurns {
 
 const taken = z.object({ turnInMs: z.number(), pausedMs: z.number() })
 
-/** How long an answer may take before the limit counts as away. */
-const ANSWER_MS = 1000
 /** A request is not sent on news of pauses that is older, nor on a turn that came so long ago. */
 const STALE_MS = 250
 
@@ -65,9 +63,9 @@ function queueTurns(limit: string, everyMs: number, sharing: Sharing): SharedTur
     if (isAway) void look().catch(() => {})
     else {
       try {
-        const inTime = await within(ask(spacing, pauseMs), ANSWER_MS, undefined)
+        const inTime = await within(ask(spacing, pauseMs), OPTIONAL_ANSWER_MS, undefined)
         if (inTime !== undefined) return inTime
-        throw new Error(`no answer within ${ANSWER_MS / 1000} s`)
+        throw new Error(`no answer within ${OPTIONAL_ANSWER_MS / 1000} s`)
       } catch (error) {
         goAway(error)
       }
