@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import pLimit, { type LimitFunction } from 'p-limit'
-import { type Sql, written } from './sql.ts'
+import { sql, type Sql, written } from './sql.ts'
 import { sqliteError } from './sqlite-errors.ts'
 import type { Session, Store, Writing } from './store.ts'
 import { BUSY_TIMEOUT_MS, type Connection, statement } from '../sqlite/connect.ts'
@@ -119,36 +119,33 @@ async function withSetting<Result>(
 /** The characters of the longest statement that is kept prepared. */
 const LONGEST_KEPT = 4000
 
+type Prepared<Row> = Database.Statement<unknown[], Row>
+
 /** A transaction that is under way on a connection. */
 export function sqliteSession(db: Connection): SqliteSession {
-  const prepared = <Row>(sql: Sql) => {
-    const { text, values } = written(sql, 'sqlite')
-    // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
-    // One with a place for each of many values is hardly met again.
-    const on = text.length > LONGEST_KEPT ? db.prepare<unknown[], Row>(text) : statement<unknown[], Row>(db, text)
-    return { on, values }
+  let failure: { error: unknown } | undefined
+  const answerTo = async <Row, Answer>(asked: Sql, ask: (on: Prepared<Row>, values: unknown[]) => Answer) => {
+    // A full disk or a trigger may have ended it with that error: what follows would be committed by itself.
+    if (failure !== undefined && !db.inTransaction) throw failure.error
+    try {
+      const { text, values } = written(asked, 'sqlite')
+      // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
+      // One with a place for each of many values is hardly met again.
+      return ask(text.length > LONGEST_KEPT ? db.prepare(text) : statement(db, text), values)
+    } catch (error) {
+      failure ??= { error }
+      throw error
+    }
   }
   return {
     kind: 'sqlite',
     db,
-    all: async <Row>(sql: Sql) => {
-      const { on, values } = prepared<Row>(sql)
-      return on.all(...values)
-    },
-    first: async <Row>(sql: Sql) => {
-      const { on, values } = prepared<Row>(sql)
-      return on.get(...values)
-    },
-    numbers: async (sql) => {
-      const { text, values } = written(sql, 'sqlite')
-      return statement<unknown[], number>(db, `-- numbers\n${text}`)
-        .pluck()
-        .all(...values)
-    },
-    run: async (sql) => {
-      const { on, values } = prepared(sql)
-      return on.reader ? on.all(...values).length : on.run(...values).changes
-    },
+    all: <Row>(asked: Sql) => answerTo(asked, (on: Prepared<Row>, values) => on.all(...values)),
+    first: <Row>(asked: Sql) => answerTo(asked, (on: Prepared<Row>, values) => on.get(...values)),
+    numbers: (asked) =>
+      // Kept apart from the same statement with rows.
+      answerTo(sql`-- numbers\n${asked}`, (on: Prepared<number>, values) => on.pluck().all(...values)),
+    run: (asked) => answerTo(asked, (on, values) => (on.reader ? on.all(...values).length : on.run(...values).changes)),
   }
 }
 
