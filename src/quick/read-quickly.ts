@@ -45,7 +45,7 @@ export async function readQuickly(
   const known = new KnownList(run.list, run)
   const certificate = await readPages({ ...settings, source: limited }, run, limits, { scan, known })
   const found = scan.conclusion()
-  const searching = { ...settings, source: limited, budget, signal: AbortSignal.any([limits.stop, limits.abort]) }
+  const searching = { ...settings, source: limited, budget, signal: limits.stop }
   const { gone, pending } = await searchForGone(searching, run, found, certificate.pageSize)
   // A run that reached its limit leaves customers open anyway.
   const isAnyOpen = (found.isAnyUnmet || pending.length > 0) && !certificate.reasons.includes('request-limit')

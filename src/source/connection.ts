@@ -11,10 +11,8 @@ import { inTurn, type Room } from './byte-budget.ts'
 export type Answer = {
   status: number
   headers: AnswerHeaders
-  /** The whole body of a 200, decompressed; empty for any other status. */
+  /** Decompressed. That of a 200 is whole; that of another status may be cut off, and is empty when it cannot be read. */
   body: Buffer
-  /** The beginning of the body if the status is not 200; empty when it could not be read. */
-  text: string
   /** When the request left and when the headers of the answer arrived, by the monotonic clock. */
   sentMs: number
   answeredMs: number
@@ -97,7 +95,8 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
   if (status !== 200) {
     // Its message is short; the request may wait long before it is sent again.
     room?.release()
-    return { ...facts, text: await beginningOf(bytes, encoding), body: NOTHING }
+    // The status already says what to do; the message would only add detail.
+    return { ...facts, body: await decompressed(bytes, encoding).catch(() => NOTHING) }
   }
   const unpack = async () => {
     const body = await wholeOf(bytes, encoding, place)
@@ -105,7 +104,7 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
     return body
   }
   const isPacked = encoding !== undefined && room !== undefined
-  return { ...facts, text: '', body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
+  return { ...facts, body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -254,19 +253,6 @@ export function decodedText(bytes: Uint8Array, place: string): string {
     })
   }
 }
-
-/** The beginning of an error's body, for its message; empty when it cannot be read. Never throws. */
-async function beginningOf(bytes: Buffer, encoding: string | undefined): Promise<string> {
-  try {
-    return new TextDecoder().decode(await decompressed(bytes, encoding)).slice(0, ERROR_CHARACTERS)
-  } catch {
-    // The status already says what to do; the message would only add detail.
-    return ''
-  }
-}
-
-/** How much of an error's body is kept. */
-const ERROR_CHARACTERS = 2048
 
 async function decompressed(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
   const name = (encoding ?? '').toLowerCase()

@@ -39,27 +39,26 @@ export function pageIn(answer: Answer, asked: Question, place: string): Customer
 
 /** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
 function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
+  const whole = () => envelopeIn(decodedText(body, place), place)
   const cut = cutPage(body)
-  const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
-  const { data, meta } = outline ?? envelopeIn(decodedText(body, place), place)
+  const outline = cut && listEnvelope.safeParse(cut.envelope).data
+  const { data, meta } = outline ?? whole()
   const { per_page: size, total, last_page: lastPage } = meta
   if (meta.current_page !== asked.page) {
     throw broken(place, `page ${meta.current_page} was answered instead`)
   }
   if (size < 1 || size > asked.size) throw broken(place, `meta.per_page is ${size}`, ONE_SIZE)
-  const lazy = outline === undefined ? undefined : cut
-  const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
-  const eager = lazy === undefined ? atMost(size, data, place) : undefined
-  if (eager?.length !== 0) refuseLateStart(meta, place)
+  const parsed = outline === undefined ? atMost(size, data, place) : undefined
+  if (parsed?.length !== 0) refuseLateStart(meta, place)
   return {
     page: asked.page,
     size,
-    records: eager === undefined ? parse : () => eager,
-    cut: lazy && (() => cutRecords(lazy.records, size)),
+    records: () => parsed ?? atMost(size, whole().data, place),
+    cut: outline && cut && (() => cutRecords(cut.records, size)),
     total,
     lastPage,
     bytes: body.byteLength,
-    beyondEnd: eager?.length === 0 && isPastEnd(meta),
+    beyondEnd: parsed?.length === 0 && isPastEnd(meta),
   }
 }
 
@@ -209,8 +208,8 @@ export function customersUrl(
   { page, size, search: text }: Question,
 ): Address {
   const pathname = `${base.replace(/\/+$/, '')}/customers`
-  const query = { page: String(page), per_page: String(size), ...(text !== undefined && { search: text }) }
-  const search = `?${canonicalQuery(query)}`
+  const searched = text === undefined ? '' : `&search=${encode(text)}`
+  const search = `?page=${page}&per_page=${size}${searched}`
   // Put together, since all parts are encoded already: to parse them takes longer than to sign them.
   return { href: origin + pathname + search, origin, host, pathname, search }
 }
@@ -220,14 +219,7 @@ export function placeOf({ origin, pathname }: Address, { page, size }: Window): 
   return `GET ${origin}${pathname} (page ${page}, per_page ${size})`
 }
 
-/** Keys in order, everything but the unreserved characters of RFC 3986 percent-encoded. */
-export function canonicalQuery(parameters: Readonly<Record<string, string>>): string {
-  return Object.keys(parameters)
-    .toSorted()
-    .map((key) => `${encode(key)}=${encode(parameters[key] ?? '')}`)
-    .join('&')
-}
-
+/** Everything but the unreserved characters of RFC 3986 percent-encoded. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 }

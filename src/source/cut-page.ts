@@ -83,9 +83,9 @@ export function cutRecords(data: Buffer, most: number) {
     /** Whether that text is this id, in upper or lower case. */
     hasId: (place: number, id: string) => hasText(text, ids[place] ?? -1, id),
     record,
-    /** Parses all of them. */
-    records() {
-      const values = starts.map((_, place) => record(place))
+    /** Parses all but the known ones, which are null here; undefined if the bytes of one were cut in the wrong place. */
+    records(isKnown: (place: number) => boolean) {
+      const values = starts.map((_, place) => (isKnown(place) ? null : record(place)))
       return values.includes(undefined) ? undefined : values
     },
   }

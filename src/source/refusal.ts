@@ -31,7 +31,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     const message = `${context.place} answered ${status}, which this service is not known to use. ${text}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
-  const [form, doubt] = answer.text.trimStart().startsWith('<')
+  const [form, doubt] = beginningOf(answer).trimStart().startsWith('<')
     ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`]
     : ['', '']
   const { code, text = unauthorizedAdvice(context) } = advice
@@ -102,8 +102,13 @@ function redirected({ status, headers }: Answer, { place, url }: RefusalContext)
 }
 
 /** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */
-function saidBy({ status, text }: Answer, { settings: { quotesAnswers = true }, secrets }: RefusalContext): string {
-  return quotesAnswers || status === 401 ? quoted(text, secrets) : ''
+function saidBy(answer: Answer, { settings: { quotesAnswers = true }, secrets }: RefusalContext): string {
+  return quotesAnswers || answer.status === 401 ? quoted(beginningOf(answer), secrets) : ''
+}
+
+/** As much of the body of an error as is looked at. */
+function beginningOf({ body }: Answer): string {
+  return new TextDecoder().decode(body).slice(0, 2048)
 }
 
 /**

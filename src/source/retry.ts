@@ -41,17 +41,19 @@ export type RetryOptions = {
  */
 export class Retry {
   readonly #options: RetryOptions
-  readonly #waits: Waits
   #refusedSinceMs: number | undefined
+  #waiting = 0
+  #waitingSinceMs = 0
+  #finishedMs = 0
+  #reportedUntilMs = -Infinity
 
   constructor(options: RetryOptions) {
     this.#options = options
-    this.#waits = new Waits(options)
   }
 
-  /** Milliseconds during which at least one request was waiting. */
+  /** Milliseconds during which at least one request was waiting: time counts once, however many wait through it. */
   get waitedMs(): number {
-    return this.#waits.waitedMs
+    return this.#finishedMs + (this.#waiting > 0 ? this.#options.monotonicMs() - this.#waitingSinceMs : 0)
   }
 
   /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
@@ -66,7 +68,10 @@ export class Retry {
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
       tries += 1
-      if (factsOf(refusal).askAgain === 'retry') await this.#waitOutFailure(refusal, turn.value.waitMs, tries, stop)
+      if (factsOf(refusal).askAgain !== 'retry') continue
+      const { waitMs } = turn.value
+      if (this.#exceedsBudget(waitMs)) throw refusal
+      await this.#wait(waitMs, { reason: 'unavailable', refusal, attempt: tries }, stop)
     }
   }
 
@@ -98,13 +103,8 @@ export class Retry {
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
       this.#refusedSinceMs ??= monotonicMs()
       if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
-      await this.#waits.wait(waitMs, { reason: 'rate-limited', status: refusalIn(refusal).status, attempt }, signal)
+      await this.#wait(waitMs, { reason: 'rate-limited', refusal, attempt }, signal)
     }
-  }
-
-  async #waitOutFailure(failure: unknown, waitMs: number, attempt: number, signal: AbortSignal): Promise<void> {
-    if (this.#exceedsBudget(waitMs)) throw failure
-    await this.#waits.wait(waitMs, { reason: 'unavailable', status: refusalIn(failure).status, attempt }, signal)
   }
 
   #exceedsBudget(waitMs: number): boolean {
@@ -112,7 +112,32 @@ export class Retry {
     const stretchMs = this.#refusedSinceMs === undefined ? 0 : monotonicMs() - this.#refusedSinceMs
     return waitMs > longestWaitMs || stretchMs + waitMs > maxWaitMs
   }
+
+  async #wait(waitMs: number, why: Waiting, signal: AbortSignal): Promise<void> {
+    const { monotonicMs, sleep = timerSleep } = this.#options
+    this.#report(waitMs, why)
+    if (this.#waiting === 0) this.#waitingSinceMs = monotonicMs()
+    this.#waiting += 1
+    try {
+      await sleep(waitMs, signal)
+    } finally {
+      this.#waiting -= 1
+      if (this.#waiting === 0) this.#finishedMs += monotonicMs() - this.#waitingSinceMs
+    }
+  }
+
+  /** Reports a wait once, however many requests share it: those refused together are asked to wait until nearly the same moment. */
+  #report(waitMs: number, { reason, refusal, attempt }: Waiting): void {
+    const { now, monotonicMs, onEvent } = this.#options
+    const untilMs = monotonicMs() + waitMs
+    if (untilMs <= this.#reportedUntilMs + 500) return
+    this.#reportedUntilMs = untilMs
+    const { status } = refusalIn(refusal)
+    onEvent?.({ kind: 'waiting', reason, status, attempt, waitMs, untilMs: now() + waitMs })
+  }
 }
+
+type Waiting = Pick<WaitingEvent, 'reason' | 'attempt'> & { refusal: unknown }
 
 type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
 
@@ -142,47 +167,4 @@ function notSent(waitMs: number): RateLimited {
     `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`,
     { waitMs },
   )
-}
-
-type WaitingFacts = Pick<WaitingEvent, 'reason' | 'status' | 'attempt'>
-
-/** Counts time once however many requests wait through it, and reports a wait once however many requests share it. */
-class Waits {
-  readonly #options: RetryOptions
-  readonly #sleep: Sleep
-  #waiting = 0
-  #waitingSinceMs = 0
-  #finishedMs = 0
-  #reportedUntilMs = -Infinity
-
-  constructor(options: RetryOptions) {
-    this.#options = options
-    this.#sleep = options.sleep ?? timerSleep
-  }
-
-  get waitedMs(): number {
-    return this.#finishedMs + (this.#waiting > 0 ? this.#options.monotonicMs() - this.#waitingSinceMs : 0)
-  }
-
-  async wait(waitMs: number, facts: WaitingFacts, signal: AbortSignal): Promise<void> {
-    const { monotonicMs } = this.#options
-    this.#report(waitMs, facts)
-    if (this.#waiting === 0) this.#waitingSinceMs = monotonicMs()
-    this.#waiting += 1
-    try {
-      await this.#sleep(waitMs, signal)
-    } finally {
-      this.#waiting -= 1
-      if (this.#waiting === 0) this.#finishedMs += monotonicMs() - this.#waitingSinceMs
-    }
-  }
-
-  #report(waitMs: number, facts: WaitingFacts): void {
-    const { now, monotonicMs, onEvent } = this.#options
-    const untilMs = monotonicMs() + waitMs
-    // Requests that are refused together are asked to wait until nearly the same moment.
-    if (untilMs <= this.#reportedUntilMs + 500) return
-    this.#reportedUntilMs = untilMs
-    onEvent?.({ kind: 'waiting', ...facts, waitMs, untilMs: now() + waitMs })
-  }
 }

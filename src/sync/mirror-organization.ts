@@ -54,11 +54,8 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 }
 
 async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
-  const { mirror, now } = mirroring
-  const lease = keepLease(mirror, run, now)
-  const limit = limitRun(mirroring)
+  const limits = limitRun(mirroring, run)
   try {
-    const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
     await applyPrivacy(mirroring, run, limits)
     const { requestLimit } = mirroring
     const ending = await (requestLimit === undefined
@@ -66,17 +63,16 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
       : (await import('../quick/read-quickly.ts')).readQuickly({ ...mirroring, requestLimit }, run, limits))
     return { report: await finish(mirroring, run, ending), error: undefined }
   } catch (failure) {
-    return await endEarly(mirroring, run, lease.lost.aborted ? lease.lost.reason : failure)
+    return await endEarly(mirroring, run, limits.lost.aborted ? limits.lost.reason : failure)
   } finally {
-    limit.end()
-    lease.stop()
+    limits.end()
   }
 }
 
 async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
   const { certificate, ...read } = await readList(mirroring, run, limits)
   if (run.isBaseline) refuseRejects(run)
-  const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
+  const searched = await searchForAbsent(mirroring, run, certificate, limits.stop)
   const removals = { rule: mirroring.removals, ...searched }
   const { proof, reasons, isWhole } = certificate
   return { status: 'complete', proof, reasons, isWhole, certificate, ...read, removals }
@@ -151,19 +147,39 @@ async function applyPrivacy({ mirror, now }: Mirroring, run: Run, limits: Readin
     // The lease is renewed and signals arrive between two steps.
     await nextTurn()
     limits.stop.throwIfAborted()
-    limits.abort.throwIfAborted()
   }
 }
 
 /** How often a waiting run renews its lease. */
 const HEARTBEAT_MS = 15_000
 
-/** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
-function keepLease(mirror: Pick<Mirror, 'renewLease'>, run: Run, now: () => number) {
-  const lost = new AbortController()
+/**
+ * Renews the lease of a run, and watches its time, until `end`. `stop` is aborted when the run is told to stop, when its time is up, and when
+ * another run took over: then `lost` is, too. No timer fires while the machine sleeps: `look` looks at the clock.
+ */
+function limitRun({ mirror, organization, maxRunMs, now, monotonicMs, signal }: Mirroring, run: Run) {
+  const [lost, over] = [new AbortController(), new AbortController()]
   const renew = () => void mirror.renewLease(run, now()).catch((error: unknown) => lost.abort(error))
   const heartbeat = setInterval(renew, HEARTBEAT_MS)
-  return { lost: lost.signal, stop: () => clearInterval(heartbeat) }
+  const timeIsUp = (afterMs: number) => {
+    const reached =
+      `${organization}: the run was ended after ${duration(afterMs)}, as long as one may take. What was read so far is saved, and the ` +
+      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.'
+    over.abort(new MaxRunReached(reached))
+  }
+  const startMs = monotonicMs()
+  const timer = maxRunMs === undefined ? undefined : setTimeout(timeIsUp, maxRunMs, maxRunMs)
+  return {
+    stop: AbortSignal.any([signal, over.signal, lost.signal]),
+    lost: lost.signal,
+    look() {
+      if (maxRunMs !== undefined && monotonicMs() - startMs >= maxRunMs) timeIsUp(maxRunMs)
+    },
+    end() {
+      clearInterval(heartbeat)
+      clearTimeout(timer)
+    },
+  }
 }
 
 type Settings = Pick<Mirroring, 'retention' | 'signal'> & Answered & { mirror: Pick<Mirror, 'prune'> }
@@ -190,30 +206,6 @@ export async function applyRetention(
     const said =
       code === 'unexpected' ? 'Retention failed. This is a defect of Customer Mirror; please report it.' : message
     return { ...nothingPruned(), isUnfinished: true, error: { code, message: said } }
-  }
-}
-
-/**
- * Starts the time limit of a run. `signal` is aborted with MaxRunReached when the time is up, and with that of the run. No timer fires while
- * the machine sleeps: `look` looks at the clock.
- */
-function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring) {
-  if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
-  const startMs = monotonicMs()
-  const over = new AbortController()
-  const timeIsUp = () => {
-    const reached =
-      `${organization}: the run was ended after ${duration(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
-      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.'
-    over.abort(new MaxRunReached(reached))
-  }
-  const timer = setTimeout(timeIsUp, maxRunMs)
-  return {
-    signal: AbortSignal.any([signal, over.signal]),
-    look() {
-      if (monotonicMs() - startMs >= maxRunMs) timeIsUp()
-    },
-    end: () => clearTimeout(timer),
   }
 }
 

@@ -5,10 +5,10 @@ import type { Certificate, Scan } from '../scan/scan.ts'
 import type { Row } from '../model/customer.ts'
 import type { StoppedAt, Window, WindowAnswer } from '../scan/window.ts'
 import { ONE_SIZE } from '../source/customers-page.ts'
-import type { Source } from '../source/customers.ts'
+import type { CustomersPage, Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../store/mirror.ts'
-import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
+import { sortPage, type ReadPage } from './sorting/sort-page.ts'
 import { readWindows, type Reading } from './read-windows.ts'
 import { ListScan } from '../scan/list-scan.ts'
 import type { Reason } from '../model/reasons.ts'
@@ -44,12 +44,10 @@ export type Progress = {
   pages: number
 }
 
-/** The signals that end a reading early. */
+/** What ends a reading early. */
 export type ReadingLimits = {
   /** Ends the reading after current pages are finished and saved. */
   stop: AbortSignal
-  /** Ends the reading at once. */
-  abort: AbortSignal
   /** Called after each save while there is more to read. */
   look(): void
 }
@@ -111,19 +109,20 @@ export async function readPages(
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading<ReadPage>['readPage'] = async (window, options) => {
+    let page: CustomersPage | undefined
     try {
-      const page = await readAndSort(source.readPage(window, options), toRecord(window), recognition)
+      page = await source.readPage(window, options)
       if (page.refusal !== undefined) errors.set('not-found', page.refusal)
-      return page
+      return sortPage(page, toRecord(window), recognition)
     } catch (error) {
+      page?.release?.()
       const failure = windowFailureOf(error)
       if (failure !== undefined) errors.set(failure, error)
       throw error
     }
   }
-  const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
-    ...{ scan, readPage, stop, abort, monotonicMs, concurrency },
+    ...{ scan, readPage, stop: limits.stop, monotonicMs, concurrency },
     savedTogether: mirror.pagesAtOnce(run),
   }
   // A plain scan asks for no window again.
@@ -178,20 +177,6 @@ const WRONG: Partial<Record<StoppedAt['failure'], string>> = {
   'repeated-page': 'held the customers of another page.',
   'not-found': 'held no customers, although the total promises more.',
   'page-cap': 'is one more than the list can need: it has no end.',
-}
-
-async function readAndSort(
-  reading: ReturnType<Source['readPage']>,
-  window: Window | undefined,
-  recognition: Recognition,
-): Promise<ReadPage> {
-  const page = await reading
-  try {
-    return sortPage(page, window, recognition)
-  } catch (error) {
-    page.release?.()
-    throw error
-  }
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
@@ -252,11 +237,8 @@ function rowsForScan({ rows, ends }: Pick<ReadPage, 'rows' | 'ends'>, { rowIds }
   })
 }
 
-/** A list as a run left it, and what is known of its total. */
-type Listed = Pick<ListAsRead, 'total' | 'cappedAt'> & { readonly columns: Pick<ListAsRead['columns'], 'rowIds'> }
-
-/** What a run has received. */
-type Received = { readonly seen: { has(rowId: number): boolean }; readonly records: { inserted: number } }
+/** The rows of a list as a run left it, in order. */
+type Listed = { readonly columns: Pick<ListAsRead['columns'], 'rowIds'> }
 
 /**
  * The total at which the service stops counting, if two nights show it together. Customers came and the total is the same as before; those
@@ -265,8 +247,8 @@ type Received = { readonly seen: { has(rowId: number): boolean }; readonly recor
  */
 export function cappedTotal(
   total: number | undefined,
-  { before, after }: { before: Listed; after: Pick<Listed, 'columns'> },
-  { seen, records }: Received,
+  { before, after }: { before: Listed & Pick<ListAsRead, 'total' | 'cappedAt'>; after: Listed },
+  { seen, records }: { seen: Pick<Run['seen'], 'has'>; records: Pick<Run['records'], 'inserted'> },
 ): number | undefined {
   if (total === undefined) return undefined
   if (total === before.cappedAt) return total

@@ -30,8 +30,6 @@ export type Reading<Page = CustomersPage> = {
   savedTogether: number
   /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
   stop: AbortSignal
-  /** Aborting it ends the reading at once. */
-  abort: AbortSignal
   monotonicMs: () => number
 }
 
@@ -81,7 +79,7 @@ class WindowReading<Page> {
   constructor(reading: Reading<Page>, save: Save<Page>) {
     this.#reading = reading
     this.#save = save
-    this.#ending = endingSignals(reading.stop, reading.abort)
+    this.#ending = endingSignals(reading.stop)
   }
 
   async run(): Promise<void> {
@@ -253,23 +251,20 @@ type EndingSignals = ReturnType<typeof endingSignals>
  * The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. Both are plain ones: they are looked at
  * many times for each page, and a combined signal looks at all of its parts each time.
  */
-function endingSignals(stop: AbortSignal, abort: AbortSignal) {
+function endingSignals(stop: AbortSignal) {
   const [waiting, requests] = [new AbortController(), new AbortController()]
   let grace: NodeJS.Timeout | undefined
-  // With the reason of the signal that ends it: it says whether the next run may go on.
+  // With the reason of the stop: it says whether the next run may go on.
   const endNow = () => {
-    const reason: unknown = abort.aborted ? abort.reason : stop.reason
-    waiting.abort(reason)
-    requests.abort(reason)
+    waiting.abort(stop.reason)
+    requests.abort(stop.reason)
   }
   const endSoon = () => {
     waiting.abort(stop.reason)
     grace = setTimeout(endNow, GRACE_MS)
   }
   if (stop.aborted) endSoon()
-  if (abort.aborted) endNow()
   stop.addEventListener('abort', endSoon, { once: true })
-  abort.addEventListener('abort', endNow, { once: true })
   return {
     signal: requests.signal,
     stop: waiting.signal,
@@ -277,7 +272,6 @@ function endingSignals(stop: AbortSignal, abort: AbortSignal) {
     dispose() {
       clearTimeout(grace)
       stop.removeEventListener('abort', endSoon)
-      abort.removeEventListener('abort', endNow)
     },
   }
 }

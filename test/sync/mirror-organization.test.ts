@@ -104,11 +104,11 @@ test('a run that loses its lease while it waits ends as held, and writes no more
   const successor = await aMirror(mirror.file)
   const clock = aClock()
   let told = false
-  const source = sourceOf(async (window, { signal }) => {
+  const source = sourceOf(async (window, { signal, stop }) => {
     if (window.page === 2) {
       await successor.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * MINUTE_MS })
       await clock.pass(MINUTE_MS, signal)
-      told = await eventually(() => signal.aborted, Boolean)
+      told = await eventually(() => stop?.aborted === true, Boolean)
     }
     return pageOfList(customers(1, 50), window)
   })
