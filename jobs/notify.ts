@@ -121,8 +121,8 @@ async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery
 async function post({ url, secret }: NonNullable<Config['notify']>, message: Message, { now, signal }: Delivery) {
   try {
     const key = secret && (await readWebhookSecret(secret))
-    const headers = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
-    return await send(url, { body: message.body, headers, signal })
+    const own = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
+    return await send(url, { body: message.body, headers: { 'content-type': 'application/json', ...own }, signal })
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
   }
@@ -140,21 +140,20 @@ export function webhookHeaders({ id, body }: Message, { unixSeconds, secret }: S
   return { ...headers, 'webhook-signature': `v1,${signature}` }
 }
 
-/** What became of a request: only what may be logged, so never the address, which may hold a token. */
-type Sent = { isTaken: boolean; answer: string }
-
 type Sending = { body?: string; headers?: Record<string, string>; signal: AbortSignal }
 
 /** For one request, with its answer. */
 const TIMEOUT_MS = 15_000
 
-/** Sends one request to the configured address and nowhere else, and reads nothing of the answer but its status. Never throws. */
-export async function send(url: URL, { body, headers, signal }: Sending): Promise<Sent> {
-  const posted = body !== undefined && { method: 'POST', body }
-  const type = body !== undefined && { 'content-type': 'application/json' }
+/**
+ * Sends one request to the configured address and nowhere else, and reads nothing of the answer but its status. Never throws. What it returns
+ * may be logged: never the address, which may hold a token.
+ */
+export async function send(url: URL, { body, headers, signal }: Sending) {
   try {
     const response = await fetch(url, {
-      ...{ ...posted, headers: { 'user-agent': `customer-mirror/${PROGRAM_VERSION}`, ...type, ...headers } },
+      ...(body !== undefined && { method: 'POST', body }),
+      headers: { 'user-agent': `customer-mirror/${PROGRAM_VERSION}`, ...headers },
       ...{ redirect: 'manual', signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) },
     })
     await response.body?.cancel()

@@ -24,8 +24,7 @@ export function createListener(parts: {
   const mirrorGone = onceAMinute(slowedDown, monotonicMs)
   return {
     onEvent: (organization, event) => {
-      const isOften = event.kind === 'waiting' && event.reason === 'mirror-gone'
-      const write = isOften ? mirrorGone : slowedDown
+      const write = event.kind === 'waiting' && event.reason === 'mirror-gone' ? mirrorGone : slowedDown
       write({ organization, event })
     },
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import type { Config } from '../../src/config/read-config.ts'
 import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
@@ -147,12 +146,12 @@ export function overviewFacts(organizations: readonly Scheduled[], { pauses, wai
 /** What the mirror says of each organization, for Prometheus on machines without a worker, under the names that a worker uses. */
 export async function statusMetrics(
   mirror: Parameters<typeof readStandings>[0],
-  { config, ...moment }: Moment & { config: Config },
+  facts: OverviewFacts,
 ): Promise<string> {
-  const standings = await readStandings(mirror, overviewFacts(config.organizations, moment))
+  const standings = await readStandings(mirror, facts)
   const registry = new Registry()
   measureStandings(registry, () => standings)
-  gauge(registry, 'status_timestamp_seconds', 'When this text was made', [], () => [[moment.nowMs / 1000]])
+  gauge(registry, 'status_timestamp_seconds', 'When this text was made', [], () => [[facts.nowMs / 1000]])
   return registry.metrics()
 }
 

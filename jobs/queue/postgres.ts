@@ -118,10 +118,9 @@ async function requirePool(client: ClientBase, settings: ClientConfig): Promise<
     if ((await within(connecting, CONNECT_MS / 2, undefined)) === undefined) throw new Error(TOO_FEW)
     // Forward and back: a connection that is free may be given to the next client first or last.
     const clients = [client, ...others]
-    const [first, again]: [number[], number[]] = [[], []]
-    for (const each of clients) first.push(await processOf(each))
-    for (const each of clients.toReversed()) again.unshift(await processOf(each))
-    const isKept = new Set(first).size === NEEDED && first.every((process, at) => process === again[at])
+    const first = await Array.fromAsync(clients, processOf)
+    const again = await Array.fromAsync(clients.toReversed(), processOf)
+    const isKept = new Set(first).size === NEEDED && first.every((process, at) => process === again.at(-1 - at))
     if (!isKept) throw new Error(NOT_KEPT)
   } finally {
     for (const other of others) void other.end().catch(() => {})

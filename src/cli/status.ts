@@ -2,7 +2,6 @@ import { configOption, duration, linesOf, moment, say, show, type Table } from '
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
-import { isSharedQueue } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
 import { atPlace } from '../copies/copy-error.ts'
 import { requireTextPlace } from '../copies/target-place.ts'
@@ -38,10 +37,7 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       await withMirror({ config }, async (mirror, known) => {
-        // Undefined where no queue is shared, and where it does not answer within a second.
-        const pauses = isSharedQueue(known.queue)
-          ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
-          : undefined
+        const pauses = await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
@@ -54,8 +50,8 @@ export function statusCommand(io: Io) {
           const overview = await readOverview(mirror, overviewFacts(known.organizations, standing))
           writeWhole(html, await overviewPage(overview), { ...place, mode: 0o600 }, io)
         } else if (format !== undefined) {
-          const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
-          const metrics = await statusMetrics(mirror, { config: known, ...standing })
+          const { overviewFacts, statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
+          const metrics = await statusMetrics(mirror, overviewFacts(known.organizations, standing))
           // Another user may read metrics, since node_exporter is one.
           writeWhole(output ?? '-', metrics, { ...place, mode: 0o644 }, io)
         } else {

@@ -75,7 +75,7 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
       const line = lines?.began(organization.id)
       const outcome = await runOrganization(organization, {
         ...{ mirror, rateLimits, isPartial, signal, trigger: 'sync' },
-        ...{ longestWaitMs: organization.maxWaitMs, ...CLOCKS, onProgress: () => {}, ...line },
+        ...{ longestWaitMs: organization.maxWaitMs, ...CLOCKS, ...line },
       })
       line?.ended(outcome)
       return outcome

@@ -58,18 +58,13 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
   const queues = Object({ sync: counts, quick: counts })
-  const { metrics, lines } = metricsOf({
-    mirror,
-    queues,
-    facts: overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 }),
-  })
+  const facts = overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const { metrics, lines } = metricsOf({ mirror, queues, facts })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
   metrics.countRun({ organization: 'fresh', kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true })
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
-  const config = Object({ organizations })
-  const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
-  const texts = [(await lines()).join('\n'), await processText(), ofStatus]
+  const texts = [(await lines()).join('\n'), await processText(), await statusMetrics(mirror, facts)]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
 }
 
