@@ -1,14 +1,14 @@
-import { chownSync, mkdirSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { chownSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { getuid, stderr } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { PLAIN_USER, postgresPrograms } from '../../bench/postgres-server.ts'
 import { startRedis } from '../../bench/redis-server.ts'
-import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { onPostgres } from './mirror-choice.ts'
-import { keptOf, openKeptPglite, PGLITE, startTestServer } from './postgres/server.ts'
+import { startTestServer } from './postgres/server.ts'
+import { startMakingQueue } from './small-queue.ts'
 import { chosenQueue } from './test-run.ts'
 
 declare module 'vitest' {
@@ -33,7 +33,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const redis = chosen === 'own' ? await startRedis() : undefined
   const address = redis?.url ?? chosen
   provide('queueAddress', address)
-  provide('queueTemplate', await keptOf('small-queue', ['bullmq', PGLITE], makeQueue))
+  const { path: template, maker } = startMakingQueue()
+  provide('queueTemplate', template)
   stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
   const isWanted = onPostgres || (project.config.provide.isDeep && postgresPrograms() !== undefined)
   const postgres = isWanted ? await startTestServer() : undefined
@@ -41,6 +42,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (onPostgres) stderr.write(`The mirrors are tested in PostgreSQL at ${postgres?.url}.\n`)
   provide('compiledForPlainUser', folderOfPlainUser())
   return async () => {
+    if (maker?.exitCode === null) await once(maker, 'exit')
     await redis?.close()
     await postgres?.close()
   }
@@ -65,14 +67,4 @@ function folderOfPlainUser(): string {
   mkdirSync(folder, { recursive: true })
   if (getuid?.() === 0) chownSync(folder, PLAIN_USER, PLAIN_USER)
   return folder
-}
-
-/** Makes a folder with an embedded queue that was never used, to copy: that takes four seconds of a processor. */
-async function makeQueue(made: string): Promise<void> {
-  // The mirrors of tests need a PGlite that was just made too.
-  mkdirSync(made, { recursive: true, mode: 0o700 })
-  await openKeptPglite(join(made, 'postgres')).then((database) => database.close())
-  await openEmbedded(made, 'customer-mirror').then((store) => store.close())
-  // The templates for further databases, which no queue makes: more than half of the files that each test copies.
-  for (const template of ['1', '4']) rmSync(join(made, 'postgres', 'base', template), { recursive: true })
 }

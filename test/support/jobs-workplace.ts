@@ -6,6 +6,7 @@ import { inject, onTestFinished } from 'vitest'
 import { openBackend } from '../../jobs/queue/backend.ts'
 import { nameInDatabase, type Backend } from '../../jobs/queue/port.ts'
 import { openQueues } from '../../jobs/queue/queues.ts'
+import { whenMade } from './small-queue.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
 /**
@@ -34,7 +35,7 @@ export function aQueue(address: string = inject('queueAddress')): string {
 
 /** Puts an embedded queue that was never used into a folder. */
 export function prepareQueue(folder: string): void {
-  cpSync(inject('queueTemplate'), folder, { recursive: true })
+  cpSync(whenMade(inject('queueTemplate')), folder, { recursive: true })
 }
 
 /** The queues at an address, closed when the test ends. */

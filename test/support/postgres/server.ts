@@ -53,9 +53,18 @@ export function startQuickPostgres(): Promise<PostgresServer> {
 }
 
 /** The path of what takes long to make, which is kept for the next run of the tests, by the versions of the packages that make it. */
-export async function keptOf(name: string, packages: string[], make: (path: string) => Promise<void>): Promise<string> {
+export function pathOfKept(name: string, packages: readonly string[]): string {
   const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-  const kept = fileURLToPath(new URL([name, ...packages.map((each) => dependencies[each])].join('-'), KEPT))
+  return fileURLToPath(new URL([name, ...packages.map((each) => dependencies[each])].join('-'), KEPT))
+}
+
+/** The same, made where it is not there. */
+export async function keptOf(
+  name: string,
+  packages: readonly string[],
+  make: (path: string) => Promise<void>,
+): Promise<string> {
+  const kept = pathOfKept(name, packages)
   if (existsSync(kept)) return kept
   mkdirSync(dirname(kept), { recursive: true })
   const made = `${kept}-${randomUUID()}`
