@@ -3,9 +3,9 @@ import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import type { Dice } from '../support/dice.ts'
 
-/** What happens at a commit: the program is killed before or after it, or the power fails, or the disk refuses it. */
+/** What happens at a commit, the program is killed before or after it, or the power fails, or the disk refuses it; or it is full at a statement. */
 export const ENDS = ['killed before', 'killed after', 'power lost before', 'power lost after'] as const
-export const DISK_FAULTS = [...ENDS, ...(['full', 'input/output error'] as const)]
+export const DISK_FAULTS = [...ENDS, ...(['full', 'input/output error', 'full at a statement'] as const)]
 export type DiskFault = (typeof DISK_FAULTS)[number]
 
 /** The program has ended: nothing that it asks for happens any more. */
@@ -13,7 +13,10 @@ export class Killed extends Error {
   override name = 'Killed' as const
 }
 
-type Plan = { fault: DiskFault; commits: number }
+type Plan = { fault: DiskFault; times: number }
+
+/** So many statements write in a transaction, at least. */
+const STATEMENTS = 3
 
 /**
  * The disk below the mirror of a world. It knows what SQLite has flushed, so that a power loss takes away anything else, or tears it. One
@@ -23,6 +26,8 @@ export class Disk {
   readonly #file: string
   readonly #dice: Dice
   #plan: Plan | undefined
+  /** The statement that wrote last. */
+  #written: Database.Statement | undefined
   /** The bytes of the log, from its beginning, that are on the disk whatever happens. */
   #flushedBytes = 0
   /** What the disk holds once the program is dead. */
@@ -33,9 +38,10 @@ export class Disk {
     this.#dice = dice
   }
 
-  /** Has this happen at the commit after so many others. */
+  /** Has this happen at the commit after so many others, or at a statement about there. */
   plan(fault: DiskFault, commits: number): void {
-    this.#plan = { fault, commits }
+    const isAtStatement = fault === 'full at a statement'
+    this.#plan = { fault, times: isAtStatement ? commits * STATEMENTS + this.#dice.below(STATEMENTS) : commits }
   }
 
   /** Has nothing happen any more that was planned and did not come. */
@@ -51,16 +57,23 @@ export class Disk {
   exec(db: Database.Database, words: string, run: () => void): void {
     if (words !== 'COMMIT' || db.name !== this.#file) return run()
     const met = this.#meets()
-    if (met === 'full' || met === 'input/output error') {
-      const [code, said] =
-        met === 'full' ? ['SQLITE_FULL', 'database or disk is full'] : ['SQLITE_IOERR_WRITE', 'disk I/O error']
-      throw new Database.SqliteError(said, code)
-    }
+    if (met === 'full') throw full()
+    if (met === 'input/output error') throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_WRITE')
     if (met?.endsWith('before') === true) this.#die(met)
     const isFlushed = Number(db.pragma('synchronous', { simple: true })) >= 2
     run()
     this.#flushedBytes = isFlushed ? this.#logBytes : Math.min(this.#flushedBytes, this.#logBytes)
     if (met?.endsWith('after') === true) this.#die(met)
+  }
+
+  /** What a statement that writes meets, however many rows in turn. A full disk also ends its transaction. */
+  write(statement: Database.Statement): void {
+    const { database: db } = statement
+    if (db.name !== this.#file || !db.inTransaction || statement === this.#written) return
+    this.#written = statement
+    if (this.#meets({ atStatement: true }) === undefined) return
+    db.exec('ROLLBACK')
+    throw full()
   }
 
   /** What the end of a transaction on a server meets: it is refused, and undone, or its answer is lost once it was done. */
@@ -85,9 +98,10 @@ export class Disk {
     if (left.log.length > 0) writeFlushed(`${this.#file}-wal`, left.log)
   }
 
-  #meets(): DiskFault | undefined {
+  #meets({ atStatement } = { atStatement: false }): DiskFault | undefined {
     const plan = this.#plan
-    if (plan === undefined || this.isDead || plan.commits-- > 0) return undefined
+    if (plan === undefined || this.isDead || atStatement !== (plan.fault === 'full at a statement') || plan.times-- > 0)
+      return undefined
     this.#plan = undefined
     return plan.fault
   }
@@ -113,6 +127,10 @@ export class Disk {
   }
 }
 
+function full(): Error {
+  return new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+}
+
 function writeFlushed(file: string, bytes: Buffer): void {
   writeFileSync(file, bytes, { mode: 0o600 })
   const descriptor = openSync(file, 'r')
@@ -127,6 +145,12 @@ export function placeUnder(disk: Disk): () => void {
   const { exec } = Database.prototype
   const { query } = Client.prototype
   // oxlint-enable typescript/unbound-method
+  const statements: { run: Function } = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1'))
+  const { run: write } = statements
+  statements.run = function (this: Database.Statement, ...values: unknown[]): unknown {
+    disk.write(this)
+    return Reflect.apply(write, this, values)
+  }
   Database.prototype.exec = function (this: Database.Database, words: string) {
     disk.exec(this, words, () => exec.call(this, words))
     return this
@@ -145,5 +169,6 @@ export function placeUnder(disk: Disk): () => void {
   return () => {
     Object.assign(Database.prototype, { exec })
     Object.assign(Client.prototype, { query })
+    statements.run = write
   }
 }
