@@ -5,11 +5,8 @@ import { ENDED, findJob, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
 import { sleep, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 
-/** A person cancelled these jobs of an organization, and no run is made up for a due time until then, in Unix milliseconds. */
-const cancellation = z.object({ jobs: z.array(z.string()).readonly(), untilMs: z.number() })
-
-/** All that are kept, by organization. */
-export const cancellations = valuesNamed('cancel:', cancellation)
+/** By organization: a person cancelled these of its jobs, and no run is made up for a due time until then, in Unix milliseconds. */
+export const cancellations = valuesNamed('cancel:', z.object({ jobs: z.array(z.string()), untilMs: z.number() }))
 
 /** How long a run waits for a queue that does not answer. */
 const FIRST_LOOK_MS = 500

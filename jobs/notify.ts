@@ -96,7 +96,7 @@ async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery
   if (rota === undefined || target === undefined) return now() - dueMs > DAY_MS ? undefined : delay(timings.leftWaitMs)
   const night = nightAt(rota, dueMs, job.timestamp)
   const standings = await standingsOf(night, settings)
-  if (now() < night.lastMs && standings.some(({ ended }) => ended === 'pending')) return delay(timings.notifyLookMs)
+  if (now() < night.lastMs && standings.some(({ ended }) => ended === 'unfinished')) return delay(timings.notifyLookMs)
   const organizations = await lookUpRuns(standings, settings)
   const isWell = organizations.every(wentWell)
   // A heartbeat is for nights that went well, while the other organizations are well too: their nights have the same dead-man switch.
@@ -193,8 +193,8 @@ export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, 
 
 type Sources = Pick<Settings, 'mirror' | 'queues' | 'backend' | 'now'>
 
-/** How an organization stands in a night, with the moment at which it was due. `pending`: its run is still to come, or to end. */
-export type InNight = { organization: string; dueMs: number; ended: 'complete' | 'failed' | 'pending' }
+/** How an organization stands in a night, with the moment at which it was due. `unfinished`: its run is still to come, or to end. */
+export type InNight = { organization: string; dueMs: number; ended: 'complete' | 'failed' | 'unfinished' }
 
 /** How every organization of a night stands. One that is paused until the night is over gets no run from a job that waits. */
 export async function standingsOf({ organizations, lastMs }: Night, sources: Sources): Promise<InNight[]> {
@@ -212,7 +212,7 @@ export async function standingsOf({ organizations, lastMs }: Night, sources: Sou
       const state = await jobStateOf(queues.sync, id)
       // While it has a job, a failed run is tried again.
       const hasJob = state !== undefined && !(isPaused && state === 'delayed')
-      return { organization: id, dueMs, ended: (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending' }
+      return { organization: id, dueMs, ended: (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'unfinished' }
     }),
   )
 }
@@ -251,8 +251,10 @@ function wentWell({ ended, run, heldRemovals }: Pick<Ended, 'ended' | 'run' | 'h
 
 /** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
 function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly Ended[], nowMs: number): object {
-  const outcomes = organizations.map(outcomeOf)
-  const having = (outcome: ReturnType<typeof outcomeOf>) => outcomes.filter((one) => one === outcome).length
+  const outcomes = organizations.map(({ ended, run }) => {
+    return ended !== 'complete' && run === undefined ? 'not-started' : ended
+  })
+  const having = (outcome: (typeof outcomes)[number]) => outcomes.filter((one) => one === outcome).length
   const sum = (name: (typeof SUMS)[number]) => organizations.reduce((total, { run }) => total + (run?.[name] ?? 0), 0)
   return {
     type: 'night.ended',
@@ -276,11 +278,6 @@ function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly E
 }
 
 const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
-
-function outcomeOf({ ended, run }: Ended) {
-  if (ended !== 'complete' && run === undefined) return 'not-started'
-  return ended === 'pending' ? 'unfinished' : ended
-}
 
 /** As `sync --json` prints it, with the title of an error: a message may quote what the service answered. */
 function runOf(run: Report): object {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { compareConfigurations, type LiveConfig, openLiveConfig, type OtherWorkers } from './configuration.ts'
+import { compareConfigurations, type LiveConfig, openLiveConfig } from './configuration.ts'
 import { NO_SCHEDULE, schedulesNothing, serveHttp, watched, answeringInTime } from './monitoring/endpoints.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics, overviewFacts } from './monitoring/metrics.ts'
@@ -174,7 +174,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
   const pauses = watchPauses({ values, lookMs: timings.lookMs, now, onChange: onBack })
   const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
   const isAlone = backend.kind === 'embedded'
-  const others = isAlone ? ALONE : compareConfigurations(comparing)
+  const others = isAlone ? undefined : compareConfigurations(comparing)
   // A place that cannot be looked at is reported by what needs the mirror.
   const place = repeatedly(timings.lookMs, async () => {
     const found = mirror.standing()
@@ -197,7 +197,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
-    sharedTurns: isAlone ? undefined : sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
+    sharedTurns: others && sharedTurnsIn({ values, workers: others.workers, monotonicMs, log }),
     listener: createListener({ metrics, mirror, publisher, log, monotonicMs }),
     end,
     stop: stopping.signal,
@@ -217,7 +217,7 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     ...{ others, pauses, looking, metrics, publisher, syncWorker, runners, workers },
     /** Lets current pages be saved, puts unfinished jobs back, and closes everything. Returns whether that was done in order. */
     stop: async () => {
-      for (const part of [place, pauses, others, notifier]) part.stop()
+      for (const part of [place, pauses, others, notifier]) part?.stop()
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all(workers.map((worker) => worker.close()))
       stopping.abort()
@@ -230,5 +230,3 @@ function startParts({ config, log, timings, end }: Common, { backend, mirror, qu
     },
   }
 }
-
-const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }

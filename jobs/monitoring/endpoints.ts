@@ -116,14 +116,15 @@ const PAGE_HEADERS = {
 export function watched(parts: {
   backend: Pick<Backend, 'write'>
   config: LiveConfig
-  others: Pick<OtherWorkers, 'problem'>
+  /** Undefined where no other worker can use the queue. */
+  others: Pick<OtherWorkers, 'problem'> | undefined
   runners: Examined['workers']
   looking: Looking & { mirror: Mirror }
   metrics: Metrics
 }): Watched {
   const { backend, config, others, runners, looking, metrics } = parts
   const { mirror, facts } = looking
-  const configuration = () => configurationProblems(config, others.problem())
+  const configuration = () => configurationProblems(config, others?.problem())
   const examineNow = (standings: Examined['standings']) =>
     examine({ write: backend.write, workers: runners, configuration: configuration(), standings })
   return {

@@ -52,11 +52,11 @@ test.each<
   ['was read since it was due', 'complete', { lastRun: { status: 'complete', readAsOfMs: DUE_MS + 1 } }],
   ['failed, and no attempt follows', 'failed', {}],
   ['was called off by a person', 'failed', { lastRun: undefined, cancels: CANCELLED }],
-  ['was called off, and still has a job', 'pending', { lastRun: undefined, cancels: CANCELLED, state: 'active' }],
-  ['failed, and another attempt follows', 'pending', { state: 'delayed' }],
-  ['was interrupted, and is caught up on', 'pending', { lastRun: { status: 'interrupted' } }],
-  ['failed the night before', 'pending', { lastRun: { startedAtMs: DUE_MS - 1 } }],
-  ['never ran', 'pending', { lastRun: undefined }],
+  ['was called off, and still has a job', 'unfinished', { lastRun: undefined, cancels: CANCELLED, state: 'active' }],
+  ['failed, and another attempt follows', 'unfinished', { state: 'delayed' }],
+  ['was interrupted, and is caught up on', 'unfinished', { lastRun: { status: 'interrupted' } }],
+  ['failed the night before', 'unfinished', { lastRun: { startedAtMs: DUE_MS - 1 } }],
+  ['never ran', 'unfinished', { lastRun: undefined }],
 ])('an organization that %s is %s', async (_what, expected, around) => {
   const { lastRun, state, cancels = new Map() } = { lastRun: {}, ...around }
   const night = nightAt(aRota({ id: 'acme', schedule: nightly }), DUE_MS, DUE_MS)
@@ -84,7 +84,7 @@ test('a night as a message of a chat says first who needs a person, with the com
     { ended: 'complete', run: run('globex', { runId: 6, proof: 'proven' }), heldRemovals: 50 },
     { ended: 'failed', run: run('hooli', { runId: 7, error: REFUSED }), heldRemovals: 0 },
     { ended: 'complete', run: run('initech', { runId: 8, reasons: ['shape-changed'] }), heldRemovals: 0 },
-    { ended: 'pending', run: undefined, heldRemovals: 0 },
+    { ended: 'unfinished', run: undefined, heldRemovals: 0 },
   ] as const
   const organizations = ended.map((each) => ({ organization: each.run?.organization ?? 'umbrella', ...each }))
 
