@@ -160,7 +160,11 @@ test('a changed shape ends status with 3 until it is accepted, once', async () =
   const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
 
   expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
-  expect((await status('--html', '-')).stdout).toContain('customer-mirror accept acme')
+  const page = (await status('--html', '-')).stdout
+  expect(page).toContain('customer-mirror accept acme')
+  // It is a file of its own: it loads nothing, and leads nowhere.
+  expect(page).toContain('default-src &#39;none&#39;')
+  expect(page).not.toContain('href="/')
   const shown = await runCommand(runsCommand, ['show', '2', '--config', workplace.config])
   expect(shown.stdout).toMatch(
     /shape-changed: Many records have lost a field[^]*\n {2}phone: empty for 100 customers\n/,
