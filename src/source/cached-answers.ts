@@ -49,8 +49,8 @@ export class CachedAnswers {
   async #learnTime(stopping: Stopping): Promise<void> {
     const { requests, rateLimit, monotonicMs } = this.#options
     try {
-      const turn = await rateLimit.admit(() => this.#askAnew(stopping.signal), stopping)
-      if (!turn.paused) requests.clock.anchor(turn.value)
+      const answer = await rateLimit.admit(() => this.#askAnew(stopping.signal), stopping)
+      if (answer !== undefined) requests.clock.anchor(answer)
     } catch (error) {
       if (!isOurs(error)) throw error
     }

@@ -76,7 +76,7 @@ export async function get(request: Request, options: GetOptions): Promise<Answer
   const { place } = request
   try {
     signal.throwIfAborted()
-    const received = await exchange(request, options)
+    const received = await send(request, options)
     return await unpacked(received, request, options)
   } catch (error) {
     // What has come is of no use. Kept until it is asked for again, it could stop those whose turns that needs.
@@ -119,12 +119,12 @@ const FIXED_HEADERS = {
 
 type Received = Pick<Answer, 'status' | 'headers' | 'sentMs' | 'answeredMs'> & { bytes: Buffer }
 
-function exchange({ address, headers }: Request, options: GetOptions): Promise<Received> {
-  const { promise, resolve, reject } = Promise.withResolvers<Received>()
+function send({ address, headers }: Request, options: GetOptions): Promise<Received> {
   const { origin, pathname, search } = address
   const sent = { origin, path: pathname + search, method: 'GET' as const, headers: { ...FIXED_HEADERS, ...headers } }
-  options.connections.dispatch(sent, new Exchange(options, resolve, reject))
-  return promise
+  const exchange = new Exchange(options)
+  options.connections.dispatch(sent, exchange)
+  return exchange.received
 }
 
 /**
@@ -143,8 +143,8 @@ function exchange({ address, headers }: Request, options: GetOptions): Promise<R
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: GetOptions
-  readonly #resolve: (received: Received) => void
-  readonly #reject: (error: Error) => void
+  readonly #outcome = Promise.withResolvers<Received>()
+  readonly received = this.#outcome.promise
   readonly #chunks: Buffer[] = []
   readonly #sentMs: number
   readonly #abort = () => this.#fail(new Error('aborted'))
@@ -154,10 +154,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout
   #isOver = false
 
-  constructor(options: GetOptions, resolve: (received: Received) => void, reject: (error: Error) => void) {
+  constructor(options: GetOptions) {
     this.#options = options
-    this.#resolve = resolve
-    this.#reject = reject
     this.#sentMs = options.monotonicMs()
     this.#timer = this.#startTimer()
     options.signal.addEventListener('abort', this.#abort)
@@ -208,7 +206,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     if (this.#isOver) return
     this.#end()
-    this.#reject(error)
+    this.#outcome.reject(error)
     this.#controller?.abort(error)
   }
 
@@ -217,7 +215,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end()
     const [only] = this.#chunks
     const bytes = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks)
-    this.#resolve({ ...this.#answer, bytes })
+    this.#outcome.resolve({ ...this.#answer, bytes })
   }
 
   #end(): void {

@@ -10,8 +10,6 @@ export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 /** `mayAskMore` is asked before a refused request, or another one for its sake, is sent once more; by default it may be. */
 export type Asking = Stopping & { mayAskMore?: ((refusal?: unknown) => boolean) | undefined }
 
-type Turn<T> = { paused: true } | { paused: false; value: T }
-
 /** Turns under a rate limit that other processes share, and its pauses. */
 export type SharedTurns = {
   /** Resolves when the next request may start, with the moment until which none may; rejects only with the signal's reason. */
@@ -74,19 +72,19 @@ export class RateLimit {
     return this.#pausedUntilMs
   }
 
-  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
-  async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<Turn<T>> {
+  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it: undefined. */
+  async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T | undefined> {
     const leave = await this.#enter(signal)
     try {
       stop.throwIfAborted()
       if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
       else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
-      if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
+      if (this.#monotonicMs() < this.#pausedUntilMs) return undefined
       this.#inFlight += 1
       const value = await task().finally(() => (this.#inFlight -= 1))
       // A value that comes after the abort is dropped, so that no work continues with it.
       signal.throwIfAborted()
-      return { paused: false, value }
+      return value
     } finally {
       leave()
     }

@@ -63,15 +63,14 @@ export class Retry {
     for (let tries = 1; ;) {
       stop.throwIfAborted()
       if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, tries, stop)
-      const turn = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
-      if (turn.paused) continue
-      if (turn.value.succeeded) return turn.value.result
-      refusal = turn.value.refusal
+      const tried = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
+      if (tried === undefined) continue
+      if (tried.succeeded) return tried.result
+      refusal = tried.refusal
       tries += 1
       if (factsOf(refusal).askAgain !== 'retry') continue
-      const { waitMs } = turn.value
-      if (this.#exceedsBudget(waitMs)) throw refusal
-      await this.#wait(waitMs, { reason: 'unavailable', refusal, attempt: tries }, stop)
+      if (this.#exceedsBudget(tried.waitMs)) throw refusal
+      await this.#wait(tried.waitMs, { reason: 'unavailable', refusal, attempt: tries }, stop)
     }
   }
 

@@ -192,11 +192,6 @@ class Searches {
 
 /** The items in random order. */
 function shuffled<Thing>(things: readonly Thing[], random: () => number): Thing[] {
-  const order = [...things]
-  for (let last = order.length - 1; last > 0; last -= 1) {
-    const other = Math.floor(random() * (last + 1))
-    const [one, two] = [order[last], order[other]]
-    if (one !== undefined && two !== undefined) [order[last], order[other]] = [two, one]
-  }
-  return order
+  const drawn = things.map((thing) => ({ thing, turn: random() }))
+  return drawn.toSorted((one, other) => one.turn - other.turn).map(({ thing }) => thing)
 }

@@ -16,52 +16,43 @@ export class KnownList {
   readonly #written: RowNumbers
   /** Made when a record is not where it was expected: a night at rest meets all in their order. */
   #index: PlaceIndex | undefined
-  readonly #warnings: Warnings[]
+  /** The different warnings of records, those of this run among them; the first is empty. */
+  readonly warnings: Warnings[]
   readonly #oddities: Map<string, number>
 
   constructor(list: ListAsRead, { doubted, written }: { doubted: RowNumbers; written: RowNumbers }) {
     this.list = list
     this.#doubted = doubted
     this.#written = written
-    this.#warnings = [...list.warnings]
-    this.#oddities = new Map(this.#warnings.map((kind, number) => [JSON.stringify(kind), number]))
+    this.warnings = [...list.warnings]
+    this.#oddities = new Map(this.warnings.map((kind, number) => [JSON.stringify(kind), number]))
   }
 
   /**
    * The place of the customer with this record, or -1: the fingerprints of the record and of its id must both agree. Records are mostly
    * in the same order as before, so `likely` is checked first.
    */
-  placeOf(fingerprint: number, idFingerprint: number, likely = -1): number {
+  placeOf(fingerprint: number, idFingerprint: number, likely: number): number {
     if (fingerprint === UNKNOWN) return -1
     const { fingerprints, idFingerprints, rowIds } = this.list.columns
-    const place = fingerprints[likely] === fingerprint ? likely : this.#find(fingerprint)
+    let place = likely
+    if (fingerprints[likely] !== fingerprint) place = (this.#index ??= PlaceIndex.over(fingerprints)).find(fingerprint)
     if (place < 0 || idFingerprints[place] !== idFingerprint) return -1
     // A customer that may have been written since may be stored otherwise.
     const rowId = rowIds[place] ?? 0
     return this.#doubted.has(rowId) || this.#written.has(rowId) ? -1 : place
   }
 
-  #find(fingerprint: number): number {
-    this.#index ??= PlaceIndex.over(this.list.columns.fingerprints)
-    return this.#index.find(fingerprint)
-  }
-
-  /** The different warnings of records, those of this run among them. */
-  get warnings(): readonly Warnings[] {
-    return this.#warnings
-  }
-
   /** The warnings of the record at a place. */
-  warningsAt(place: number): Warnings | undefined {
-    const oddity = this.list.columns.oddities[place] ?? 0
-    return oddity === 0 ? undefined : this.#warnings[oddity]
+  warningsAt(place: number): Warnings {
+    return this.warnings[this.list.columns.oddities[place] ?? 0] ?? {}
   }
 
   /** The warnings of the records at `[from, to)`, added up. */
   warningsOf(from: number, to: number): Warnings {
     const warnings: Warnings = {}
     if (this.list.warnings.length === 1) return warnings
-    for (let place = from; place < to; place += 1) addWarnings(warnings, this.warningsAt(place) ?? {})
+    for (let place = from; place < to; place += 1) addWarnings(warnings, this.warningsAt(place))
     return warnings
   }
 
@@ -69,8 +60,8 @@ export class KnownList {
   oddityOf(warnings: Warnings): number | undefined {
     const kind = JSON.stringify(warnings)
     const known = this.#oddities.get(kind)
-    if (known !== undefined || this.#warnings.length > MOST_ODDITIES) return known
-    const oddity = this.#warnings.push(warnings) - 1
+    if (known !== undefined || this.warnings.length > MOST_ODDITIES) return known
+    const oddity = this.warnings.push(warnings) - 1
     this.#oddities.set(kind, oddity)
     return oddity
   }

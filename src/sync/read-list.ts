@@ -9,7 +9,7 @@ import type { CustomersPage, Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { sortPage, type ReadPage } from './sorting/sort-page.ts'
-import { readWindows, type Reading } from './read-windows.ts'
+import { WindowReading, type Reading, type Save } from './read-windows.ts'
 import { ListScan } from '../scan/list-scan.ts'
 import type { Reason } from '../model/reasons.ts'
 import { ContractBroken, windowFailureOf } from '../errors/errors.ts'
@@ -103,12 +103,12 @@ export async function readPages(
   { scan, recorder, known }: { scan: Scan; recorder?: ListRecorder | undefined; known: KnownList },
 ): Promise<Certificate> {
   const { organization, mirror, source, concurrency, now, monotonicMs, onProgress } = settings
-  const recognition = { known, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
+  const recognition = { known, fingerprint: run.fingerprint, hidden: run.privacy?.hidden, forgotten: run.forgotten }
   // A scan that never comes to the end of the list ends its run with the latest error of the kind that stopped it.
   const errors = new Map<StoppedAt['failure'], unknown>()
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
-  const readPage: Reading<ReadPage>['readPage'] = async (window, options) => {
+  const readPage: Reading['readPage'] = async (window, options) => {
     let page: CustomersPage | undefined
     try {
       page = await source.readPage(window, options)
@@ -121,13 +121,13 @@ export async function readPages(
       throw error
     }
   }
-  const reading: Reading<ReadPage> = {
+  const reading: Reading = {
     ...{ scan, readPage, stop: limits.stop, monotonicMs, concurrency },
     savedTogether: mirror.pagesAtOnce(run),
   }
   // A plain scan asks for no window again.
   const foreignAmong = settings.scan === 'chain' ? foreignAnswers(mirror, organization) : () => new Set<ReadPage>()
-  await readWindows(reading, async (arrivals, onWaiting) => {
+  const save: Save = async (arrivals, onWaiting) => {
     const arrived = arrivals.map(({ page }) => page)
     if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
     const foreign = await foreignAmong(arrived)
@@ -155,7 +155,8 @@ export async function readPages(
       pages: run.pages,
     })
     if (!scan.done) limits.look()
-  })
+  }
+  await new WindowReading(reading, save).run()
   const certificate = scan.certificate()
   const { stoppedAt } = certificate
   if (stoppedAt !== undefined) throw errors.get(stoppedAt.failure) ?? errorOf(stoppedAt, organization)
@@ -263,6 +264,6 @@ export function cappedTotal(
 function judgeCut(certificate: Certificate, cappedAt: number | undefined): Certificate {
   const { reasons } = certificate
   if (cappedAt === undefined) return certificate
-  const all = reasons.includes('capped-total') ? reasons : [...reasons, 'capped-total' as const]
-  return { ...certificate, proof: 'unproven', isWhole: false, reasons: all }
+  const all = new Set<Reason>([...reasons, 'capped-total'])
+  return { ...certificate, proof: 'unproven', isWhole: false, reasons: [...all] }
 }

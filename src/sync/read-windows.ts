@@ -16,14 +16,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from '../scan/scan.ts'
 import type { Window } from '../scan/window.ts'
-import type { CustomersPage, Stopping } from '../source/customers.ts'
+import type { Stopping } from '../source/customers.ts'
 import { turnWithTime } from '../machine/timers.ts'
 import { windowFailureOf } from '../errors/errors.ts'
+import type { ReadPage } from './sorting/sort-page.ts'
 
-export type Reading<Page = CustomersPage> = {
+export type Reading = {
   scan: Scan
   /** `onAnswered` may be called before the page is ready: then the service has time for the next. */
-  readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
+  readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<ReadPage>
   /** Windows the service is asked for at once. May change while it reads. */
   readonly concurrency: number
   /** Pages that come faster than they can be saved are saved so many together, which takes less time a page. */
@@ -34,21 +35,13 @@ export type Reading<Page = CustomersPage> = {
 }
 
 /** A window that was asked for, and the page that answered. */
-type Arrival<Page = CustomersPage> = { window: Window; page: Page }
+type Arrival = { window: Window; page: ReadPage }
 
 /** Calls `onWaiting` once it only waits. */
-type Save<Page> = (arrivals: Arrival<Page>[], onWaiting: () => void) => Promise<void>
+export type Save = (arrivals: Arrival[], onWaiting: () => void) => Promise<void>
 
 /** No page is held longer than this, however few have come: many readings may run in this process at once. */
 const LONGEST_HOLD_MS = 150
-
-/**
- * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
- * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
- */
-export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>): Promise<void> {
-  await new WindowReading(reading, save).run()
-}
 
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
@@ -57,9 +50,13 @@ export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>
 const MOST_FAILURES_IN_A_ROW = 12
 const MOST_FAILURES_AT_FIRST = 6
 
-class WindowReading<Page> {
+/**
+ * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
+ * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
+ */
+export class WindowReading {
   /** Pages that wait to be saved, and since when; none in `waiting` and `spoiled`. */
-  readonly #held: Arrival<Page>[] = []
+  readonly #held: Arrival[] = []
   #heldSinceMs = 0
   /** What ends the reading, in `failed` and `spoiled`. */
   #failure: { error: unknown } | undefined
@@ -73,10 +70,10 @@ class WindowReading<Page> {
   /** The error that began them. */
   #firstFailure: unknown
   readonly #ending: EndingSignals
-  readonly #reading: Reading<Page>
-  readonly #save: Save<Page>
+  readonly #reading: Reading
+  readonly #save: Save
 
-  constructor(reading: Reading<Page>, save: Save<Page>) {
+  constructor(reading: Reading, save: Save) {
     this.#reading = reading
     this.#save = save
     this.#ending = endingSignals(reading.stop)
@@ -150,7 +147,7 @@ class WindowReading<Page> {
     this.#underWay.add(settled)
   }
 
-  #hold(arrival: Arrival<Page>): void {
+  #hold(arrival: Arrival): void {
     this.#answered()
     if (this.#isSpoiled) return
     if (this.#held.length === 0) this.#heldSinceMs = this.#reading.monotonicMs()

@@ -2,8 +2,8 @@ import { rowOf, type Row } from '../../model/customer.ts'
 import type { Fingerprint } from '../../model/fingerprint.ts'
 import { UNKNOWN } from '../../model/list-as-read.ts'
 import type { SortedPage } from '../../model/page.ts'
-import type { RunPrivacy } from '../../model/run.ts'
 import type { Forgotten } from '../../privacy/forgotten.ts'
+import type { HiddenValues } from '../../privacy/hidden-values.ts'
 import { compareEach, orderOf, orderOfRows, type RowOrder } from '../../scan/row-order.ts'
 import type { Window } from '../../scan/window.ts'
 import type { CustomersPage, CutRecords } from '../../source/customers.ts'
@@ -25,12 +25,11 @@ type Look = {
   readonly order: RowOrder | undefined
 }
 
-/** The list as last read, the fingerprint for records, and the customers to suppress. */
+/** The list as last read, the fingerprint for records, what is hidden of them, and the customers to suppress. */
 export type Recognition = {
   readonly known: KnownList
   readonly fingerprint: Fingerprint
-  /** What is hidden of the records. */
-  readonly privacy?: Pick<RunPrivacy, 'hidden'> | undefined
+  readonly hidden?: HiddenValues | undefined
   readonly forgotten?: Forgotten | undefined
 }
 
@@ -50,8 +49,8 @@ export function sortPage(page: CustomersPage, window: Window | undefined, recogn
 /** The records of a page, sorted and looked at. */
 type Records = Omit<SortedPage, 'page' | 'window'> & Look
 
-function parse(page: CustomersPage, { privacy, forgotten }: Recognition): Records {
-  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: privacy?.hidden, forgotten })
+function parse(page: CustomersPage, { hidden, forgotten }: Recognition): Records {
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden, forgotten })
   const { rows, rejects } = sorted
   const order = rejects.length > 0 ? undefined : orderOfRows(rows.map((row) => row ?? NO_ROW))
   return { ...sorted, order, ends: endsOf(rows.length, (at) => rows[at] ?? NO_ROW) }
@@ -66,7 +65,7 @@ function endsOf(size: number, rowAt: (at: number) => Row): Look['ends'] {
 /** Undefined where the page cannot be cut into records, or the cut was wrong. */
 function recognize(
   { page, size, bytes: pageBytes, cut: cutApart }: CustomersPage,
-  { known, fingerprint, privacy, forgotten }: Recognition,
+  { known, fingerprint, hidden, forgotten }: Recognition,
 ): Records | undefined {
   const cut = cutApart?.()
   if (cut === undefined) return undefined
@@ -74,7 +73,7 @@ function recognize(
   const places = placesOf(prints, known, size * (page - 1))
   const [first = NOWHERE] = places
   if (first >= 0 && places.every((place, at) => place === first + at)) return asListed(cut, first, known)
-  const options = { pageBytes, hidden: privacy?.hidden, forgotten }
+  const options = { pageBytes, hidden, forgotten }
   const sorted = sortCut(cut, { known, places }, options)
   if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
     return sorted && withMarks(cut, sorted, { known, places, prints })

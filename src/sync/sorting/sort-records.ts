@@ -30,7 +30,7 @@ export type SortOptions = {
 type KnownRecords = {
   /** The customer's row number; 0 if the record is not known. */
   readonly rowIds: ArrayLike<number>
-  warningsAt(place: number): Warnings | undefined
+  warningsAt(place: number): Warnings
 }
 
 /** Characters of JSON above which a record is rejected. */
