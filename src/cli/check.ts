@@ -111,13 +111,8 @@ function makeable(plan: Exclude<TargetPlan, BucketPlan>): Found {
 /** One request that changes nothing. The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
   const { openS3Store } = await import('../copies/objects/bucket.ts')
-  const store = openS3Store(plan, processEnvironment())
-  try {
-    await store.ask()
-    return `${placeOf(plan)} answered; what may be written there shows when it is published`
-  } finally {
-    store.close()
-  }
+  await closing(openS3Store(plan, processEnvironment()), (store) => store.ask())
+  return `${placeOf(plan)} answered; what may be written there shows when it is published`
 }
 
 /** Where nights will be reported, once the secret that signs these reports was read. */
@@ -248,8 +243,8 @@ async function whatIsHidden(organization: Organization, mirror: string | undefin
 
 /** Asks for the first page, without waiting. A few customers show as much as many. */
 async function answerOf(organization: Organization, signal: AbortSignal): Promise<Found> {
-  const source = await openConfiguredSource(organization, { rateLimits: new Map(), longestWaitMs: 0, ...CLOCKS })
-  try {
+  const opened = await openConfiguredSource(organization, { rateLimits: new Map(), longestWaitMs: 0, ...CLOCKS })
+  return closing(opened, async (source) => {
     const size = Math.min(organization.pageSize, 15)
     const page = await source.readPage({ page: 1, size }, { signal })
     const customers =
@@ -260,7 +255,5 @@ async function answerOf(organization: Organization, signal: AbortSignal): Promis
       said: `${said}, and requests are signed with its time`,
       fix: 'Set the clock of this machine (timedatectl set-ntp true). If it is right, report it to the owner of the service.',
     }
-  } finally {
-    source.close()
-  }
+  })
 }

@@ -30,7 +30,7 @@ function explainCommand(io: Io) {
 async function explainSigning(organization: Organization, nowMs: number): Promise<string> {
   const { id, signing: recipe } = organization
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
-  const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
+  const moment = { unixMs: nowMs, nonce: '<NONCE>' }
   const text = stringToSign({ method: 'GET', url }, '<API_KEY>', moment, recipe)
   const timestamp = stringToSign({ method: 'GET', url }, '', moment, { ...recipe, template: '{ts}' })
   const preset = Object.entries(PRESETS).find(([, known]) => known === recipe.template)
