@@ -28,16 +28,23 @@ if (process.versions.node.localeCompare(needed, undefined, { numeric: true }) >=
   } else await runWith(node)
 }
 
-/** Whether this checkout was built, and no file of it was changed since. Compiled, a command starts in two thirds of the time. */
+/**
+ * Whether this checkout was built, and no file of it was changed since. Compiled, a command starts in two thirds of the time. A recursive
+ * listing by Node would take fifteen milliseconds more, of every start.
+ */
 function isBuilt() {
   const root = fileURLToPath(new URL('../../', import.meta.url))
-  const timeOf = (path) => statSync(root + path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
-  const filesIn = (folder) =>
-    readdirSync(root + folder, { encoding: 'utf8', recursive: true }).map((path) => `${folder}/${path}`)
-  const built = timeOf('dist/commit')
-  if (built === Infinity) return false
-  const sources = ['package-lock.json', 'src', 'jobs', ...filesIn('src'), ...filesIn('jobs')]
-  return sources.every((path) => timeOf(path) < built)
+  const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+  const built = timeOf(`${root}dist/commit`)
+  const isOlder = (path) => timeOf(path) < built
+  const areOlder = (folder) =>
+    isOlder(folder) &&
+    readdirSync(folder, { withFileTypes: true }).every((entry) =>
+      entry.isDirectory() ? areOlder(`${folder}/${entry.name}`) : isOlder(`${folder}/${entry.name}`),
+    )
+  return (
+    built < Infinity && isOlder(`${root}package-lock.json`) && ['src', 'jobs'].every((name) => areOlder(root + name))
+  )
 }
 
 /**
