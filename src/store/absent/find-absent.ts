@@ -1,6 +1,6 @@
 import type { Absent, RemovalRule, Run } from '../../model/run.ts'
 import { areTooMany } from './removal-rule.ts'
-import { isIn, moment, rowsOf, secondOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
+import { givenAs, isIn, moment, rowsOf, secondOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'
 import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
@@ -156,7 +156,7 @@ export async function findUnjudged(
   const rowIds = absent.map(({ rowId }) => rowId)
   const newest = await session.first<{ at: string | null }>(sql`
     SELECT max(created_at_utc) AS at FROM customers WHERE organization = ${organization} AND removed_at IS NULL
-      AND created_at_utc <= ${moment(last)} AND NOT (${isIn('row_id', rowIds)})`)
+      AND created_at_utc <= ${moment(last)} AND row_id NOT IN (SELECT row_id FROM ${givenAs('row_id', rowIds)})`)
   const listed = newest?.at == null ? undefined : secondOf(newest.at)
   if (listed === undefined || dated.every(({ at }) => at <= listed)) return new Set()
   return new Set(dated.flatMap(({ rowId, at }) => (at >= listed ? [rowId] : [])))
