@@ -3,7 +3,7 @@ import { KnownList, ListRecorder } from './list-as-read.ts'
 import type { Ending, RecordedWindow, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
 import type { Row } from '../model/customer.ts'
-import type { StoppedAt, Window, WindowAnswer } from '../scan/window.ts'
+import type { StoppedAt, WindowAnswer } from '../scan/window.ts'
 import { ONE_SIZE } from '../source/customers-page.ts'
 import type { CustomersPage, Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
@@ -106,14 +106,13 @@ export async function readPages(
   const recognition = { known, fingerprint: run.fingerprint, hidden: run.privacy?.hidden, forgotten: run.forgotten }
   // A scan that never comes to the end of the list ends its run with the latest error of the kind that stopped it.
   const errors = new Map<StoppedAt['failure'], unknown>()
-  const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading['readPage'] = async (window, options) => {
     let page: CustomersPage | undefined
     try {
       page = await source.readPage(window, options)
       if (page.refusal !== undefined) errors.set('not-found', page.refusal)
-      return sortPage(page, toRecord(window), recognition)
+      return sortPage(page, settings.scan === 'chain' ? window : undefined, recognition)
     } catch (error) {
       page?.release?.()
       const failure = windowFailureOf(error)
@@ -133,7 +132,7 @@ export async function readPages(
     const foreign = await foreignAmong(arrived)
     const saving = arrived.filter((page) => !foreign.has(page))
     const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
-    const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
+    const savedOf = new Map(saving.map((page, index) => [page, pages[index]]))
     for (const { window, page } of arrivals) {
       page.release?.()
       const saved = savedOf.get(page)
@@ -179,8 +178,6 @@ const WRONG: Partial<Record<StoppedAt['failure'], string>> = {
   'not-found': 'held no customers, although the total promises more.',
   'page-cap': 'is one more than the list can need: it has no end.',
 }
-
-const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
 
 /** A reading may leave out this share of the list, such as single pages that a cache answers. */
 const MOST_LEFT_OUT = 0.1

@@ -43,6 +43,9 @@ export type Save = (arrivals: Arrival[], onWaiting: () => void) => Promise<void>
 /** No page is held longer than this, however few have come: many readings may run in this process at once. */
 const LONGEST_HOLD_MS = 150
 
+/** How long a request that is under way may take once the reading was asked to stop. */
+const GRACE_MS = 5000
+
 /**
  * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
  * down to one poison row in a corner of it takes five.
@@ -69,33 +72,53 @@ export class WindowReading {
   #failuresInARow = 0
   /** The error that began them. */
   #firstFailure: unknown
-  readonly #ending: EndingSignals
+  /**
+   * The first ends waiting, the second requests too, a moment later. Their signals are plain ones: they are looked at many times for each page,
+   * and a combined signal looks at all of its parts each time.
+   */
+  readonly #waits = new AbortController()
+  readonly #requests = new AbortController()
+  #grace: NodeJS.Timeout | undefined
   readonly #reading: Reading
   readonly #save: Save
 
   constructor(reading: Reading, save: Save) {
     this.#reading = reading
     this.#save = save
-    this.#ending = endingSignals(reading.stop)
   }
 
   async run(): Promise<void> {
+    const { scan, stop } = this.#reading
+    if (stop.aborted) this.#endSoon()
+    stop.addEventListener('abort', this.#endSoon, { once: true })
     try {
-      while (!this.#reading.scan.done && this.#failure === undefined) {
-        this.#ending.stop.throwIfAborted()
+      while (!scan.done && this.#failure === undefined) {
+        this.#waits.signal.throwIfAborted()
         await (this.#held.length > 0 ? this.#goOnHolding() : this.#goOnWaiting())
       }
       if (this.#failure !== undefined) throw this.#failure.error
     } catch (error) {
       this.#fail(error)
-      if (!this.#reading.stop.aborted) this.#ending.endNow()
+      if (!stop.aborted) this.#endNow()
       await Promise.allSettled(this.#underWay)
       await this.#savePages()
       throw error
     } finally {
       this.#events.dispose()
-      this.#ending.dispose()
+      clearTimeout(this.#grace)
+      stop.removeEventListener('abort', this.#endSoon)
     }
+  }
+
+  readonly #endSoon = () => {
+    this.#waits.abort(this.#reading.stop.reason)
+    this.#grace = setTimeout(() => this.#endNow(), GRACE_MS)
+  }
+
+  /** With the reason of the stop: it says whether the next run may go on. */
+  #endNow(): void {
+    this.#waits.abort(this.#reading.stop.reason)
+    this.#requests.abort(this.#reading.stop.reason)
   }
 
   async #goOnWaiting(): Promise<void> {
@@ -132,9 +155,8 @@ export class WindowReading {
     }
     // One at a time means that each is saved before the next is asked for.
     const onAnswered = this.#reading.concurrency === 1 ? () => {} : answered
-    const { signal, stop } = this.#ending
     const settled = this.#reading
-      .readPage(window, { signal, stop, onAnswered })
+      .readPage(window, { signal: this.#requests.signal, stop: this.#waits.signal, onAnswered })
       .then(
         (page) => this.#hold({ window, page }),
         (error: unknown) => this.#judge(window, error),
@@ -208,7 +230,7 @@ export class WindowReading {
     const ended = Promise.allSettled([saving]).then(() => true)
     // A save into a file has ended by then.
     let hasEnded = await Promise.race([ended, waiting.then(() => false)])
-    while (!hasEnded && !this.#ending.stop.aborted && !scan.done && this.#failure === undefined) {
+    while (!hasEnded && !this.#waits.signal.aborted && !scan.done && this.#failure === undefined) {
       if (this.#held.length < savedTogether) this.#askForMore()
       hasEnded = await Promise.race([ended, this.#events.next().then(() => false)])
     }
@@ -236,39 +258,5 @@ class EventWait {
 
   dispose(): void {
     clearTimeout(this.#quiet)
-  }
-}
-
-/** How long a request that is under way may take once the reading was asked to stop. */
-const GRACE_MS = 5000
-
-type EndingSignals = ReturnType<typeof endingSignals>
-
-/**
- * The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. Both are plain ones: they are looked at
- * many times for each page, and a combined signal looks at all of its parts each time.
- */
-function endingSignals(stop: AbortSignal) {
-  const [waiting, requests] = [new AbortController(), new AbortController()]
-  let grace: NodeJS.Timeout | undefined
-  // With the reason of the stop: it says whether the next run may go on.
-  const endNow = () => {
-    waiting.abort(stop.reason)
-    requests.abort(stop.reason)
-  }
-  const endSoon = () => {
-    waiting.abort(stop.reason)
-    grace = setTimeout(endNow, GRACE_MS)
-  }
-  if (stop.aborted) endSoon()
-  stop.addEventListener('abort', endSoon, { once: true })
-  return {
-    signal: requests.signal,
-    stop: waiting.signal,
-    endNow,
-    dispose() {
-      clearTimeout(grace)
-      stop.removeEventListener('abort', endSoon)
-    },
   }
 }

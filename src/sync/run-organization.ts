@@ -6,7 +6,6 @@ import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent, type SourceOptions } from '../source/customers.ts'
 import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
-import type { Mirror } from '../store/mirror.ts'
 import { PROGRAM_VERSION } from '../machine/version.ts'
 
 /** The settings of a run besides its organization's configuration. */
@@ -76,10 +75,15 @@ async function runOnce(
   const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
   const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
   const { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention } = organization
+  const { now, onEvent } = settings
+  const onWait = (waitMs: number) =>
+    onEvent?.({ kind: 'waiting', reason: 'mirror-gone', waitMs, untilMs: now() + waitMs })
+  // Waits for a server that is gone as long as for the service.
+  const mirror = awaitMirror(settings.mirror, { ...settings, onWait })
   try {
     // By name, without the references to secrets.
     return await mirrorOrganization({
-      ...{ ...settings, organization: id, source, mirror: awaited(settings) },
+      ...{ ...settings, organization: id, source, mirror },
       ...{ scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention },
       privacy: 'error' in privacy ? 'unreadable' : privacy,
       requestLimit: settings.isPartial === true ? 'usual' : undefined,
@@ -98,13 +102,6 @@ function openedWith(found: FoundCredentials, organization: Organization, setting
     const fail = () => Promise.reject(error)
     return { readPage: fail, search: fail, counters: { requests: 0, throttled: 0, waitedMs: 0 }, close() {} }
   }
-}
-
-/** The mirror of a run, which waits for a server that is gone as long as for the service. */
-function awaited({ mirror, longestWaitMs, now, monotonicMs, random, signal, onEvent }: RunSettings): Mirror {
-  const onWait = (waitMs: number) =>
-    onEvent?.({ kind: 'waiting', reason: 'mirror-gone', waitMs, untilMs: now() + waitMs })
-  return awaitMirror(mirror, { longestWaitMs, monotonicMs, random, signal, onWait })
 }
 
 type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close'>

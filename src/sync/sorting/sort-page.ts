@@ -74,13 +74,11 @@ function recognize(
   const [first = NOWHERE] = places
   if (first >= 0 && places.every((place, at) => place === first + at)) return asListed(cut, first, known)
   const options = { pageBytes, hidden, forgotten }
-  const sorted = sortCut(cut, { known, places }, options)
-  if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
-    return sorted && withMarks(cut, sorted, { known, places, prints })
-  }
+  let sorted = sortCut(cut, { known, places }, options)
   // The first record of an id counts, and a known record beside a new one does not show which was first.
-  const anew = sortCut(cut, { known, places: places.fill(NOWHERE) }, options)
-  return anew && withMarks(cut, anew, { known, places, prints })
+  if (sorted !== undefined && isAnyTwice(cut, sorted, prints))
+    sorted = sortCut(cut, { known, places: places.fill(NOWHERE) }, options)
+  return sorted && withMarks(cut, sorted, { known, places, prints })
 }
 
 /** A page as it stands in the list as last read, from a place on: the most usual one at rest. */
@@ -147,8 +145,9 @@ function pick<Column extends Uint8Array | Uint32Array>(into: Column, column: Col
 }
 
 /** Whether a parsed customer may be one of the known ones. */
-function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorted, { idFingerprints }: Prints): boolean {
-  if (customers.length === 0) return false
+function isAnyTwice(cut: CutRecords, sorted: Sorted, { idFingerprints }: Prints): boolean {
+  const { known, customers, places, rowIds } = sorted
+  if (known.length === 0 || customers.length === 0) return false
   const parsed = new Set(places.map((at) => idFingerprints[at]))
   if (customers.some(({ id }, index) => !cut.hasId(places[index] ?? 0, id))) return true
   // Mostly few are parsed and many are known: a set of the few is the smaller one.
@@ -156,12 +155,9 @@ function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorted, { id
 }
 
 function withMarks(cut: CutRecords, sorted: Sorted, { known, places, prints }: Places & { prints: Prints }): Records {
-  const { customers, rejects, suppressed, rows } = sorted
-  // Rejects and forgotten customers have no row, and an id that was not found in the bytes could not be compared.
-  for (const { position } of [...rejects, ...suppressed]) {
-    prints.fingerprints[position] = UNKNOWN
-    prints.idFingerprints[position] = UNKNOWN
-  }
+  const { customers, rejects, rows } = sorted
+  // A reject is not what is stored of its customer, and an id that was not found in the bytes could not be compared.
+  for (const { position } of rejects) prints.fingerprints[position] = UNKNOWN
   customers.forEach(({ id }, index) => {
     const at = sorted.places[index] ?? 0
     if (!cut.hasId(at, id)) prints.fingerprints[at] = UNKNOWN
