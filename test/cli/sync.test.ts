@@ -41,6 +41,19 @@ test('all customers are in a private file as the service has them; a second sync
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
 })
 
+test('an unusable secret fails only its organization, before any request', async () => {
+  const [one, other] = [await aFaultServer(list(3)), await aFaultServer(list(3))]
+  const unusable = organizationAt(one, { secret: { env: 'EMPTY' } })
+  const { folder, mirror } = aWorkplace([unusable, organizationAt(other, { id: 'globex' })])
+  const { code, stderr } = await runCli(['sync'], { cwd: folder, env: { EMPTY: '' } })
+
+  expect({ code, requests: one.requests }).toEqual({ code: 3, requests: [] })
+  expect(stderr).toMatch(/environment EMPTY .*organization acme.* is empty/)
+  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(3)
+  expect(valueOf(mirror, `SELECT error_code FROM runs WHERE organization = 'acme'`)).toBe('config')
+  expect((await runCli(['sync', 'acme'], { cwd: folder, env: { EMPTY: '' } })).code).toBe(2)
+})
+
 test('--json prints one line; its runs are those of the mirror: those that are named, once each, in that order', async () => {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 5], forbidden: ['globex'] })))
   const { stdout } = await inPlace(place)('--json', 'globex', 'acme', 'globex')
