@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Organization } from '../config/organization.ts'
 import { describeError, factsOf, windowFailureOf } from '../errors/errors.ts'
-import { namedId, rowOf, type Row } from '../model/customer.ts'
+import { namedId, plainCustomer, rowOf, type Row } from '../model/customer.ts'
 import type { Listed } from '../model/run.ts'
 import { Findings } from '../scan/findings.ts'
 import { repeats } from '../scan/seam.ts'
@@ -10,7 +10,6 @@ import { headerOf } from '../source/connection.ts'
 import type { Asking, Source } from '../source/customers.ts'
 import { confirmAbsences } from '../sync/confirm-absences.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
-import { sortRecords } from '../sync/sorting/sort-records.ts'
 
 /** Retries, searches and questions for the time included. */
 const MOST_REQUESTS = 40
@@ -166,8 +165,7 @@ class Inquiry {
       const answer = { window, rows, perPage: page.size, total: page.total, beyondEnd: page.beyondEnd }
       const read = readOf(answer, reads)
       this.findings.observe(read, answer, reads)
-      const last = sortRecords(records.slice(-1), { pageBytes: page.bytes })
-      this.#controls.splice(1, 1, ...(last.oddities.size === 0 ? last.customers : []))
+      this.#controls.splice(1, 1, ...records.slice(-1).flatMap((record) => plainCustomer(record) ?? []))
       Object.assign(reading, { read, rows })
     } catch (error) {
       const { code } = describeError(error)

@@ -1,6 +1,7 @@
 import {
   addWarnings,
   namedId,
+  plainCustomer,
   readableId,
   recordSchema,
   rowOf,
@@ -88,6 +89,8 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
 type Sorting = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
 
 function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Sorting): Customer | Reject {
+  const plain = mayBeTooLong ? undefined : plainCustomer(record)
+  if (plain !== undefined) return plain
   if (isNestedDeeper(record, MAX_NESTING)) return nestedTooDeeply(record, position)
   const { data, error } = recordSchema.safeParse(record)
   const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
