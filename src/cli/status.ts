@@ -2,6 +2,7 @@ import { configOption, duration, linesOf, moment, say, show, type Table } from '
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
+import { isSharedQueue } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
 import { atPlace } from '../copies/copy-error.ts'
 import { requireTextPlace } from '../copies/target-place.ts'
@@ -37,7 +38,10 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       await withMirror({ config }, async (mirror, known) => {
-        const pauses = await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
+        // Only a shared queue is asked, and what asks it is loaded only then.
+        const pauses = isSharedQueue(known.queue)
+          ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
+          : undefined
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
         const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
