@@ -166,8 +166,9 @@ export async function* readCustomers(
 ): AsyncGenerator<SomeRows, void> {
   const { organization, search, limit = Infinity } = filter
   await requireMirrored(place, organization, configured)
-  const columns = await columnsThere(place, filter.columns)
-  const searched = search === undefined ? [] : await columnsThere(place, SEARCHED)
+  const there = await columnsThere(place, [...filter.columns, ...SEARCHED])
+  const columns = filter.columns.filter((name) => there.includes(name))
+  const searched = search === undefined ? [] : SEARCHED.filter((name) => there.includes(name))
   if (search !== undefined && searched.length === 0)
     throw new UsageError(`This copy has no column ${SEARCHED.join(', ')}: it was published without personal data.`)
   const wanted = folded(search ?? '')
