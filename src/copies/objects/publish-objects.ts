@@ -51,12 +51,14 @@ const ATTEMPTS = 5
 /** What was written for nothing, because something changed there meanwhile, is removed by the next publish. */
 async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>): Promise<Published> {
   return closing(openToRead(plan.mirror, { asMade: true }), async (db) => {
-    for (let attempt = 1; ; attempt += 1)
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await look()
       try {
-        return await closing(await look(), (place) => publishOnce(plan, place, db))
+        return await closing(found, (place) => publishOnce(plan, place, db))
       } catch (error) {
         if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS) throw error
       }
+    }
   })
 }
 
