@@ -86,7 +86,12 @@ function hiddenCustomer<Columns extends HidableColumns>(
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   const fields = json === null ? undefined : parsedJson(json)
   const kept = isMapping(fields) ? hiddenFields(fields, hide) : []
-  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
+  return jsonOf(kept)
+}
+
+/** JSON of the fields that are left; null where none is. */
+function jsonOf(fields: readonly [string, unknown][]): string | null {
+  return fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields))
 }
 
 function hiddenFields(record: object, hide: Hide): [string, unknown][] {
@@ -122,7 +127,7 @@ function hiddenChange(change: unknown, hide: Hide): string | null {
     const hashed = (value: unknown) => (action === 'hash' && typeof value === 'string' ? hide.hashOf(value) : null)
     return [[name, [before, after].map(hashed)]]
   })
-  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept))
+  return jsonOf(kept)
 }
 
 /** Whether all that differs are values that are lacking in `before` because they were hidden otherwise: no change of the customer. */
@@ -140,7 +145,7 @@ export function isFilled(
   const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
     ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
   )
-  return (fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields))) === before.extra
+  return jsonOf(fields) === before.extra
 }
 
 function canonicalJson(value: unknown): string {
