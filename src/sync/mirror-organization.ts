@@ -154,8 +154,8 @@ async function applyPrivacy({ mirror, now }: Mirroring, run: Run, limits: Readin
 const HEARTBEAT_MS = 15_000
 
 /**
- * Renews the lease of a run, and watches its time, until `end`. `stop` is aborted when the run is told to stop, when its time is up, and when
- * another run took over: then `lost` is, too. No timer fires while the machine sleeps: `look` looks at the clock.
+ * Renews the lease of a run and limits its time, until `end` is called. `stop` is aborted by the signal of the run, at the end of its time, and
+ * once its lease is lost. `lost` is aborted by the last of these alone. No timer fires while the machine sleeps: `look` looks at the clock.
  */
 function limitRun({ mirror, organization, maxRunMs, now, monotonicMs, signal }: Mirroring, run: Run) {
   const [lost, over] = [new AbortController(), new AbortController()]

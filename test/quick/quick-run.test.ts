@@ -276,7 +276,7 @@ type Searching = {
   most: number
   requestsEach: number
   fails?: string
-  /** The last customer whom a search finds. */
+  /** Searches find the customers from 1 to this one. */
   listed?: number
   certain?: number[]
   isSearchedBy?: string[]
