@@ -12,7 +12,7 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 // At this signal Node would open its debugger to every user of the machine, with all that the program knows.
 process.on('SIGUSR1', () => {})
-if (process.versions.node.localeCompare(needed, undefined, { numeric: true }) >= 0) {
+if (isAtLeast(needed, process.versions.node)) {
   process.umask(0o077)
   const folder = compileCacheFolder()
   // A start takes half the time with it; where it cannot be kept, nothing is lost.
@@ -26,6 +26,12 @@ if (process.versions.node.localeCompare(needed, undefined, { numeric: true }) >=
     )
     process.exitCode = 2
   } else await runWith(node)
+}
+
+/** Whether a version is the needed one or newer. `localeCompare` would load the rules of languages: fifteen milliseconds of every start. */
+function isAtLeast(needed, version) {
+  const [[major, minor], [ownMajor, ownMinor]] = [needed, version].map((text) => text.split('.').map(Number))
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor)
 }
 
 /**
