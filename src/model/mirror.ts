@@ -1,7 +1,7 @@
 import type { HiddenFields } from '../privacy/privacy-policy.ts'
 import type { Proof, Report, RunStatus } from './report.ts'
 import type { Listed, Tally } from './run.ts'
-import type { Reject, SavedPage } from './page.ts'
+import type { Reject } from './page.ts'
 
 /** A customer that was forgotten, now or before, and how many rows of each table were deleted. */
 export type ForgottenCustomer = {
@@ -18,7 +18,8 @@ export type Erased = 'erased' | 'busy' | 'held' | 'released'
 
 /** The results of the saved pages, with what was received for the first time in this run. */
 export type PagesSaved = Tally & {
-  pages: SavedPage[]
+  /** The row number of each record of each page, in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */
+  pages: ArrayLike<number>[]
   /** How many of the updated rows the interrupted run had read that this one continues. */
   writtenAgain: number
 }

@@ -24,11 +24,9 @@ export function rejectKey(recordId: string | null, payload: string): string {
 export const CUT_MARK = 'customer_mirror_cut'
 export const CUT_BEGINNING = 'beginning'
 
-/** One page with its records sorted: each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
+/** One page with its records sorted: each is known by its row, or in exactly one of `customers`, `rejects` and `suppressed`. */
 export type SortedPage = {
   readonly page: number
-  /** Row numbers of the records that are stored unchanged. */
-  readonly known: ArrayLike<number>
   readonly customers: readonly Customer[]
   /** The place of each of `customers` on the page, from 0. */
   readonly places: readonly number[]
@@ -37,7 +35,7 @@ export type SortedPage = {
   readonly warnings: Warnings
   /** Those of `customers`, by their places. */
   readonly oddities: ReadonlyMap<number, Warnings>
-  /** The row number of each record that is known; 0 of the others. */
+  /** The row number of each record that is known, and so stored unchanged; 0 of the others. */
   readonly rowIds: ArrayLike<number>
   /** Every record in order, without those that are known, unless there are rejects too; empty if the whole page is known. */
   readonly rows: readonly (Row | undefined)[]
@@ -53,11 +51,4 @@ export type AnsweredWindow = {
   readonly total: number | undefined
   readonly lastPage: number | undefined
   readonly beyondEnd: boolean
-}
-
-export type SavedPage = {
-  /** The row number of each record in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */
-  readonly rowIds: ArrayLike<number>
-  /** Places of customers that were compared field by field and are unchanged. */
-  readonly unchanged: ReadonlySet<number>
 }

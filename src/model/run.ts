@@ -37,8 +37,6 @@ export type Run = Tally & {
   readonly fingerprint: Fingerprint
   /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
-  /** Those of them that partial runs found changed in the service, and that were not edited by hand. */
-  readonly changedSince: RowSet
   /** Undefined where no field is hidden, nor was until now. */
   readonly privacy?: RunPrivacy | undefined
   pages: number

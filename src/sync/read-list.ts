@@ -6,7 +6,6 @@ import type { Row } from '../model/customer.ts'
 import type { StoppedAt, WindowAnswer } from '../scan/window.ts'
 import { ONE_SIZE } from '../source/customers-page.ts'
 import type { CustomersPage, Source } from '../source/customers.ts'
-import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { sortPage, type ReadPage } from './sorting/sort-page.ts'
 import { WindowReading, type Reading, type Save } from './read-windows.ts'
@@ -142,7 +141,7 @@ export async function readPages(
       }
       const { size, total, beyondEnd, order } = page
       scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
-      recorder?.add({ start: size * (page.page - 1), size }, saved.rowIds, page)
+      recorder?.add({ start: size * (page.page - 1), size }, saved, page)
     }
     const { received, duplicates } = run.records
     const total = arrivals.at(-1)?.page.total
@@ -227,7 +226,7 @@ export function judgeSurplus(
 }
 
 /** The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page. */
-function rowsForScan({ rows, ends }: Pick<ReadPage, 'rows' | 'ends'>, { rowIds }: SavedPage): Row[] {
+function rowsForScan({ rows, ends }: Pick<ReadPage, 'rows' | 'ends'>, rowIds: ArrayLike<number>): Row[] {
   const [first, last] = ends ?? []
   return Array.from(rowIds, (rowId, place) => {
     const row = rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)

@@ -167,7 +167,7 @@ async function recordAndRecall(mirror: Mirror, records: readonly unknown[], told
   const first = await start(mirror, START_MS)
   const page = aWindowOf(records, told)
   const { pages } = await mirror.savePages(first, [page], START_MS)
-  const rowIds = pages[0]?.rowIds ?? []
+  const rowIds = pages[0] ?? []
   const rows = page.rows.map((row, at) => ({ id: row?.id, createdAt: row?.createdAt, rowId: rowIds[at] || undefined }))
   await mirror.finishRun(first, ended('interrupted'), START_MS)
   const run = await start(mirror, START_MS)

@@ -70,9 +70,10 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
   const watched: Mirror = {
     ...mirror,
     savePages(run, pages, nowMs) {
-      for (const page of pages) {
-        if (page.known.length > 0 && page.known.length === page.rowIds.length) known += 1
-        recognized += page.known.length
+      for (const { rowIds } of pages) {
+        const rows = Array.from(rowIds).filter((rowId) => rowId !== 0).length
+        if (rows > 0 && rows === rowIds.length) known += 1
+        recognized += rows
       }
       return mirror.savePages(run, pages, nowMs)
     },

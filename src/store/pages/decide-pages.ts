@@ -1,7 +1,7 @@
 import type { Emptied, Run } from '../../model/run.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import { addWarnings, type Customer, TEXT_FIELDS, type TextField, warn, type Warnings } from '../../model/customer.ts'
-import type { Reject, SavedPage, SortedPage } from '../../model/page.ts'
+import type { Reject, SortedPage } from '../../model/page.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../../model/report.ts'
@@ -104,15 +104,15 @@ class Decision {
     }
     for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
     for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
-    this.#addUnchanged(page.known, tallies)
-    const result = this.#addCustomers(page, tallies)
+    this.#addUnchanged(page.rowIds, tallies)
+    const rowIds = this.#addCustomers(page, tallies)
     requireAll(run, page, tallies)
     addRecords(this.saved.records, tallies.counts)
     addWarnings(this.saved.warnings, tallies.warnings)
-    this.saved.pages.push(result)
+    this.saved.pages.push(rowIds)
     const { window } = page
     if (window === undefined || run.isPartial) return
-    const columns = windowColumns(window, result.rowIds, rejectedIn(page, result))
+    const columns = windowColumns(window, rowIds, rejectedIn(page, rowIds))
     this.windows.set(`${window.page} ${window.size}`, columns)
   }
 
@@ -169,6 +169,7 @@ class Decision {
     const { seen, receivedSince, written } = this.#run
     for (let place = 0; place < rowIds.length; place += 1) {
       const rowId = rowIds[place] ?? 0
+      if (rowId === 0) continue
       const isFirst = !receivedSince.has(rowId) && this.saved.seen.add(rowId)
       if (isFirst && !seen.has(rowId)) {
         counts.unchanged += 1
@@ -181,13 +182,11 @@ class Decision {
     }
   }
 
-  /** The row of each record in order, also of a reject whose customer is on the same page; and who was stored unchanged before the run. */
-  #addCustomers(page: SortedPage, tallies: Tallies): SavedPage {
+  /** The row of each record in order, also of a reject whose customer is on the same page. */
+  #addCustomers(page: SortedPage, tallies: Tallies): ArrayLike<number> {
     const { rows, customers, places, rejects, suppressed } = page
-    if (customers.length + rejects.length + suppressed.length === 0)
-      return { rowIds: page.rowIds, unchanged: NO_PLACES }
+    if (customers.length + rejects.length + suppressed.length === 0) return page.rowIds
     const rowIds = Array.from(page.rowIds)
-    const unchanged = new Set<number>()
     // Without entries(): it makes two objects for each customer.
     places.forEach((place, index) => {
       const received = customers[index]
@@ -197,14 +196,11 @@ class Decision {
       if (known === undefined) return
       const customer = this.#keepEmptied(known, received)
       const differing = changedFields(known.customer, customer)
-      const { rowId } = known
-      const isAsReceived = customer === received && !this.saved.written.has(rowId) && !this.#run.written.has(rowId)
-      if (differing.length === 0 && isAsReceived) unchanged.add(place)
       this.#addKnown(known, customer, { differing, isEmptied: customer !== received }, tallies)
     })
     for (const { position, number } of suppressed) rowIds[position] = -number
     if (rejects.length > 0) numberById(rows, rowIds)
-    return { rowIds, unchanged }
+    return rowIds
   }
 
   #insert(customer: Customer, { counts }: Tallies): number {
@@ -341,8 +337,6 @@ function beforeAndAfter(before: Customer, after: Customer, fields: readonly Comp
   return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
 }
 
-const NO_PLACES: ReadonlySet<number> = new Set()
-
 function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   const byId = new Map<string | undefined, number>()
   for (const [place, row] of rows.entries()) if (rowIds[place] !== 0) byId.set(row?.id, rowIds[place] ?? 0)
@@ -350,6 +344,6 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
 }
 
 /** The ids of the rejects of a page in order, null where unreadable. */
-function rejectedIn({ rows, rejects }: SortedPage, { rowIds }: SavedPage): (string | null)[] {
+function rejectedIn({ rows, rejects }: SortedPage, rowIds: ArrayLike<number>): (string | null)[] {
   return rejects.length === 0 ? [] : rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : []))
 }

@@ -14,7 +14,6 @@ import { RowSet } from '../../model/row-set.ts'
 import type { RecordedWindow, Run } from '../../model/run.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
 import { records, type Session, together } from '../port/store.ts'
-import { IS_PARTIAL } from '../schema/views.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
@@ -101,13 +100,11 @@ function rowsIn(bytes: Buffer | null | undefined): Uint32Array {
   return rowIds
 }
 
-type Doubts = Pick<Run, 'doubted' | 'changedSince'>
-
 /** The edits by hand that a run knows of, by the set of doubted rows that they are part of. */
 const editsOf = new WeakMap<RowSet, number[]>()
 
 /** Customers that may differ from the list: written since it was read, by a run or by hand, or no longer listed. */
-export async function findDoubts(session: Session, organization: string): Promise<Doubts> {
+export async function findDoubts(session: Session, organization: string): Promise<RowSet> {
   const own = sql`organization = ${organization}`
   const stored = sql`(SELECT run_id FROM lists WHERE ${own})`
   const [edits, absent, since] = await together(
@@ -116,33 +113,18 @@ export async function findDoubts(session: Session, organization: string): Promis
     ),
     session.numbers(sql`
       SELECT row_id FROM customers WHERE ${own} AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`),
-    session.all<{ id: number; is_partial: boolean | number }>(sql`
-      SELECT id, ${text(IS_PARTIAL)} AND updated > 0 AS is_partial FROM runs
-      WHERE ${own} AND id > ${stored} AND inserted + updated > 0`),
+    session.first(sql`SELECT 1 FROM runs WHERE ${own} AND id > ${stored} AND inserted + updated > 0 LIMIT 1`),
   )
-  const partial = since.filter(({ is_partial }) => Boolean(is_partial)).map(({ id }) => id)
-  // Customers are looked at only where runs have written any since. The changes of each are looked up: a server would rather read all that there
-  // ever were.
-  const [written, changed] = await together(
-    since.length === 0
-      ? NO_ROWS
-      : session.numbers(sql`SELECT row_id FROM customers WHERE ${own} AND last_run_id > ${stored}`),
-    partial.length === 0
-      ? NO_ROWS
-      : session.numbers(sql`
-        SELECT row_id FROM customers WHERE ${own} AND ${isIn('last_run_id', partial)} AND (
-          SELECT true FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
-            AND run_id = last_run_id AND change = 'changed' LIMIT 1)`),
-  )
-  const doubted = new RowSet(edits.map(({ row_id }) => row_id))
-  const edited = new Set(doubted)
-  for (const rowId of [absent, written].flat()) doubted.add(rowId)
+  // Customers are looked at only where runs have written any since.
+  const written =
+    since === undefined
+      ? []
+      : await session.numbers(sql`SELECT row_id FROM customers WHERE ${own} AND last_run_id > ${stored}`)
+  const doubted = new RowSet([...edits.map(({ row_id }) => row_id), ...absent, ...written])
   const numbers = edits.map(({ edit }) => edit)
   editsOf.set(doubted, numbers)
-  return { doubted, changedSince: new RowSet(changed.filter((rowId) => !edited.has(rowId))) }
+  return doubted
 }
-
-const NO_ROWS = Promise.resolve<number[]>([])
 
 async function forgetEdits(session: Session, { organization, doubted }: Pick<Run, 'organization' | 'doubted'>) {
   const edits = editsOf.get(doubted) ?? []

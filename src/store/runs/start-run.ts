@@ -32,7 +32,7 @@ export async function startRun(session: Session, start: Start, place: string): P
   const resumable = isPartial ? undefined : await findResumable(session, start)
   const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
   const id = await insertRun(session, start, { readAsOfMs, from: resumable?.id })
-  const [list, doubts, forgotten, heldRows, key] = await together(
+  const [list, doubted, forgotten, heldRows, key] = await together(
     loadList(session, organization),
     findDoubts(session, organization),
     loadForgotten(session, organization),
@@ -51,15 +51,13 @@ export async function startRun(session: Session, start: Start, place: string): P
     ...{ id, organization, trigger, isPartial, privacy, list, forgotten },
     ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
     ...received,
-    ...doubts,
+    doubted,
     resumedFrom: resumable?.id,
     isBaseline: earlier === undefined,
     heldRows: new Set(heldRows),
     fingerprint: fingerprintOfRun(key, privacy),
     tookMs: startStopwatch(nowMs, monotonicMs),
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
-    // A partial run compares every row that partial runs found changed.
-    changedSince: isPartial ? new RowSet() : doubts.changedSince,
     written: new RowSet(),
     emptied: new Map(),
     unwritten: new RowSet(),

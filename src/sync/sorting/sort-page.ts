@@ -89,7 +89,7 @@ function asListed(cut: CutRecords, from: number, known: KnownList): Records {
   const comparisons = known.list.columns.comparisons.slice(from, to)
   compareEach(comparisons, rowAt)
   return {
-    ...{ ...NOTHING_NEW, known: rowIds, rowIds, warnings: known.warningsOf(from, to) },
+    ...{ ...NOTHING_NEW, rowIds, warnings: known.warningsOf(from, to) },
     ...{ listedAt: from, ends: endsOf(rowIds.length, rowAt), order: orderOf(comparisons) },
   }
 }
@@ -146,8 +146,8 @@ function pick<Column extends Uint8Array | Uint32Array>(into: Column, column: Col
 
 /** Whether a parsed customer may be one of the known ones. */
 function isAnyTwice(cut: CutRecords, sorted: Sorted, { idFingerprints }: Prints): boolean {
-  const { known, customers, places, rowIds } = sorted
-  if (known.length === 0 || customers.length === 0) return false
+  const { customers, places, rowIds } = sorted
+  if (customers.length === 0 || rowIds.every((rowId) => rowId === 0)) return false
   const parsed = new Set(places.map((at) => idFingerprints[at]))
   if (customers.some(({ id }, index) => !cut.hasId(places[index] ?? 0, id))) return true
   // Mostly few are parsed and many are known: a set of the few is the smaller one.

@@ -45,7 +45,6 @@ export const MAX_NESTING = 60
 
 /** Sorts the records of one page, in order. */
 export function sortRecords(records: readonly unknown[], { pageBytes, known, hidden, forgotten }: SortOptions) {
-  const stored: number[] = []
   const customers: Customer[] = []
   const places: number[] = []
   const rejects: Reject[] = []
@@ -60,7 +59,6 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
     const id = rowId === 0 && forgotten !== undefined ? namedId(record) : undefined
     const number = id === undefined ? undefined : forgotten?.numberOf(id)
     if (rowId !== 0) {
-      stored.push(rowId)
       rowIds[position] = rowId
       rows.push(undefined)
       addWarnings(warnings, known?.warningsAt(position) ?? {})
@@ -83,7 +81,7 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
       }
     }
   }
-  return { known: stored, customers, places, rejects, suppressed, warnings, oddities, rowIds, rows }
+  return { customers, places, rejects, suppressed, warnings, oddities, rowIds, rows }
 }
 
 type Sorting = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
