@@ -2,7 +2,7 @@ import { configOption, linesOf, moment, rowsWords, say, show, sqlText } from './
 import { argument, type Io, jsonCommand } from './command.ts'
 import { clocks, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { listCopiesLeft } from '../copies/copies-left.ts'
+import { listCopiesLeft } from '../copies/older-files.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'

@@ -21,9 +21,8 @@ export type BackupPlan = {
 }
 
 /**
- * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
- * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
- * cannot be read, CopyFailed, and Interrupted after an abort.
+ * Makes a backup of one state of the whole mirror while runs go on, and checks it before it replaces the one from before. Throws UsageError for
+ * a target that cannot be replaced, MirrorUnusable, CopyFailed, and Interrupted after an abort.
  */
 export async function makeBackup(
   { file, mirror, keep }: BackupPlan,
@@ -61,10 +60,9 @@ export async function makeBackup(
 const PAGES_AT_ONCE = 4096
 
 /**
- * Copies one state of a mirror into the file at `path`, while runs go on writing: within one read transaction, because SQLite would
- * otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in the mirror
- * alone, are deleted there, and one with `takenAt` is marked as a backup. Returns how many customers it has. Throws what `unsound` returns
- * for a damaged one, and Interrupted after an abort.
+ * Copies one state of a mirror into the file at `path`: in one read transaction, because SQLite would begin anew after every write of another
+ * process. The copy is read again as a whole, loses the leases of runs, and is marked as a backup where `takenAt` is given. Returns how many
+ * customers it has. Throws what `unsound` returns for damage, and Interrupted after an abort.
  */
 export async function copyChecked(
   source: Connection,

@@ -21,9 +21,8 @@ type CopySettings = {
 type Built = Pick<PublishedCopy, 'publishedAt' | 'organizations'>
 
 /**
- * Fills the empty file at `path` with one state of the mirror, as SQLite reads it anywhere: no WAL, nothing beside it. Rows go
- * from file to file within SQLite, in one read transaction that ends before indexes and digests are made, because a long one
- * holds up the WAL of the mirror. Memory is bounded, whatever the number of rows.
+ * Fills the empty file at `path` with one state of the mirror, without a WAL or anything beside it. SQLite copies the rows from file to file in one
+ * read transaction, which ends before indexes and digests are made: a long one holds up the WAL of the mirror. Memory is bounded.
  */
 export function buildCopy(path: string, settings: CopySettings): Built {
   // Made anew here, it would have another group and another mode.
@@ -89,10 +88,6 @@ function addIndexes(db: Connection, tables: readonly CopiedTable[]): void {
       db.exec(`CREATE ${kind} main.${name}_by_${names.join('_')} ON ${name} (${index})`)
     }
 }
-
-/*
- * The tables.
- */
 
 /** Numbers of rows within the file of the mirror, and what it finds its own rows by: nothing that a reader could use. */
 const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])
@@ -200,10 +195,6 @@ function copyFreshness(db: Connection, table: CopiedTable, settings: Settings): 
   })
   db.exec(`CREATE VIEW main.${table.name} AS SELECT ${columns.join(', ')} FROM ${stored}`)
 }
-
-/*
- * The manifest.
- */
 
 /** Adds the table `manifest` to a copy that has all others: what it holds of each organization, and those that it leaves out. */
 function fillManifest(

@@ -1,13 +1,11 @@
 import { lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { ifReadable, listOlder, nameToKeep } from './older-files.ts'
+import { ifReadable, isOlderCopy, nameToKeep } from './older-files.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
-import { isMissing } from '../machine/folders.ts'
 import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
-import { numberIn, kindOfFile } from '../store/sqlite/open-to-read.ts'
+import { numberIn } from '../store/sqlite/open-to-read.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
 export const MANIFEST = publicTable(
@@ -35,19 +33,15 @@ export const MANIFEST = publicTable(
   },
 )
 
-/** What a copy holds of the organizations that were read to their end, as the mirror recorded it then. */
-type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ById }
-type ById = ReadonlyMap<string, ReadOrganization>
-
-/** In no order: a server has one of its own. */
-function byId(recorded: Recorded): ById {
+/** The organizations that were read to their end, in no order: a server has one of its own. */
+function byId(recorded: Recorded): ReadonlyMap<string, ReadOrganization> {
   return new Map(recorded.filter(isRead).map((one) => [one.organization, one]))
 }
 
 const HAS_EMAIL = `SELECT COUNT(*) FROM pragma_table_info('customers') WHERE name = 'email'`
 
-/** Undefined where it cannot be read. */
-function readCopy(file: string): Copy | undefined {
+/** What a copy says of itself, and what the mirror recorded when it was made; undefined where it cannot be read. */
+function readCopy(file: string) {
   return ifReadable(file, (db) => ({
     publishedAt: db.prepare<[], string>('SELECT published_at FROM manifest').pluck().get(),
     withoutPersonalData: numberIn(db, HAS_EMAIL) === 0,
@@ -56,9 +50,9 @@ function readCopy(file: string): Copy | undefined {
 }
 
 /**
- * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
- * there is no copy yet, where it is kept already, and where it is replaced without being kept: partial runs alone would push the copies of nights
- * out, and a customer or an organization that the mirror has forgotten since is kept under no other name.
+ * The name under which the copy is kept that the one at `newPath` is about to replace, with the time of its publish. Undefined where there is no
+ * copy, where it is kept already, where partial runs alone lie between the two, which would push the copies of nights out, and where it holds
+ * a customer or an organization that the mirror has forgotten since.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
@@ -74,18 +68,7 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
   return nameToKeep(file, before?.publishedAt)
 }
 
-export function isOlderCopy(path: string): boolean {
-  return kindOfFile(path) === 'copy'
-}
-
-export function olderCopies(file: string): string[] {
-  return isMissing(dirname(file)) ? [] : listOlder(file).filter(isOlderCopy)
-}
-
-/**
- * The files of the copies that hold something else than the mirror records now, are missing or unreadable, or of the other kind as to personal
- * data.
- */
+/** The copies that differ from what the mirror records now, are missing or unreadable, or of the other kind as to personal data. */
 export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
   const names = [...byId(recorded).keys()]
   const stale = copyTargets(plan, names).filter(({ file, organization }) => {

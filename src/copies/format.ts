@@ -63,10 +63,7 @@ export async function loadFormat(name: FormatName, settings: FormatSettings): Pr
   return (await import('./parquet.ts')).parquetFormat(settings)
 }
 
-/**
- * A JSON object on each line, with every column: NULL as null, BOOLEAN as true or false, integers with all their digits, and columns
- * that hold JSON as that JSON, not as text.
- */
+/** A JSON object on each line, with every column: BOOLEAN as true or false, integers with all digits, and columns that hold JSON as that JSON. */
 export const jsonLinesFormat: Format = (rows, { columns }) => {
   const fields = columns.map(({ name, type, isJson = false }, at) => ({
     before: `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`,
@@ -104,10 +101,7 @@ function onOneLine(json: string): string {
   })
 }
 
-/**
- * CSV as in RFC 4180. NULL is an empty field, the empty text is `""`, BOOLEAN is 1 or 0. With `excel`, the file begins with a BOM
- * and no value is a formula in a spreadsheet; otherwise values are as they are.
- */
+/** CSV as in RFC 4180: NULL is an empty field, the empty text `""`, BOOLEAN 1 or 0. With `excel` there is a BOM, and no value is a formula. */
 export function csvFormat({ excel }: Pick<FormatSettings, 'excel'>): Format {
   const shown = excel ? { text: harmlessInSpreadsheet } : {}
   return (rows, { columns }) => {
@@ -137,10 +131,7 @@ export function csvLine(
 /** Commas, quotes, line ends of any kind, outer spaces, and the empty text, which is not NULL. */
 const QUOTED = /[",\r\n]|^$|^\s|\s$/
 
-/**
- * The text with an apostrophe wherever a spreadsheet would begin a formula, or show a number or date in place of the text, and cut off
- * where a cell ends, so that it shows the text and runs nothing.
- */
+/** The text as a spreadsheet shows it: an apostrophe keeps it from being a formula, a number or a date, and it is cut off where a cell ends. */
 export function harmlessInSpreadsheet(text: string): string {
   const harmless = text.replaceAll(CELL_START, (all: string, skipped: string, formula = '') =>
     formula === '' ? all : `${skipped}'${formula}`,

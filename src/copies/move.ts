@@ -24,9 +24,8 @@ type Moving = Clocks & { signal: AbortSignal }
 export type Moved = { rows: Copied; organizations: number }
 
 /**
- * Copies one state of a mirror to the other kind of store, all of it or nothing, and compares every value of what was written. The mirror
- * stays as it is. Throws UsageError where there is a mirror already, OrganizationLeased while a run is under way, MirrorUnusable, and
- * Interrupted after an abort.
+ * Copies one state of a mirror to the other kind of store, all or nothing, and compares every value there. Throws UsageError where there is a mirror
+ * already, OrganizationLeased while a run is under way, MirrorUnusable, and Interrupted after an abort.
  */
 export async function moveMirror(move: Move, moving: Moving): Promise<Moved> {
   return isPostgres(move.to) ? moveToPostgres(move, moving) : moveToFile(move, moving)

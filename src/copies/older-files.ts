@@ -1,15 +1,18 @@
 import { existsSync, linkSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
+import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { isMissing } from '../machine/folders.ts'
 import { fromSqlTime, sqlTime } from '../store/port/sql.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
-import { lookBeside } from '../store/sqlite/open-to-read.ts'
+import { kindOfFile, lookBeside } from '../store/sqlite/open-to-read.ts'
 import { LARGEST_STEP_MS } from '../time/moments.ts'
 import { afterPlacing } from './copy-error.ts'
-import { isSame } from './target-place.ts'
+import { partitionFolder } from './objects/object-place.ts'
+import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
+import { copyTargets, isSame } from './target-place.ts'
 import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 
 /*
@@ -23,9 +26,9 @@ function olderName(file: string, time: string): string {
 }
 
 /** The files beside `file` that have its name with a time in it, oldest first. */
-export function listOlder(file: string): string[] {
+function listOlder(file: string): string[] {
   const { dir, name, ext } = parse(file)
-  const files = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = isMissing(dir) ? [] : readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isFile())
   return files
     .map((entry) => entry.name)
     .filter((each) => each.startsWith(`${name}-`) && each.endsWith(ext))
@@ -34,10 +37,15 @@ export function listOlder(file: string): string[] {
     .toSorted()
 }
 
-/**
- * The name under which the file at `file`, which is about to be replaced, is kept: with the time `at`, or with that of the file where it cannot say
- * its own. Undefined where there is no file yet, or where it is kept already.
- */
+export function isOlderCopy(path: string): boolean {
+  return kindOfFile(path) === 'copy'
+}
+
+export function olderCopies(file: string): string[] {
+  return listOlder(file).filter(isOlderCopy)
+}
+
+/** The name under which a file that is about to be replaced is kept: with the time `at`, else with its own. Undefined where there is none, or a kept one. */
 export function nameToKeep(file: string, at: string | undefined): string | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) return undefined
@@ -46,8 +54,8 @@ export function nameToKeep(file: string, at: string | undefined): string | undef
 }
 
 /**
- * Runs `place`, which puts another file in the place of `file`, when that has its second name, if one is given. It is taken back where the
- * other could not be put there. There is a file at its place at any time, unless the file system has no hard links, as many network shares.
+ * Runs `place`, which replaces `file`, once that has its second name, if one is given; taken back where `place` fails. There is a file at its place at any
+ * time, unless the file system has no hard links, as many network shares.
  */
 export function replaceKeeping(file: string, kept: string | undefined, place: () => void): void {
   const takeBack = kept === undefined ? () => {} : giveSecondName(file, kept)
@@ -75,8 +83,8 @@ function giveSecondName(file: string, kept: string): () => void {
 type Newest = { file: string; at: string; replaced: string | undefined; most: number }
 
 /**
- * Removes the oldest files beside `file`, which is in its place and of the moment `at`, so that `most` of those that are ours are left: first
- * those with a later time, which a clock that was ahead has named, and last the one that `file` has just replaced. Returns what was removed.
+ * Removes the oldest of our files beside `file`, which is of the moment `at`, so that `most` are left: first those with a later time, named by a clock
+ * that was ahead, and last the one that `file` has just replaced. Returns what was removed.
  */
 export function removeTooMany({ file, at, replaced, most }: Newest, mayGo: (path: string) => boolean): string[] {
   return afterPlacing(file, 'an older one could not be removed', () => {
@@ -108,10 +116,12 @@ export function nameOfReplaced(mirror: string, time: string): string {
   return olderName(replacedName(mirror), time)
 }
 
-/**
- * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were
- * killed; none of a database. Throws MirrorUnusable for a folder that cannot be looked through.
- */
+function replacedName(mirror: string): string {
+  const { dir, name, ext } = parse(mirror)
+  return join(dir, `${name}-replaced${ext}`)
+}
+
+/** The mirrors that restores have replaced, oldest first, and what killed restores and moves left; none of a database. Throws MirrorUnusable. */
 export function replacedMirrors(mirror: string): string[] {
   if (isPostgres(mirror) || isMissing(mirror)) return []
   return lookBeside(mirror, () => {
@@ -120,7 +130,39 @@ export function replacedMirrors(mirror: string): string[] {
   })
 }
 
-function replacedName(mirror: string): string {
-  const { dir, name, ext } = parse(mirror)
-  return join(dir, `${name}-replaced${ext}`)
+/**
+ * Lists the files that may hold rows of an organization after the mirror has forgotten them, now, and again when the function that it returns is
+ * called: a publish may have made or renamed some meanwhile. Throws MirrorUnusable where they cannot be listed, which is known before anything is
+ * deleted; later, what was listed first is returned.
+ */
+export function listCopiesLeft(config: Config, organization: string) {
+  const list = () => ({
+    copies: configuredPlans(config).flatMap((plan) => copiesOf(plan, organization)),
+    replaced: replacedMirrors(config.mirror),
+  })
+  const before = list()
+  return () => {
+    try {
+      return list()
+    } catch {
+      return before
+    }
+  }
+}
+
+/** What is published that may hold rows of an organization, as far as it exists; then older copies, and what publishes left that were killed. */
+function copiesOf(plan: TargetPlan, organization: string): string[] {
+  // Whether an object holds it would take a look at the bucket, which may be out of reach.
+  if ('to' in plan) return [placeOf(plan)]
+  const files =
+    'file' in plan
+      ? copyTargets(plan, [organization]).map(({ file }) => file)
+      : [join(plan.parquet, partitionFolder(organization), 'part-0.parquet')]
+  return files.flatMap((file) =>
+    lookBeside(file, () => [
+      ...(isMissing(file) ? [] : [file]),
+      ...olderCopies(file).toReversed(),
+      ...listUnfinished(file),
+    ]),
+  )
 }

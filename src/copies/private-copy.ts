@@ -20,8 +20,8 @@ const READ_TABLES = [
 ]
 
 /**
- * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary files, which
- * this process alone reads until it ends it. Copies of processes that were killed are removed. Throws MirrorUnusable.
+ * Copies one state of what readers see from a mirror in PostgreSQL into a private temporary file of SQLite, which this process ends. Copies of killed
+ * processes are removed. Throws MirrorUnusable.
  */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
   let copy: Unfinished | undefined

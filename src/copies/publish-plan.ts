@@ -105,10 +105,7 @@ export type Published = {
 const LOCK_WAIT_MS = 60_000
 const GRACE_MS = 600_000
 
-/**
- * The plans that a configuration asks for; none where it asks for no copy. `place`, a file or an address in object storage, takes the
- * place of the configured ones. Throws UsageError for such an address with a mistake.
- */
+/** The plans of a configuration; none where it asks for no copy. `place`, a file or an address in object storage, replaces its places. Throws UsageError. */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const {
     group,
@@ -160,9 +157,8 @@ type Stopping = { signal: AbortSignal }
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
 /**
- * Publishes in a process of its own, which takes seconds of CPU that runs and health checks of this one do not wait for. Aborting
- * `signal` kills it, at any moment: what it had not finished is removed by the next publish. Throws what publishing throws,
- * and Interrupted after an abort.
+ * Publishes in a process of its own: it takes seconds of CPU, for which runs and health checks do not wait. Aborting `signal` kills it; what it had not
+ * finished is removed by the next publish. Throws what publishing throws, and Interrupted after an abort.
  */
 export async function publishApart(plans: readonly TargetPlan[], { signal }: Stopping): Promise<Published> {
   const asked = { env: processEnvironment(), signal }

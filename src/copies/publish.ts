@@ -7,17 +7,16 @@ import { inMirrorFile } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'
 import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
 import { atPlace, copyError } from './copy-error.ts'
-import { isOlderCopy, MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
-import { removeTooMany, replaceKeeping } from './older-files.ts'
+import { MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
+import { isOlderCopy, removeTooMany, replaceKeeping } from './older-files.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { accessOf, type CopyTarget, copyTargets, prepareFolder, requirePublishable } from './target-place.ts'
 import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
 
 /**
- * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
- * copy from before or the new one, whenever this process ends. Throws UsageError, before anything is written, for a target that
- * cannot be replaced, and MirrorUnusable for a mirror that cannot be read.
+ * Publishes copies of the mirror, each one state of it and each replaced as a whole: a reader finds the one from before or the new one, whenever this
+ * process ends. Throws UsageError, before anything is written, for a target that cannot be replaced, and MirrorUnusable.
  */
 export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, recordedIn)
@@ -67,10 +66,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
   })
 }
 
-/**
- * Writes Datasette's `metadata.json` beside the copies of a folder: what each table and column holds. Returns a sentence where it cannot be
- * written, or where another file has that name, which is left as it is.
- */
+/** Writes Datasette's `metadata.json` beside the copies of a folder. Returns a sentence where it cannot be written, or another file has that name. */
 function describeCopies(place: string, targets: readonly CopyTarget[], plan: PublishPlan): string[] {
   const described = [...tablesOfCopy(plan), MANIFEST].map(({ name, meaning, columns }) => {
     const meanings = columns.map((each) => [
@@ -124,10 +120,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/**
- * Throws CopyFailed while the mirror at `address` shows what the configuration hides, as after a restore or a change of the policy: the next
- * run of the organization rewrites its values, and readers keep the copy from before until then.
- */
+/** Throws CopyFailed while the mirror shows what the configuration hides, as after a restore: the next run rewrites it, and readers keep the copy. */
 export async function requireHidden({ hidden = {} }: Pick<PublishPlan, 'hidden'>, address: string): Promise<void> {
   if (Object.keys(hidden).length === 0) return
   const policies = await closing(await openMirrorToRead(address), (mirror) => mirror.listPrivacy())

@@ -97,9 +97,8 @@ export function lengthOf(row: readonly SqlValue[]): number {
 }
 
 /**
- * Prepares the one statement of `sql`, which yields rows as arrays. Throws UsageError, before anything of it is run, unless it only reads. Some
- * statements act while they are prepared, or are called read-only by SQLite although they open or write other files (ATTACH, VACUUM INTO), so
- * the first word decides before SQLite does.
+ * Prepares the one statement of `sql`, whose rows are arrays. Throws UsageError, before anything of it is run, unless it only reads. SQLite runs some
+ * statements while it prepares them, and calls others read-only that write files (ATTACH, VACUUM INTO), so the first word decides before it does.
  */
 export function prepareToRead(db: Connection, asked: string): Statement<unknown[], SqlValue[]> {
   readingStatement(asked, ['SELECT', 'WITH', 'VALUES'])
@@ -139,10 +138,6 @@ function statementError(error: unknown, file: string): unknown {
 
 /** What SQLite says of the statement, or of the room for what it sorts, and not of the file. */
 const MISTAKES = /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE|CONSTRAINT|MISUSE|AUTH|FULL|NOMEM)/
-
-/*
- * Customers that a filter asks for.
- */
 
 export type CustomersFilter = {
   columns: readonly string[]
@@ -247,10 +242,7 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
   return sql`(${joined(found, ' OR ')})`
 }
 
-/**
- * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which
- * is removed afterwards. Throws Interrupted after an abort while it is made.
- */
+/** Runs `work` with a file that has what readers see: the mirror, or a private copy of one in PostgreSQL. Throws Interrupted after an abort. */
 export async function withFileToRead<Result>(
   mirror: string,
   work: (file: string) => Result | Promise<Result>,
@@ -266,13 +258,9 @@ export async function withFileToRead<Result>(
   }
 }
 
-/*
- * The changes after one that was read.
- */
-
 /**
- * The changes after a seq, in its order, of one organization or of all. Throws UsageError where changes after it were deleted, and for a seq that
- * was never given, as after an older file took the place of the mirror: a reader who has read up to there would miss some.
+ * The changes after a seq, in order. Throws UsageError where some after it were deleted, and for a seq that was never given, as after an older file
+ * took the place of the mirror: a reader who has read up to there would miss some.
  */
 export async function* readChanges(
   place: string,

@@ -10,10 +10,7 @@ import { atPlace } from './copy-error.ts'
 import type { FolderPlan, PublishPlan } from './publish-plan.ts'
 import { giveToGroup } from './written-file.ts'
 
-/**
- * Throws UsageError unless `file` is the place of a file, or free for one, and neither the mirror, the configuration nor a part of any
- * database; and the error of the system.
- */
+/** Throws UsageError unless `file` is a file, or free, and no mirror, configuration or part of a database; and the error of the system. */
 export function requirePlace(file: string, mirror: string, configuration?: string): void {
   const isFolder = 'is a folder; name a file in it'
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
@@ -67,10 +64,6 @@ export function refused(file: string, what: string): UsageError {
   return new UsageError(`${file}: ${what}.`)
 }
 
-/*
- * Where copies for readers go, and who may read them there.
- */
-
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
@@ -92,8 +85,8 @@ export function copyTargets(
 }
 
 /**
- * The places of a plan, for the organizations that it names. Throws, without writing anything, what publishing would throw: UsageError
- * for a target or a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
+ * The places of a plan, for the organizations that it names. Throws what publishing would throw, without writing anything: UsageError for a target or
+ * a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
   lookBeside(plan.mirror, () => statSync(plan.mirror, { throwIfNoEntry: false }))

@@ -6,8 +6,8 @@ import { resultsError } from './copy-error.ts'
 import type { Chunk } from './format.ts'
 
 /**
- * Writes chunks to a stream as fast as it is read, and takes them as it does. Returns false if its reader has closed it. Throws Interrupted after
- * an abort, also while the reader waits, and UsageError or CopyFailed where the stream fails.
+ * Writes chunks to a stream as fast as it is read. Returns false if its reader has closed it. Throws Interrupted after an abort, also while the reader
+ * waits, and UsageError or CopyFailed where the stream fails.
  */
 export async function writeToStream(
   stream: NodeJS.WritableStream,

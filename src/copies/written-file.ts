@@ -120,10 +120,7 @@ export function listUnfinished(file: string): string[] {
   return isMissing(dirname(file)) ? [] : (privateIn(dirname(file)).get(basename(file)) ?? [])
 }
 
-/**
- * Removes what writers of any file in this folder left that were killed: one whose lock can be taken has none. The caller holds the lock for
- * the name `held`. What cannot be removed stays for the next one.
- */
+/** Removes what killed writers left in this folder: a lock that can be taken has no holder. The caller holds that of the name `held`. */
 export function removeLeftovers(folder: string, held?: string): void {
   for (const [name, unfinished] of privateIn(folder))
     try {
@@ -136,8 +133,8 @@ export function removeLeftovers(folder: string, held?: string): void {
 }
 
 /**
- * Takes the lock of a place: a file beside it that SQLite locks, which the system releases when the process ends, however that happens. Throws
- * what `busy` returns when another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
+ * Takes the lock of a place: a file beside it that SQLite locks, and that the system releases however the process ends. Throws what `busy` returns when
+ * another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
  */
 export function lockPlace(
   file: string,

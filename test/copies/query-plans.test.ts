@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { jsonLinesFormat } from '../../src/copies/format.ts'
-import { beginExport } from '../../src/copies/selection.ts'
+import { beginExport } from '../../src/copies/export-mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
 import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
-import { beginExport, type Selection } from '../../src/copies/selection.ts'
+import { beginExport, type Selection } from '../../src/copies/export-mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { aCustomer, customers, type SentRecord } from './builders.ts'
 import { blocksIn, PAGES } from './documents.ts'
@@ -40,8 +40,8 @@ function partsOf(file: string, selection: Partial<Selection>, format: Format) {
   const db = new Database(file, { readonly: true, fileMustExist: true })
   try {
     const selected = { selection: { organizations: [], ...selection }, configured: [], format }
-    const { chunks, done } = beginExport(db.defaultSafeIntegers(), selected)
-    return { parts: Array.from(chunks, (chunk) => Buffer.from(chunk)), done: done() }
+    const { chunks, exported: done } = beginExport(db.defaultSafeIntegers(), selected)
+    return { parts: Array.from(chunks, (chunk) => Buffer.from(chunk)), done }
   } finally {
     db.close()
   }

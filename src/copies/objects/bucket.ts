@@ -26,8 +26,8 @@ import { codeOf, tlsFailure } from '../../errors/faults.ts'
 const MANIFEST = 'manifest.json'
 
 /**
- * Looks at a prefix of a bucket. Its manifest is written last, as a whole, and only where nothing else was published meanwhile. Throws UsageError
- * for a manifest that this program did not write, and CopyFailed, with the code busy where it must be begun anew.
+ * Looks at a prefix of a bucket. Its manifest is written last, and only where nothing else was published meanwhile. Throws UsageError for the manifest
+ * of another program, and CopyFailed, with the code busy where it must be begun anew.
  */
 export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
   const { shown } = store
@@ -79,27 +79,20 @@ const CHANGED =
   'unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself, without a proxy that changes an ETag.'
 
 /**
- * The key of an object below the prefix, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. Generations count the
- * manifests, so that of two objects of an organization the newer one is the last by name. The digest keeps two processes that publish
- * at once from writing the same object.
+ * The key of an object, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. The generation makes the newer one of two the
+ * last by name, and the digest keeps two processes that publish at once from writing the same object.
  */
 function objectKey(organization: string, generation: number, sha256: string): string {
   return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
 }
 
-/**
- * The generation in such a key; undefined for objects that this program did not write. With more digits, the next number would not be exact,
- * and a manifest with it could not be read again.
- */
+/** The generation in such a key; undefined for objects of other programs. With more digits, the next number would not be exact. */
 function generationOf(key: string): number | undefined {
   const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,15})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
-/**
- * Removes objects that the manifest, which is in its place, does not name: those that it has replaced, and what was left by a process that was
- * killed. Uploads that were not ended go too. What cannot be removed is a warning.
- */
+/** Removes objects that the manifest in its place does not name, and uploads that were not ended. What cannot be removed is a warning. */
 async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: string) => boolean): Promise<Swept> {
   const limit = pLimit(8)
   try {
@@ -130,9 +123,9 @@ const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 10
 const PARTS_AT_ONCE = 4
 
 /**
- * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
- * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
- * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake.
+ * Opens a bucket of Amazon S3, or of a service that speaks S3, with the credentials of the environment, or those that its client finds in files and
+ * roles. A request that fails for a moment is sent again, and one refused for the clock of this machine is signed with the time of the service.
+ * Throws ConfigError for an endpoint in the environment with a mistake.
  */
 export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
@@ -145,13 +138,10 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
   const ofCustomers = { Bucket: bucket, Prefix: start + OBJECTS }
   const keysOf = (keys: readonly (string | undefined)[]) =>
     keys.flatMap((key) => (key?.startsWith(start + OBJECTS) === true ? [key.slice(start.length)] : []))
-  const attempt = async <Result>(call: string, work: () => Promise<Result>): Promise<Result> => {
-    try {
-      return await work()
-    } catch (error) {
+  const attempt = <Result>(call: string, work: () => Promise<Result>): Promise<Result> =>
+    work().catch((error: unknown) => {
       throw storeError(error, at, call)
-    }
-  }
+    })
   /** The text of an object, with a mark of its version; undefined where there is none. */
   const readText = (key: string) =>
     attempt('GetObject', async () => {
@@ -169,8 +159,8 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     ask: () => attempt('ListObjectsV2', () => client.send(new ListObjectsV2Command({ ...ofCustomers, MaxKeys: 1 }))),
     readText,
     /**
-     * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes nothing, where
-     * another process wrote it meanwhile; that is looked at right before, too, because some services take a condition and do not apply it.
+     * Writes an object whose version is still this one; undefined: that is not there yet. Returns false where another process wrote it meanwhile, which
+     * is looked at right before, too: some services take a condition and do not apply it.
      */
     replaceText: (key: string, text: string, version: string | undefined) =>
       attempt('PutObject', async () => {
@@ -189,8 +179,8 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         }
       }),
     /**
-     * Writes an object from an open file, in parts where it is large: no reader sees it before all of it is there, and parts that were sent
-     * before a failure are removed. Throws CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
+     * Writes an object from an open file, in parts where it is large; no reader sees a part, and a failure removes those that were sent. Throws CopyFailed
+     * `busy` where another process, which published meanwhile, removed what was there of it.
      */
     upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
       attempt('PutObject', async () => {
@@ -200,11 +190,10 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
       }),
     list: () =>
       attempt('ListObjectsV2', async () => {
-        const keys: (string | undefined)[] = []
         // It writes into what it is given.
-        for await (const page of paginateListObjectsV2({ client, stopOnSameToken: true }, { ...ofCustomers }))
-          keys.push(...(page.Contents ?? []).map(({ Key }) => Key))
-        return keysOf(keys)
+        const pages = paginateListObjectsV2({ client, stopOnSameToken: true }, { ...ofCustomers })
+        const objects = (await Array.fromAsync(pages)).flatMap(({ Contents = [] }) => Contents)
+        return keysOf(objects.map(({ Key }) => Key))
       }),
     remove: (key: string) => attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key)))),
     /** Ends uploads that were begun and not ended. */
@@ -255,8 +244,8 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /**
- * What the service refused or could not do, as CopyFailed or UsageError; errors of this program unchanged. The message never holds what the
- * service said, which may quote keys and signatures, but its code. What the client says quotes no secrets: it is about settings and names.
+ * What the service refused or could not do, as CopyFailed or UsageError; errors of this program unchanged. The message has the code of the service,
+ * and not its words, which may quote keys and signatures; those of the client are about settings and names.
  */
 export function storeError(error: unknown, shown: string, call: string): unknown {
   if (isOurs(error) || !(error instanceof Error)) return error

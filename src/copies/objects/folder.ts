@@ -16,9 +16,9 @@ import {
 import { type FoundPlace, type Manifest, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 
 /**
- * Looks at a folder with a file for each organization, which is made where it is missing, keeps other processes from writing there, and
- * removes what was left there by processes that were killed. Files are written under private names, and put in their places one after the
- * other. Throws UsageError where others may write there, or where it holds partitions that this program did not write, and CopyFailed.
+ * Looks at a folder with a file for each organization, makes it where it is missing, keeps other processes from writing there, and removes what killed
+ * ones left. Files are written under private names, and put in their places one after the other. Throws UsageError where others may write there,
+ * or where it holds partitions of another program, and CopyFailed.
  */
 export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {

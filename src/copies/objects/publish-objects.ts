@@ -10,7 +10,7 @@ import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published } from '../publish-plan.ts'
-import { beginExport } from '../selection.ts'
+import { beginExport } from '../export-mirror.ts'
 import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import { closing } from '../../store/mirror.ts'
@@ -21,8 +21,8 @@ import { isoOf } from '../../time/moments.ts'
 type ObjectsPlan = FolderPlan | BucketPlan
 
 /**
- * Publishes the customers of each organization as a Parquet file in a folder. A reader finds the file from before or the new one. Throws UsageError,
- * before anything is written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
+ * Publishes a Parquet file for each organization in a folder: a reader finds the one from before or the new one. Throws UsageError, before anything is
+ * written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
  */
 export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
@@ -32,9 +32,8 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
 }
 
 /**
- * Publishes the customers of each organization as an object, and then the manifest that names them all: a reader that begins with the
- * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
- * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
+ * Publishes an object for each organization, and then the manifest that names them: a reader that begins with the manifest finds the set from before
+ * or the new one, whenever this process ends. Throws UsageError for the manifest of another program, CopyFailed, and MirrorUnusable.
  */
 export async function publishBucket(
   plan: BucketPlan,
@@ -100,8 +99,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
 }
 
 /**
- * Objects that the new manifest does not name stay for readers that began with one before, until that is a while ago; not those of
- * an organization that is gone, nor those with personal data where there is to be none.
+ * Objects that the new manifest does not name stay for a while for readers of an earlier one; not those of an organization that is gone, nor those
+ * with personal data where there is to be none.
  */
 function contentOf(
   plan: ObjectsPlan,
