@@ -27,8 +27,8 @@ export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number; p
 type Settings = Parameters<typeof openConfiguredSource>[1] & { signal: AbortSignal }
 
 /**
- * Asks a service what its list is like, in at most 40 requests that only read. Throws where it refuses the first page, asks for a longer pause
- * than the source waits, or fails and does not answer the same request again.
+ * Asks a service what its list is like, in at most 40 requests that only read. Throws where it refuses the first page, asks for a longer
+ * pause than the source waits, or fails twice at one request.
  */
 export async function askService(organization: Organization, settings: Settings): Promise<Answers> {
   let [ageSeconds, limit] = [0, 0]

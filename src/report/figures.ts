@@ -49,18 +49,13 @@ const FIGURES = `
   UNION ALL SELECT 'language', organization, coalesce(trim(language), ''), COUNT(*), 0, 0 FROM active_customers GROUP BY 1, 2, 3`
 
 const OF_COMPANIES = `
-  UNION ALL SELECT 'company', organization, CASE WHEN customers = 1 THEN '1' WHEN customers < 5 THEN '2' WHEN customers < 20 THEN '3' ELSE '4' END,
+  UNION ALL SELECT 'company', organization, CASE WHEN customers = 1 THEN '0' WHEN customers < 5 THEN '1' WHEN customers < 20 THEN '2' ELSE '3' END,
     COUNT(*), 0, 0
   FROM (SELECT organization, lower(trim(company_name)) AS company, COUNT(*) AS customers FROM active_customers
     WHERE trim(coalesce(company_name, '')) <> '' GROUP BY 1, 2) AS companies
   GROUP BY 1, 2, 3`
 
-const SIZES: Readonly<Record<string, string>> = {
-  1: 'one customer',
-  2: '2 to 4 customers',
-  3: '5 to 19 customers',
-  4: '20 or more',
-}
+const SIZES = ['one customer', '2 to 4 customers', '5 to 19 customers', '20 or more']
 
 function nothing(organization: string, hasCompanies: boolean): Figures {
   const lists = { days: [], months: [], languages: [], companies: hasCompanies ? [] : undefined }
@@ -75,15 +70,14 @@ const GATHER: Readonly<Record<string, (into: Figures, label: string, counts: rea
   month: ({ months }, month, [added = 0, removed = 0, changed = 0]) =>
     void months.push({ month, added, removed, changed }),
   language: ({ languages }, name, [count = 0]) => void languages.push({ name, count }),
-  company: ({ companies }, name, [count = 0]) => void companies?.push({ name, count }),
+  company: ({ companies }, size, [count = 0]) => void companies?.push({ name: SIZES[Number(size)] ?? size, count }),
 }
 
-function inOrder({ days, months, languages, companies, ...facts }: Figures): Figures {
+function inOrder({ days, months, languages, ...facts }: Figures): Figures {
   return {
     ...facts,
     days: days.slice(-DAYS),
     months: months.slice(-MONTHS),
     languages: languages.toSorted((one, other) => other.count - one.count),
-    companies: companies?.map(({ name, count }) => ({ name: SIZES[name] ?? name, count })),
   }
 }

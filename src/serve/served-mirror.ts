@@ -17,9 +17,8 @@ export class NotMirrored extends Error {
 type Snapshot = { session: Session; readings: Set<Promise<unknown>>; over: AbortController }
 
 /**
- * How current an organization is; its customers in the order of the list, by the numbers of their rows, and what is searched of them, of an
- * earlier stamp until it is asked for. The version is another one once anything was written in the mirror; the stamp, once customers of the
- * organization are others, or were changed: it begins with when any customer was changed last.
+ * How current an organization is, its rows in the order of the list, and their texts, which may be of an earlier stamp. The version changes once anything
+ * is written in the mirror; the stamp, once customers of the organization do: it begins with when any customer was changed last.
  */
 type State = {
   version: string | number | undefined
@@ -39,9 +38,8 @@ type Searched = { text: string; language: string | null }
 export type ServedMirror = ReturnType<typeof serveMirror>
 
 /**
- * The active customers of a mirror in a file or a database, or of a published copy, as pages: by creation time and id, each page from one
- * state. It is opened when it is first asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: a longer
- * time would hold up its WAL.
+ * The active customers of a mirror or of a published copy, as pages: by creation time and id, each page from one state. It is opened when it is first
+ * asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: a longer time would hold up its WAL.
  */
 export function serveMirror(place: string, snapshotMs = 1000) {
   let store: { opened: Store; file: string } | undefined

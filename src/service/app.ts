@@ -51,7 +51,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
   service.use(addHeaders)
   addHealth(service, options.examine)
-  service.use(delay(options.latencyMs ?? 0), tellTime(options.now), ...(options.around ?? []))
+  service.use(atItsPace(options), ...(options.around ?? []))
   service.use(`${BASE_PATH}/*`, authenticate(options), limitRate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
@@ -72,22 +72,16 @@ const NOBODY = { list: () => [] }
 
 const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
-/** Puts the service's own clock into `Date`, so that a wrong clock is visible. */
-function tellTime(now: () => number): MiddlewareHandler<ServiceEnv> {
+/** Waits as a slow service does, and puts the service's own clock into `Date`, so that a wrong clock is visible. */
+function atItsPace({ latencyMs = 0, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
+    // Ends early when the client disconnects.
+    if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: c.req.raw.signal }).catch(() => undefined)
     c.header('Date', new Date(now()).toUTCString())
     await next()
     // An answer from a cache carries the date at which it was stored.
     const age = c.res.headers.get('Age')
     if (age !== null) c.header('Date', new Date(now() - Number(age) * 1000).toUTCString())
-  }
-}
-
-function delay(latencyMs: number): MiddlewareHandler<ServiceEnv> {
-  return async (c, next) => {
-    // Ends early when the client disconnects.
-    if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: c.req.raw.signal }).catch(() => undefined)
-    await next()
   }
 }
 
@@ -159,9 +153,8 @@ function fail(c: Context, status: ErrorStatus, message: string, details?: Detail
 export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
 /**
- * Counts requests in windows, and returns whether each may pass, in the terms of the headers. A refused request is not counted. A fixed
- * window starts with the first request after the end of the one before, as in Laravel; a sliding one looks back from each request, so that
- * none holds more than the limit, wherever it begins.
+ * Counts requests in windows, and returns whether each may pass, in the terms of the headers; a refused one is not counted. A fixed window starts with
+ * the first request after the one before, as in Laravel; a sliding one looks back from each request, so that no window holds more than the limit.
  */
 export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
   const passed: number[] = []

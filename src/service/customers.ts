@@ -4,10 +4,7 @@ import type { TextField } from '../model/customer.ts'
 /** A customer as the service sends it: the ten documented fields, all strings. */
 export type ServiceCustomer = { id: string } & Record<TextField, string>
 
-/**
- * Made-up customers in order of creation, oldest first, no two in the same second. Their ids have no order. The same seed and
- * count give the same customers.
- */
+/** Made-up customers, oldest first, no two in the same second, and with ids in no order: the same ones for the same seed and count. */
 export function generateCustomers({ seed, count }: { seed: string; count: number }): ServiceCustomer[] {
   const random = seededRandom(seed)
   const gapMs = (LAST_CREATED_MS - FIRST_CREATED_MS) / Math.max(count, 1)
@@ -82,10 +79,7 @@ function words(text: string): readonly [string, ...string[]] {
 /** The next unsigned 32-bit number of a sequence. */
 export type Random = () => number
 
-/**
- * A sequence that is the same for the same seed on every machine. The generator (sfc32) has 128 bits of state, so that two
- * organizations do not share ids, as they could with a 32-bit counter.
- */
+/** The same sequence for the same seed on every machine (sfc32): with 128 bits of state, so that two organizations do not share ids. */
 export function seededRandom(seed: string): Random {
   const digest = createHash('sha256').update(seed).digest()
   let a = digest.readInt32LE(0)

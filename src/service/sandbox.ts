@@ -153,10 +153,7 @@ type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: strin
 /** Often enough that a worker in a trial has something to do. */
 const HOURLY = { cron: '0 * * * *', timezone: 'UTC' }
 
-/**
- * Writes a configuration that mirrors every organization of the sandbox, readable by its owner only. Throws a
- * UsageError when the file exists already or cannot be written.
- */
+/** Writes a configuration, 0600, of every organization of the sandbox. Throws a UsageError where the file exists or cannot be written. */
 export async function writeConfig(
   file: string,
   sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,

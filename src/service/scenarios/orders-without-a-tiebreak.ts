@@ -71,8 +71,8 @@ export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
 }
 
 /**
- * The rows, shuffled within each block; neighbours are in one block if `same` returns true. Blocks outside the requested page are not
- * shuffled, so that a page of a long list costs no more than a page of a short one; a request that filters the list sees all of them.
+ * The rows, shuffled within each block of neighbours for which `same` is true: only in the blocks of the requested page, so that a page of a long list
+ * costs no more than one of a short list; in all of them where the request filters the list.
  */
 function shuffledInBlocks(
   rows: Rows,

@@ -5,8 +5,8 @@ import { generateCustomers, isoSecond, type Random, seededRandom, type ServiceCu
 import type { ListEnvelope, ListQuery } from '../listing.ts'
 
 /**
- * One wrong behaviour of a service. It depends only on its seed, on requests and, where it says so, on the clock it is given, so that
- * it can be repeated. Without a rule, the list is at rest and every answer correct.
+ * One wrong behaviour of a service, which depends only on its seed, on requests and, where it says so, on the clock it is given. Without a rule, the
+ * list is at rest and every answer correct.
  */
 export type Scenario = {
   name: string
@@ -104,19 +104,24 @@ function answersOf({ change, arrange, answer }: Scenario, play: Play, now: () =>
   return { customers: { list: rowsFor }, answer: answerTurn }
 }
 
-/** The truth without ids that are never sent: no reader can know them. Customers that are arranged anew keep no place. */
-function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless }: Scenario, play: Play): Truth {
-  const { truth, rows } = play.list
+/** The true state of the list, whatever the service answered: readers of the list are judged by it. Without ids that are never sent. */
+function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless }: Scenario, play: Play) {
+  const { rows, mark, lived, moved } = play.list
   const nameless = new Set(play.customers.flatMap(({ id }, place) => (isNameless?.(place) === true ? [id] : [])))
   const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))
   return {
-    mark: truth.mark,
-    lived: (since) => truth.lived(since).difference(nameless),
-    stayed: (since) => truth.stayed(since).difference(nameless).difference(restless()),
-    moved: (since) => truth.moved(since).difference(nameless).union(restless()),
-    listed: () => truth.listed().difference(nameless),
+    mark,
+    /** Ids listed without a break from the mark until now. */
+    lived: (since: Mark) => lived(since).difference(nameless),
+    /** Those of them that kept their place among the others of them; customers that are arranged anew keep none. */
+    stayed: (since: Mark) => lived(since).difference(moved(since)).difference(nameless).difference(restless()),
+    /** Ids that moved since the mark, including those that left. */
+    moved: (since: Mark) => moved(since).difference(nameless).union(restless()),
+    listed: () => new Set(rows().map(({ id }) => id)).difference(nameless),
   }
 }
+
+export type Truth = ReturnType<typeof truthOf>
 
 /** Makes new customers, the same ones for the same seed. */
 export function newcomers(seed: string): Stage['newcomer'] {
@@ -147,9 +152,6 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
 /** A list of customers that records its changes. */
 type MovingList = ReturnType<typeof movingList>
 
-/** The true state of the list, whatever the service answered: readers of the list are judged by it. */
-export type Truth = MovingList['truth']
-
 /** A moment, as the number of changes until then. */
 export type Mark = { readonly changes: number }
 
@@ -174,10 +176,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
     return position
   }
-  const movedSince = (since: Mark): ReadonlySet<string> =>
-    new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes))
-  const lived = (since: Mark): ReadonlySet<string> =>
-    new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since.changes))
 
   return {
     /** The customers listed now. */
@@ -204,17 +202,12 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       changes += 1
       if (to !== from) moves.set(customer.id, changes)
     },
-    truth: {
-      /** A mark of the current moment. */
-      mark: (): Mark => ({ changes }),
-      /** Ids listed without a break from the mark until now. */
-      lived,
-      /** Those of them that kept their place among the others of them. */
-      stayed: (since: Mark): ReadonlySet<string> => lived(since).difference(movedSince(since)),
-      /** Ids that moved since the mark, including those that left. */
-      moved: movedSince,
-      listed: (): ReadonlySet<string> => new Set(rows.map(({ id }) => id)),
-    },
+    /** A mark of the current moment. */
+    mark: (): Mark => ({ changes }),
+    lived: (since: Mark): ReadonlySet<string> =>
+      new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since.changes)),
+    moved: (since: Mark): ReadonlySet<string> =>
+      new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes)),
   }
 }
 

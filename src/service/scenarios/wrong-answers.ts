@@ -3,10 +3,7 @@ import type { ServiceCustomer } from '../customers.ts'
 import { envelopeOf, type ListEnvelope, type ListQuery } from '../listing.ts'
 import { isUnfiltered, type Play, type Scenario } from './scenario.ts'
 
-/**
- * Page sizes, answers beyond the last page, and answers that are well formed but wrong; then answers that fail, and records that are not what the
- * specification says. The list is at rest, except where they say so.
- */
+/** Page sizes, answers beyond the last page, well-formed wrong answers, failures, and odd records. The list is at rest, except where they say so. */
 export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'caps-50',
@@ -187,10 +184,7 @@ function page(envelope: ListEnvelope): Answer {
 
 type Wrong = (facts: { honest: ListEnvelope; before: () => ListEnvelope; play: Play }) => Answer
 
-/**
- * One wrong answer: to the first request for a page that contains the middle of the list and is neither the first page nor the last.
- * Later requests are answered correctly, the same page included.
- */
+/** One wrong answer, to the first request for a page in the middle of the list that is neither the first nor the last page; then correct ones. */
 function onceInTheMiddle(wrong: Wrong): NonNullable<Scenario['answer']> {
   return (play, serve) => {
     const { query } = play
