@@ -143,18 +143,17 @@ const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 type Service = { image?: string; command?: string[]; networks: string[]; volumes: string[] } & Partial<{
   depends_on: Record<string, { condition: string }>
   environment: Record<string, string>
-  secrets: string[]
+  ports: string[]
   stop_grace_period: string
   cap_drop: string[]
 }>
 
-const file: Record<'services' | 'networks' | 'volumes' | 'secrets', Record<string, unknown>> = parse(text)
+const file: Record<'services' | 'networks' | 'volumes', Record<string, unknown>> = parse(text)
 const { queue, worker }: Record<'queue' | 'worker', Service> = parse(text).services
 
 test('everything a service names is declared', () => {
-  for (const { networks, secrets = [], depends_on = {}, volumes } of [queue, worker]) {
+  for (const { networks, depends_on = {}, volumes } of [queue, worker]) {
     expect(Object.keys(file.networks)).toEqual(expect.arrayContaining(networks))
-    expect(Object.keys(file.secrets)).toEqual(expect.arrayContaining(secrets))
     expect(Object.keys(file.services)).toEqual(expect.arrayContaining(Object.keys(depends_on)))
     for (const { condition } of Object.values(depends_on)) expect(condition).toBe('service_healthy')
     const named = volumes.map((volume) => volume.split(':')[0] ?? '').filter((source) => !source.startsWith('.'))
@@ -200,10 +199,11 @@ test('the user of the image may read and start the program, also where the umask
   expect(['src', 'src/cli/customer-mirror.mjs', 'package.json'].map(modeOf)).toEqual(['755', '755', '644'])
 })
 
-test('secrets are files, and no port is open to others', () => {
-  expect(worker.secrets).toEqual(Object.keys(file.secrets))
-  for (const secret of Object.values(file.secrets)) expect(secret).toEqual({ file: expect.any(String) })
+test('secrets and copies are folders beside the file, and the page is open to this machine alone', () => {
+  expect(worker.volumes).toEqual(expect.arrayContaining(['./secrets:/run/secrets:ro', './copies:/copies']))
   expect(Object.keys(worker.environment ?? {}).toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'CUSTOMER_MIRROR_QUEUE'])
-  expect(text).not.toMatch(/^\s*ports:/m)
+  expect(worker.ports).toEqual(['127.0.0.1:4011:4011'])
+  expect(worker.command).toEqual(['worker', '--host', '0.0.0.0'])
+  expect(queue.ports).toBeUndefined()
   expect(file.networks['queue']).toEqual({ internal: true })
 })
