@@ -16,7 +16,7 @@ export async function findRemovalCandidates(
   const missing = sql`organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`
   const first = rule.after > 1 && (await session.first(sql`SELECT 1 FROM customers WHERE ${missing} LIMIT 1`))
   if (first === undefined) return []
-  const { absent, notRemoved } = (await findAbsent(session, run)) ?? { absent: [], notRemoved: 0 }
+  const { absent, notRemoved } = await findAbsent(session, run)
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0) return []
   if (await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)) return []

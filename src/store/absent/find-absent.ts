@@ -1,42 +1,37 @@
+import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Absent, RemovalRule, Run } from '../../model/run.ts'
-import { areTooMany } from './removal-rule.ts'
 import { givenAs, isIn, moment, rowsOf, secondOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'
 import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
 import { IS_PARTIAL } from '../schema/views.ts'
 
-/** The customers that are not removed and that the run did not receive, not even in a reject. Undefined if received ones are not there. */
-export async function findAbsent(
-  session: Session,
-  run: Run,
-): Promise<{ absent: Absent[]; notRemoved: number } | undefined> {
-  const stored = await countNotRemoved(session, run.organization)
-  if (isReceived(stored, run)) return { absent: [], notRemoved: stored.count }
-  const unseen = await findUnseen(session, run)
-  if (unseen === undefined) return undefined
-  const found = unseen.length === 0 ? [] : await findNotRemoved(session, run.organization, unseen, sql``)
-  const listed = found.length === 0 ? new Set() : await listedMeanwhile(session, run)
-  const absent = found.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
-  return { absent, notRemoved: stored.count }
-}
-
-/** Whether the mirror still holds every customer that the run received. */
-export async function holdsReceived(session: Session, run: Run): Promise<boolean> {
-  return (
-    isReceived(await countNotRemoved(session, run.organization), run) || (await findUnseen(session, run)) !== undefined
-  )
-}
-
-/** As many rows with the same sum are taken for the same rows. */
-function isReceived({ count, sum }: Counted, { seen }: Run): boolean {
-  return count === seen.size && sum === seen.sum()
-}
-
-async function findUnseen(session: Session, { organization, seen }: Run): Promise<number[] | undefined> {
+/**
+ * The customers that are not removed and that the run did not receive, not even in a reject. Throws MirrorUnusable `replaced` where customers
+ * that it received are not in the mirror.
+ */
+export async function findAbsent(session: Session, run: Run): Promise<{ absent: Absent[]; notRemoved: number }> {
+  const { organization, seen } = run
+  const { count, sum } = await countNotRemoved(session, organization)
+  // As many rows with the same sum are taken for the same rows.
+  if (count === seen.size && sum === seen.sum()) return { absent: [], notRemoved: count }
   const stored = await session.numbers(sql`SELECT row_id FROM customers WHERE organization = ${organization}`)
   const unseen = stored.filter((rowId) => !seen.has(rowId))
-  return stored.length - unseen.length < seen.size ? undefined : unseen
+  if (stored.length - unseen.length < seen.size) throw rowsGone(organization)
+  const found = unseen.length === 0 ? [] : await findNotRemoved(session, organization, unseen, sql``)
+  const listed = found.length === 0 ? new Set() : await listedMeanwhile(session, run)
+  const absent = found.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  return { absent, notRemoved: count }
+}
+
+/** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
+function rowsGone(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+      'the next run reads every record, and adds what is missing.',
+    { code: 'replaced' },
+  )
 }
 
 async function findNotRemoved(
@@ -65,15 +60,24 @@ export async function findListedBefore(session: Session, run: Run, rowIds: reado
   return unseen.flatMap((rowId) => byRow.get(rowId) ?? []).filter(({ id }) => !run.rejectedIds.has(id))
 }
 
+/** This few absences at once are never held back for their share. */
+const ALWAYS_BELIEVED = 20
+
+/** So many absences at once, or more, are held back if no customer known before is left. */
+const WHOLE_LIST = 3
+
+/** Whether too many are absent at once to be marked: all that were listed before, or a large share of them, or the list is empty. */
 export async function areTooManyAbsent(
   session: Session,
   run: Run,
   { absent, notRemoved }: { absent: number; notRemoved?: number },
-  rule: RemovalRule,
+  { maxShare }: RemovalRule,
 ): Promise<boolean> {
+  if (run.seen.size + run.rejectedIds.size === 0) return true
+  if (absent < WHOLE_LIST) return false
   const listed = notRemoved ?? (await countNotRemoved(session, run.organization)).count
-  const arrived = await countArrived(session, run)
-  return areTooMany(absent, { before: () => listed - arrived, now: run.seen.size + run.rejectedIds.size }, rule)
+  const before = listed - (await countArrived(session, run))
+  return absent >= before || (absent > ALWAYS_BELIEVED && absent > maxShare * before)
 }
 
 type Counted = { count: number; sum: number }

@@ -1,15 +1,8 @@
-import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
 import { removingProof, type RemovingProof } from '../../model/report.ts'
 import type { Absent, Ending, Run } from '../../model/run.ts'
-import {
-  areTooManyAbsent,
-  findAbsent,
-  findListedBefore,
-  findUnjudged,
-  holdsReceived,
-  markRowsListed,
-} from './find-absent.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged, markRowsListed } from './find-absent.ts'
 import { type Absences, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
 import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
@@ -25,41 +18,24 @@ import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
 export async function markAbsent(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
   const { removals, serviceMs } = ending
   const proof = removingProof(ending)
-  if (proof === undefined || removals === undefined) {
-    if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
-    return NO_ABSENCES
-  }
+  const { absent, notRemoved } = await findAbsent(session, run)
+  if (proof === undefined || removals === undefined || absent.length === 0) return NO_ABSENCES
   const { rule, ...searched } = removals
-  const found = await findAbsent(session, run)
-  if (found === undefined) throw rowsGone(run.organization)
-  const { absent, notRemoved } = found
-  if (absent.length === 0) return NO_ABSENCES
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
   const { listed, held, missing, reasons, isBelieved } = decision
-  const isDiscarded = isTooMuch && held !== undefined && (await areDiscarded(session, run, absent))
   const present = listed.map(({ rowId }) => rowId)
   await markRowsListed(session, run.organization, present, nowMs)
   await release(session, run.organization, present)
-  if (held !== undefined && !isDiscarded) await holdBack(session, run, held)
+  if (held.length > 0 && !(isTooMuch && (await areDiscarded(session, run, absent)))) await holdBack(session, run, held)
   await markMissing(session, run, missing, { proof, nowMs })
   const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
   await removeRows(session, run, removed, nowMs)
   return {
-    ...{ missing: missing.length - removed.length, removed: removed.length, held: held?.length ?? 0 },
+    ...{ missing: missing.length - removed.length, removed: removed.length, held: held.length },
     ...{ reasons, isBelieved, found: listed.map(({ id }) => id) },
   }
-}
-
-/** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
-function rowsGone(organization: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
-      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
-      'the next run reads every record, and adds what is missing.',
-    { code: 'replaced' },
-  )
 }
 
 /** What becomes of customers that a partial run found absent. `held`: so many at once that none was marked; the next full run decides. */

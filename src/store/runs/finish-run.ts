@@ -1,9 +1,9 @@
 import type { LaterOrder } from '../../model/list-as-read.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
-import { addsUp, emptyReport, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
+import { addsUp, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
 import type { Ending, Run } from '../../model/run.ts'
 import { findListedBefore, markListed } from '../absent/find-absent.ts'
-import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.ts'
+import { type Absences, NO_ABSENCES } from '../absent/removal-rule.ts'
 import { markAbsent, markGone } from '../absent/removals.ts'
 import { wentBack } from '../refusals.ts'
 import { isIn, sql, sqlTime } from '../port/sql.ts'
@@ -25,9 +25,10 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const shape = asked.status === 'complete' ? await concludeShape(session, run, asked, nowMs) : UNCHANGED
   const shaped = endingOf(asked, shape)
   const absences = await concludeAbsences(session, run, shaped, nowMs)
-  const ending = endingWith(shaped, absences)
-  const report = reportOf(run, ending, absences, nowMs)
-  if (shape.written > 0) await countAsUpdated(session, report, shape.written)
+  const ending = absences.isBelieved
+    ? { ...shaped, reasons: [...shaped.reasons, ...absences.reasons] }
+    : unproven(shaped, absences.reasons, { found: absences.found })
+  const report = reportOf(run, ending, { ...absences, ...shape }, nowMs)
   const isWhole = ending.status === 'complete' && ending.readToEnd
   const [, , , hadLease] = await together(
     isWhole ? resolveRejects(session, run, nowMs) : endedWell(ending) ? resolveValid(session, run, nowMs) : LEFT_OUT,
@@ -41,20 +42,26 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
     ending.error?.code === 'replaced'
       ? session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
       : LEFT_OUT,
-    writeEnd(session, run, ending, report, nowMs),
+    writeEnd(session, run, ending, report, shape),
   )
   return report
 }
 
-async function writeEnd(session: Session, run: Run, ending: Ending, report: Report, nowMs: number) {
+async function writeEnd(
+  session: Session,
+  run: Run,
+  ending: Ending,
+  report: ReturnType<typeof reportOf>,
+  { written }: Shape,
+) {
   const { requests, throttled, waitedMs } = ending.source
   const json = (value: unknown) => (value === undefined ? null : storableJson(JSON.stringify(value)))
   await session.run(sql`
-    UPDATE runs SET finished_at = ${sqlTime(report.finishedAtMs ?? nowMs)}, duration_ms = ${report.durationMs}, status = ${ending.status},
+    UPDATE runs SET finished_at = ${sqlTime(report.finishedAtMs)}, duration_ms = ${report.durationMs}, status = ${ending.status},
       proof = ${ending.proof}, reasons = ${json(ending.reasons)}, certificate = ${json(ending.certificate)}, requests = ${requests},
-      throttled = ${throttled}, waited_ms = ${waitedMs}, warnings = ${json(run.warnings)}, missing = ${report.missing},
-      removed = ${report.removed}, held = ${report.held}, searches_refused = ${report.searchesRefused},
-      trusted_pages = coalesce(${report.trustedPages}, trusted_pages),
+      throttled = ${throttled}, waited_ms = ${waitedMs}, warnings = ${json(run.warnings)}, updated = updated + ${written},
+      unchanged = unchanged - ${written}, missing = ${report.missing}, removed = ${report.removed}, held = ${report.held},
+      searches_refused = ${report.searchesRefused}, trusted_pages = coalesce(${report.trustedPages}, trusted_pages),
       error_code = ${ending.error?.code}, error = ${ending.error === undefined ? null : storableText(ending.error.message)}
     WHERE id = ${run.id}`)
 }
@@ -78,17 +85,13 @@ const UNCHANGED: Shape = { changes: [], written: 0, newFields: [] }
 function endingOf(asked: Ending, { changes, newFields }: Shape): Ending {
   const ending = newFields.length === 0 ? asked : { ...asked, certificate: { ...asked.certificate, newFields } }
   if (changes.length === 0) return ending
-  const reasons = [...ending.reasons, 'shape-changed']
-  const certificate = { ...ending.certificate, proof: 'unproven', isWhole: false, reasons, shape: changes }
-  return { ...ending, proof: 'unproven', isWhole: false, readToEnd: false, reasons, certificate }
+  return unproven({ ...ending, isWhole: false }, ['shape-changed'], { isWhole: false, shape: changes })
 }
 
-/** Customers who were as stored, but for a field that they have lost. */
-async function countAsUpdated(session: Session, report: Report, written: number): Promise<void> {
-  report.updated += written
-  report.unchanged -= written
-  await session.run(sql`
-    UPDATE runs SET updated = ${report.updated}, unchanged = ${report.unchanged} WHERE id = ${report.runId}`)
+/** The ending of a run that proves nothing, for these reasons more; its certificate says what was found. */
+function unproven(ending: Ending, because: readonly string[], found: object): Ending {
+  const lost = { proof: 'unproven', reasons: [...ending.reasons, ...because] } as const
+  return { ...ending, ...lost, readToEnd: false, certificate: { ...ending.certificate, ...lost, ...found } }
 }
 
 /** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
@@ -134,17 +137,15 @@ async function resolveValid(session: Session, run: Run, nowMs: number) {
     await session.run(sql`UPDATE rejects SET resolved_at = ${sqlTime(nowMs)} WHERE ${isIn('reject_id', valid)}`)
 }
 
-function reportOf(run: Run, ending: Ending, { missing, removed, held }: Absences, nowMs: number): Report {
-  const { organization, trigger, startedAtMs, pages, warnings, resumedFrom, readBefore, readAsOfMs } = run
+/** `written`: customers who were as stored, but for a field that they have lost. */
+function reportOf(run: Run, ending: Ending, { missing, removed, held, written }: Absences & Shape, nowMs: number) {
+  const { organization, trigger, startedAtMs, records, pages, warnings, resumedFrom, readBefore, readAsOfMs } = run
   const { status, proof, reasons, source, error } = ending
   return {
-    ...emptyReport({ organization, trigger, startedAtMs }),
-    ...run.records,
-    ...source,
-    ...{ status, proof, pages, missing, removed, held, warnings, resumedFrom, readBefore, readAsOfMs, error },
-    runId: run.id,
-    reasons: [...reasons],
-    searchesRefused: ending.removals?.refused ?? 0,
+    ...{ organization, trigger, startedAtMs, runId: run.id, status, proof, reasons: [...reasons] },
+    ...{ ...records, updated: records.updated + written, unchanged: records.unchanged - written },
+    ...{ ...source, pages, missing, removed, held, searchesRefused: ending.removals?.refused ?? 0 },
+    ...{ warnings, resumedFrom, readBefore, readAsOfMs, error },
     // The wall clock may have been set back since.
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
