@@ -14,7 +14,7 @@ export type Suppressed = {
 /** Bytes of a key under which ids are hashed. */
 export const FORGOTTEN_KEY_BYTES = 32
 
-/** Recognizes forgotten customers: `numbers` by the hashes of ids under `key`. Undefined if there are none, so that no record is hashed. */
+/** Finds a forgotten customer's number by the id in lower case; `numbers` are by hashes under `key`. Undefined for none, so that no record is hashed. */
 export function forgottenBy(
   organization: string,
   key: Uint8Array | null | undefined,
@@ -24,10 +24,7 @@ export function forgottenBy(
   // Without its key no hash can be compared, and every forgotten customer would come back.
   if (key == null) throw new Error(`forgotten customers of ${organization} have no key`)
   const hashOf = idHash(key)
-  return {
-    /** The number of the forgotten customer with this id, in lower case; undefined if the customer is not forgotten. */
-    numberOf: (id: string) => numbers.get(hashOf(id)),
-  }
+  return (id: string) => numbers.get(hashOf(id))
 }
 
 /** HMAC-SHA-256 of an id under a key, as base64url. */

@@ -37,13 +37,27 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
   const columns = TEXT_FIELDS.filter((field) => hide.actionOf(field) !== 'keep')
   return {
     /** A customer; the same object where nothing differs. */
-    customer: <Columns extends HidableColumns>(customer: Columns) => hiddenCustomer(customer, columns, hide),
+    customer<Columns extends HidableColumns>(customer: Columns): Columns {
+      const filled = columns.filter((field) => customer[field] !== null)
+      const extra = hiddenExtra(customer.extra, hide)
+      if (filled.length === 0 && extra === customer.extra) return customer
+      const hidden = filled.map((field) => [
+        field,
+        hide.actionOf(field) === 'hash' ? hide.hashOf(customer[field]) : null,
+      ])
+      return { ...customer, ...Object.fromEntries(hidden), extra }
+    },
     /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
     record: (record: unknown) => hiddenRecord(record, hide),
     /** JSON of changed fields → [before, after]; null if none is left. */
     changedFields: (json: string) => hiddenChange(parsedJson(json), hide),
     /** The stored payload of a reject. A payload that was cut keeps no hidden field, not even a hashed one. */
-    payload: (json: string) => JSON.stringify(hiddenPayload(parsedJson(json), hide)),
+    payload(json: string): string {
+      const record = parsedJson(json)
+      // Which values stand in the beginning of a record is not known.
+      const isCut = isMapping(record) && Object.hasOwn(record, CUT_MARK)
+      return JSON.stringify(isCut ? { [CUT_MARK]: record[CUT_MARK] } : hiddenRecord(record, hide))
+    },
     /** The documented fields that differ. */
     columns,
     /** The fields whose values cannot be computed from what is stored: the next reading brings them. */
@@ -70,18 +84,6 @@ function remembered(actionOf: (name: string) => Action): (name: string) => Actio
 const MOST_NAMES = 1000
 const LONGEST_NAME = 200
 
-function hiddenCustomer<Columns extends HidableColumns>(
-  customer: Columns,
-  columns: readonly TextField[],
-  hide: Hide,
-): Columns {
-  const filled = columns.filter((field) => customer[field] !== null)
-  const extra = hiddenExtra(customer.extra, hide)
-  if (filled.length === 0 && extra === customer.extra) return customer
-  const hidden = filled.map((field) => [field, hide.actionOf(field) === 'hash' ? hide.hashOf(customer[field]) : null])
-  return { ...customer, ...Object.fromEntries(hidden), extra }
-}
-
 /** The JSON of the fields of `extra`; null if none is left, or it cannot be read. */
 function hiddenExtra(json: string | null, hide: Hide): string | null {
   const fields = json === null ? undefined : parsedJson(json)
@@ -104,12 +106,6 @@ function hiddenFields(record: object, hide: Hide): [string, unknown][] {
 
 function hiddenRecord(record: unknown, hide: Hide): object {
   return isMapping(record) ? Object.fromEntries(hiddenFields(record, hide)) : HIDDEN_RECORD
-}
-
-function hiddenPayload(record: unknown, hide: Hide): object {
-  if (!isMapping(record) || !Object.hasOwn(record, CUT_MARK)) return hiddenRecord(record, hide)
-  // Which values stand in the beginning of a record is not known.
-  return { [CUT_MARK]: record[CUT_MARK] }
 }
 
 /** What is left of `{ field: [before, after] }`: no entry for a dropped field, and two nulls where the values are not known. */

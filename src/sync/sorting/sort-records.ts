@@ -57,7 +57,7 @@ export function sortRecords(records: readonly unknown[], { pageBytes, known, hid
   for (const [position, record] of records.entries()) {
     const rowId = known?.rowIds[position] ?? 0
     const id = rowId === 0 && forgotten !== undefined ? namedId(record) : undefined
-    const number = id === undefined ? undefined : forgotten?.numberOf(id)
+    const number = id === undefined ? undefined : forgotten?.(id)
     if (rowId !== 0) {
       rowIds[position] = rowId
       rows.push(undefined)
