@@ -1,4 +1,5 @@
 import { UsageError } from '../errors/errors.ts'
+import { plainName } from '../privacy/privacy-policy.ts'
 import { plainText } from '../text/plain-text.ts'
 import { listedNames } from '../text/wording.ts'
 import { closestMatch } from 'leven'
@@ -11,21 +12,16 @@ export function didYouMean(written: string, known: readonly string[]): string {
 
 /** The entry of `known` that was probably meant; undefined if none is close enough. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
-  const target = bare(written)
+  const target = plainName(written)
   // Long text is not a misspelt word, and comparing it with every known word would be slow.
   if (target === '' || target.length > LONGEST_WORD) return undefined
   // Two swapped letters, the most common slip, are a distance of two.
   const maxDistance = target.length < 4 ? 1 : Math.max(2, Math.floor(target.length / 3))
-  const closest = closestMatch(target, known.map(bare), { maxDistance })
-  return known.find((candidate) => bare(candidate) === closest)
+  const closest = closestMatch(target, known.map(plainName), { maxDistance })
+  return known.find((candidate) => plainName(candidate) === closest)
 }
 
 const LONGEST_WORD = 64
-
-/** `base_url`, `Base-URL` and `baseUrl` are one word written three ways. */
-function bare(word: string): string {
-  return word.toLowerCase().replaceAll(/[-_\s]/g, '')
-}
 
 /** Throws UsageError where one of these is not known. */
 export function requireKnown(named: readonly string[], known: readonly string[]): void {
