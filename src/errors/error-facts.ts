@@ -231,11 +231,6 @@ export function factsOfCode(code: string): ErrorFacts {
   return BY_CODE.get(code) ?? UNEXPECTED
 }
 
-/** The codes of all errors that come from there. */
-export function codesFrom(origin: Origin): string[] {
-  return [...BY_CODE].flatMap(([code, { from }]) => (from === origin ? [code] : []))
-}
-
 /** Whether an error with this code is thrown on purpose. */
 export function isErrorCode(code: string): code is ErrorCode {
   return BY_CODE.has(code)

@@ -44,8 +44,8 @@ export type Problem = {
 export class ConfigError extends errorOf('config') {
   readonly problems: readonly Problem[]
 
-  constructor(problems: readonly Problem[], options?: ErrorOptions) {
-    super(problems.map(describeProblem).join('\n'), options)
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(describeProblem).join('\n'))
     this.problems = problems
   }
 }
@@ -117,9 +117,8 @@ export function isOurs(error: unknown): error is OurError {
 
 /** The stable code of any error, `unexpected` if it was not thrown on purpose, and its message. */
 export function describeError(error: unknown): { code: string; message: string } {
-  if (!(error instanceof Error)) return { code: 'unexpected', message: String(error) }
   const code = isOurs(error) ? error.code : 'unexpected'
-  return { code, message: error.message }
+  return { code, message: error instanceof Error ? error.message : String(error) }
 }
 
 export function factsOf(error: unknown): ErrorFacts {

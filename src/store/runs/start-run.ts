@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
+import { type ErrorCode, factsOfCode } from '../../errors/error-facts.ts'
 import { type Fingerprint, fingerprintWith, KEY_BYTES } from '../../model/fingerprint.ts'
 import { noRecords, type RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
 import type { Run, RunPrivacy, Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
-import { fromSqlTime, greatest, isIn, sql, sqlTime, text } from '../port/sql.ts'
+import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { withScan } from '../reading.ts'
 import { findPolicy, startPrivacy } from '../privacy.ts'
@@ -126,7 +126,7 @@ async function findResumable(
 async function findLimitAt(session: Session, id: number): Promise<string | null | undefined> {
   const found = await session.first<{ at: string | null }>(sql`
     ${withScan(id)}
-    SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND ${isIn('error_code', REACHED_LIMIT)}`)
+    SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND error_code = ${REACHED_LIMIT}`)
   return found?.at
 }
 
@@ -153,10 +153,10 @@ function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undef
 type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
- * The error codes of runs that reached a limit of the configuration. `resumeWithin` counts from the start of the scan, or from the end of
+ * The error code of a run that reached a limit of the configuration. `resumeWithin` counts from the start of the scan, or from the end of
  * its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
-const REACHED_LIMIT = codesFrom('limit')
+const REACHED_LIMIT: ErrorCode = 'max-run'
 
 /** Under the key of the mirror, and a configured one, with which a reader cannot try out which hidden values give a fingerprint. */
 function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {
