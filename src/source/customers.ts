@@ -5,10 +5,8 @@ import { PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { CachedAnswers } from './cached-answers.ts'
 import {
   type CustomersPage,
-  customersUrl,
   LARGEST_SIZE,
   pageIn,
-  placeOf,
   type Question,
   refuseUnencrypted,
   type Window,
@@ -55,8 +53,7 @@ export function openSource(options: SourceOptions) {
     }
     rooms.add(room)
     try {
-      const answer = await requests.askOnTime(retry, question, { ...asking, room })
-      const place = placeOf(customersUrl(settings.baseUrl, question), question)
+      const { answer, place } = await requests.askOnTime(retry, question, { ...asking, room })
       await cachedAnswers.refuse(answer, place, asking)
       onAnswered?.()
       await afterOthers(room, signal, monotonicMs)

@@ -64,19 +64,20 @@ export class SignedRequests {
     this.clock = new Clock(options)
   }
 
-  /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
-  async ask(question: Question, options: SendOptions): Promise<Answer> {
+  /** Resolves with an answer that has a page, or a 404, and its place in messages; throws the error of any other answer. */
+  async #ask(question: Question, options: SendOptions) {
     options.room?.release()
     const { correctionMs } = this.clock
-    const { answer, url, headers } = await this.send(question, options)
+    const { answer, request } = await this.send(question, options)
+    const { address: url, place, headers } = request
     this.clock.observe(answer)
     if (holdsPage(answer, question)) {
       this.#rateLimit.succeeded(remainingIn(answer.headers))
-      return answer
+      return { answer, place }
     }
     const { credentials, settings } = this.#options
     const secrets = [credentials.secret, ...Object.values(headers)]
-    const context = { url, place: placeOf(url, question), clock: this.clock, correctionMs, secrets, settings }
+    const context = { url, place, clock: this.clock, correctionMs, secrets, settings }
     const refusal = refusalOf(answer, context)
     if (refusal instanceof RateLimited) this.counters.throttled += 1
     throw refusal
@@ -92,7 +93,7 @@ export class SignedRequests {
     let signedLeadMs = 0
     const attempt = () => {
       signedLeadMs = clock.signingMs - monotonicMs()
-      return this.ask(question, { signal: asking.signal, room })
+      return this.#ask(question, { signal: asking.signal, room })
     }
     try {
       return await retry.ask(attempt, asking)
@@ -118,6 +119,6 @@ export class SignedRequests {
     const request = { address: url, headers, place: placeOf(url, question) }
     const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
     onAnswer?.(answer)
-    return { answer, url, headers }
+    return { answer, request }
   }
 }
