@@ -33,9 +33,8 @@ export async function cancellable<Result>(
 }
 
 /**
- * What came of a cancel. `ended`: the run ended after its current pages. `removed`: its job was taken out of the queue before it was
- * started, or while it waited to go on. `was-over`: it ended by itself meanwhile. `nothing`: there was no job. `unanswered`: the
- * worker has not ended it yet, and does as soon as it sees the cancel.
+ * What came of a cancel. `ended`: its run ended after its current pages. `removed`: its job, which waited, was taken out of the queue. `was-over`:
+ * it had ended by itself. `nothing`: there was no job. `unanswered`: its worker has not ended it yet, and does as soon as it sees the cancel.
  */
 type CancelEnd = (typeof GRAVEST_FIRST)[number]
 const GRAVEST_FIRST = ['unanswered', 'ended', 'removed', 'was-over', 'nothing'] as const
@@ -68,11 +67,10 @@ async function cancel({ backend: { values }, queues }: OpenedQueue, organization
   return GRAVEST_FIRST.find((end) => ends.includes(end)) ?? 'nothing'
 }
 
-type Queue = Queues['sync']
-type Found = { queue: Queue; id: string; job: NonNullable<Awaited<ReturnType<Queue['getJob']>>> }
+type Found = Awaited<ReturnType<typeof findOpen>>[number]
 
 /** The job of an organization that has not ended. */
-async function findOpen(queue: Queue, organization: string): Promise<Found[]> {
+async function findOpen(queue: Queues['sync'], organization: string) {
   const job = await findJob(queue, organization)
   return job?.id === undefined || ENDED.has(await job.getState()) ? [] : [{ queue, id: job.id, job }]
 }

@@ -61,10 +61,7 @@ type PauseChange = { pause: Pausing } | { resumeMs: number }
 export type RequestedRun = {
   organization: string
   added: boolean
-  /**
-   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a partial one needless, and
-   * `told-to-wait` where the service has said when to ask again. Where the organization is `paused`, nothing was requested.
-   */
+  /** That of the job; or `started` where it was delayed, `full-run` which makes a partial one needless, `told-to-wait` by its service, `paused`. */
   state: string
   /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
   untilMs?: number | undefined

@@ -89,8 +89,6 @@ export function configurationHash(content: unknown): string {
 
 const LEFT_OUT = ['apiKey', 'secret', 'queue']
 
-export type OtherWorkers = ReturnType<typeof compareConfigurations>
-
 const configurations = valuesNamed('configuration:', z.object({ hash: z.string(), atMs: z.number() }))
 
 /** A worker that has not written for so many looks is gone. */

@@ -121,7 +121,7 @@ async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery
 async function post({ url, secret }: NonNullable<Config['notify']>, message: Message, { now, signal }: Delivery) {
   try {
     const key = secret && (await readWebhookSecret(secret))
-    const own = webhookHeaders(message, { unixSeconds: Math.floor(now() / 1000), secret: key })
+    const own = webhookHeaders(message, Math.floor(now() / 1000), key)
     return await send(url, { body: message.body, headers: { 'content-type': 'application/json', ...own }, signal })
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
@@ -129,10 +129,9 @@ async function post({ url, secret }: NonNullable<Config['notify']>, message: Mes
 }
 
 type Message = { id: string; body: string }
-type Signing = { unixSeconds: number; secret: string | undefined }
 
 /** The headers of https://www.standardwebhooks.com. The id stays the same when a message is sent again, the time does not. */
-export function webhookHeaders({ id, body }: Message, { unixSeconds, secret }: Signing): Record<string, string> {
+export function webhookHeaders({ id, body }: Message, unixSeconds: number, secret?: string): Record<string, string> {
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(unixSeconds) }
   if (secret === undefined) return headers
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
@@ -145,10 +144,7 @@ type Sending = { body?: string; headers?: Record<string, string>; signal: AbortS
 /** For one request, with its answer. */
 const TIMEOUT_MS = 15_000
 
-/**
- * Sends one request to the configured address and nowhere else, and reads nothing of the answer but its status. Never throws. What it returns
- * may be logged: never the address, which may hold a token.
- */
+/** Sends one request, follows no redirect, and reads only the status. Never throws. The answer may be logged: no address, which may hold a token. */
 export async function send(url: URL, { body, headers, signal }: Sending) {
   try {
     const response = await fetch(url, {
@@ -159,13 +155,10 @@ export async function send(url: URL, { body, headers, signal }: Sending) {
     await response.body?.cancel()
     return { isTaken: response.ok, answer: `status ${response.status}` }
   } catch (error) {
-    return { isTaken: false, answer: reasonOf(error) }
+    const { name, cause } = error instanceof Error ? error : new Error()
+    if (name === 'TimeoutError') return { isTaken: false, answer: `no answer within ${TIMEOUT_MS / 1000} s` }
+    return { isTaken: false, answer: failureOf(cause ?? error).code }
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { name, cause } = error instanceof Error ? error : new Error()
-  return name === 'TimeoutError' ? `no answer within ${TIMEOUT_MS / 1000} s` : failureOf(cause ?? error).code
 }
 
 /** The organizations that are due by the same cron line in the same time zone, under a name for their jobs. */

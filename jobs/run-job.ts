@@ -36,7 +36,7 @@ import { isFarAhead } from '../src/time/moments.ts'
 export type RunJob = Job<Payload, void, Trigger>
 
 /** The end of a run of a job, the verdict on it, and whether the job ends with it. */
-export type RunOfJob = { organization: string; kind: RunKind; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
+export type RunOfJob = { kind: RunKind; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
 
 /** A job makes no run now. `untilMs`: when its pause ends, in Unix milliseconds, where that is known. */
 export type NoRunOfJob = { organization: string; kind: RunKind; why: WhyNone; untilMs?: number | undefined }
@@ -143,7 +143,7 @@ export async function runForJob(kind: RunKind, job: RunJob, token: Token, ends: 
         })
   if (outcome === undefined) return handBack(job, token)
   const verdict = decide(outcome.error, outcome.report.pages)
-  const ended = { organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) }
+  const ended = { kind, outcome, verdict, isLast: isLast(verdict, job) }
   listener.onRun(ended)
   return endJob(job, token, ended, processing)
 }
@@ -179,7 +179,7 @@ async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Pr
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
-  return putOff(job, token, untilMs, () => changeProgress(job, { wait: { ...wait, untilMs }, waitedMs }))
+  return putOff(job, token, untilMs, () => job.updateProgress({ wait: { ...wait, untilMs }, waitedMs }))
 }
 
 /** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */
@@ -192,13 +192,9 @@ function isLast({ kind }: JobVerdict, { attemptsMade, opts }: RunJob): boolean {
   return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
 }
 
-function changeProgress(job: RunJob, changes: Partial<ReturnType<typeof progressOf>>): Promise<void> {
-  return job.updateProgress({ ...progressOf(job), ...changes })
-}
-
 /** Notes what a job waits for, only for those who look into the queue. */
 function note(job: RunJob, wait: Wait | undefined): void {
-  void changeProgress(job, { wait }).catch(() => {})
+  void job.updateProgress({ ...progressOf(job), wait }).catch(() => {})
 }
 
 type OfRun = Pick<RunSettings, 'signal' | 'isPartial' | 'comesBack'>
@@ -239,16 +235,14 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Why a job makes no run now. It is left to other workers: `newer-version` asked for it, or its organization is in `another-configuration`. It
- * is not needed: the list was read since it was due, that failed for good, or an earlier start of the job read it. Its organization is
- * `paused`. And for a partial run: there is no line for one; the organization has the job of a full run, such a run is due, or is to be
- * continued; or the last one was refused.
+ * Why a job makes no run now. It is left to workers of a `newer-version` or with `another-configuration`. It is not needed: the list was read since
+ * it was due, that was refused for good, or an earlier start of the job read it. Its organization is `paused`. And for a partial run: there is no
+ * line for one; the organization has the job of a full run, such a run is due or is to be continued; or the last one was refused.
  */
 export type WhyNone =
   | ('newer-version' | 'another-configuration' | 'read-since' | 'refused-since' | 'ended-before')
   | ('paused' | 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused')
 
-/** Whether a newer version of the program made the job. */
 function isNewer({ version: other }: Pick<Payload, 'version'>): boolean {
   return typeof other === 'string' && other.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
 }

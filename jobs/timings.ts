@@ -4,6 +4,8 @@ export const TIMINGS = {
   lockMs: 30_000,
   /** How often workers look for such jobs. */
   stalledMs: 10_000,
+  /** How often to look at the clock for due times: no timer fires while the machine sleeps, and the clock may be set. */
+  dueLookMs: 1000,
   /** How often to look for missed runs. */
   catchUpMs: 300_000,
   /** How often to look whether the configuration file has changed. */

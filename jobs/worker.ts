@@ -14,7 +14,7 @@ import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
 import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { type Processing, startRunWorker } from './run-job.ts'
-import { type Occasion, requestMissedRuns, watchDueTimes } from './schedule/due-runs.ts'
+import { dueTimesLook, type Occasion, requestMissedRuns } from './schedule/due-runs.ts'
 import { folderBeside } from '../src/address/mirror-address.ts'
 import { describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
@@ -33,9 +33,8 @@ export type WorkerOptions = {
 }
 
 /**
- * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does where nothing can go on
- * in this process: the mirror was replaced, or changed by a newer version, or the embedded queue has ended. It throws the error that says so,
- * and does its work when it is started again.
+ * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does, with an error, where only
+ * another process can go on: the mirror was replaced, or changed by a newer version, or the embedded queue has ended.
  */
 export async function runWorker(
   options: WorkerOptions,
@@ -73,7 +72,7 @@ export async function runWorker(
     { stop: () => clearInterval(timer) },
     config.follow(timings.configLookMs, onRead),
     watchQueue({ ...watching, random: Math.random, onBack }),
-    watchDueTimes({ config, queues, now: Date.now }),
+    repeatedly(timings.dueLookMs, dueTimesLook({ config, queues, now: Date.now })),
   ]
   const stop = async () => {
     for (const watch of watches) watch.stop()
@@ -132,7 +131,6 @@ type Common = {
   log: Logger
   timings: Timings
   signal: AbortSignal
-  /** Ends the worker with an error. */
   end: (error: unknown) => void
 }
 

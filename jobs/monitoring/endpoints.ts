@@ -9,7 +9,7 @@ import { errorPage, runPage } from '../../src/status/run-page.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
-import type { LiveConfig, OtherWorkers } from '../configuration.ts'
+import type { LiveConfig } from '../configuration.ts'
 import { type Metrics, processText } from './metrics.ts'
 import { succeeds, within } from '../../src/machine/timers.ts'
 import { ANSWER_MS, type Backend } from '../queue/port.ts'
@@ -39,10 +39,7 @@ export async function serveHttp(shown: Watched, { names, ...address }: Address):
 /** A stranger who opens a thousand connections would take the files that runs need. To count a large mirror takes up to a minute. */
 const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
 
-/**
- * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere that has
- * its own name lead to this machine (DNS rebinding) gets nothing; an address leads where it says.
- */
+/** Answers only requests to an address, localhost or one of `names`: a page from elsewhere may have its own name lead here (DNS rebinding). */
 function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
   const own = ['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))]
   return async (context, next) => {
@@ -97,7 +94,6 @@ export function createPages({ mirror, facts }: Looking, notices: () => readonly 
 
 const RUN_PATH = '/runs/:id{[0-9]+}'
 
-/** The longest id of an organization. */
 const LONGEST_ID = 63
 
 const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
@@ -117,7 +113,7 @@ export function watched(parts: {
   backend: Pick<Backend, 'write'>
   config: LiveConfig
   /** Undefined where no other worker can use the queue. */
-  others: Pick<OtherWorkers, 'problem'> | undefined
+  others: { problem: () => string | undefined } | undefined
   runners: Examined['workers']
   looking: Looking & { mirror: Mirror }
   metrics: Metrics
@@ -162,7 +158,6 @@ export const NO_SCHEDULE =
 type Examined = {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
   standings: readonly OrganizationView<UncountedFreshness>[]
 }

@@ -47,9 +47,9 @@ export function createListener(parts: {
 
 /** Logs the outcome of a run, with its organization's removals that wait for a decision: a warning while there are any. */
 export function logRun(log: Logger, run: RunOfJob, open: readonly HeldRemovals[] | undefined): void {
-  const { organization, verdict, isLast } = run
+  const { verdict, isLast } = run
   const { report, error } = run.outcome
-  const waiting = open?.find((held) => held.organization === organization)
+  const waiting = open?.find(({ organization }) => organization === report.organization)
   const held = open === undefined ? {} : { held: waiting?.held ?? 0, heldBy: waiting?.runId }
   const facts = { report, verdict, isLast, ...held }
   const isWell = waiting === undefined && report.pruned?.error === undefined

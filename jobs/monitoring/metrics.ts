@@ -13,7 +13,6 @@ import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What is known at a moment beside the mirror. */
 type Moment = {
   /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
   pauses?: Pauses | undefined
@@ -83,16 +82,16 @@ function countersIn(registry: Registry) {
         for (const outcome of ['complete', 'give-up']) runs.inc({ organization, outcome }, 0)
       }
     },
-    countRun({ organization, kind, outcome: { report }, verdict }: RunOfJob) {
+    countRun({ kind, outcome: { report }, verdict }: RunOfJob) {
       if (KINDS[kind].isPartial) quickRuns.inc({ outcome: QUICK_ENDS[verdict.kind] ?? 'stopped' })
       else {
-        runs.inc({ organization, outcome: verdict.kind })
-        took.observe(seconds(report.durationMs))
+        runs.inc({ organization: report.organization, outcome: verdict.kind })
+        took.observe(report.durationMs / 1000)
       }
       pages.inc(report.pages)
       for (const change of CHANGES) customers.inc({ change }, report[change])
-      throttled.inc({ organization }, report.throttled)
-      waited.inc(seconds(report.waitedMs))
+      throttled.inc({ organization: report.organization }, report.throttled)
+      waited.inc(report.waitedMs / 1000)
     },
     countSkipped: () => quickRuns.inc({ outcome: 'skipped' }),
     countAnswer(organization: string, { status }: { status: number }) {
@@ -103,11 +102,6 @@ function countersIn(registry: Registry) {
 }
 
 const QUICK_ENDS: Partial<Record<RunOfJob['verdict']['kind'], string>> = { complete: 'partial', 'give-up': 'failed' }
-
-/** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
-function seconds(ms: number): number {
-  return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
-}
 
 const CHANGES = [
   ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed'] as const),
@@ -129,7 +123,6 @@ export async function processText(): Promise<string> {
   return ofProcess.metrics()
 }
 
-/** How an organization stands, as the pages show it. */
 type Standing = OrganizationView<UncountedFreshness>
 
 /** The due times and the pauses of the configured organizations, as the overview shows them. */

@@ -99,9 +99,8 @@ export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
 /**
- * Opens the queue of the configuration for a command, and closes it after `work`; each question to it rejects after three seconds. An embedded
- * one is opened only without `noSharedQueue`, while its worker is stopped. Throws UsageError where there is none, and QueueUnavailable where it
- * fails or a worker has it.
+ * Opens the queue of the configuration for a command, and closes it after `work`; each question to it rejects after three seconds. An embedded one
+ * is opened only without `noSharedQueue`. Throws UsageError where there is none, and QueueUnavailable where it fails, or where a worker has it.
  */
 export async function withQueues<Result>(
   config: QueueConfig,
@@ -139,9 +138,8 @@ const STOP_FIRST =
   'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
 
 /**
- * A queue belongs to one mirror: two of them on one queue would each get some of the nights. A worker that starts writes its mirror into the
- * queue, and is refused where the queue has another one. A mirror that was moved or restored keeps its identity, and one that was made anew
- * at the same place takes the queue over.
+ * A queue belongs to one mirror: two would each get some of the nights. A worker that starts writes its mirror into the queue, and is refused where
+ * that has another one. A mirror that was moved keeps its identity, and one that was made anew at the same place takes the queue over.
  */
 const NAME = 'mirror'
 const form = z.object({ id: z.string(), place: z.string() })

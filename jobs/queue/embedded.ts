@@ -36,8 +36,7 @@ export async function openEmbedded(folder: string, prefix: string, onEnded?: (er
     const database = await openDatabase(join(folder, 'postgres'))
     const pool = embeddedPool(database, (error) => onEnded?.(unusable(error)))
     await runMigrations(pool)
-    let closed: Promise<void> | undefined
-    const close = () => (closed ??= pool.end().then(release))
+    const close = () => pool.end().then(release)
     return { values: postgresValues(pool, prefix), loadFactory: () => factoryIn(pool), close }
   } catch (error) {
     release()
@@ -72,9 +71,8 @@ type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Resul
 const IN_TURN = 50
 
 /**
- * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
- * must not stay open between queries: migrations run before anything else. Once it has ended, every query is refused: in this process it
- * would neither answer nor return then.
+ * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so no transaction may stay open
+ * between queries: migrations run before anything else. Once it has ended, every query is refused, which would never return.
  */
 export function embeddedPool(database: PGlite, onEnded: (error: unknown) => void) {
   const oneAfterAnother = pLimit(1)

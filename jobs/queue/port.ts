@@ -47,9 +47,8 @@ export type SharedValues = {
   /** Writes a value where there is none of this name, and returns whether it did. */
   add(name: string, value: string): Promise<boolean>
   /**
-   * Takes the next turn of a rate limit, `spacingMs` after the one before, whichever worker had that, by the clock of the database. During a
-   * pause none is taken, and with a spacing of 0 there are only pauses. A positive `pauseMs` begins a pause, or lengthens one. Returns JSON
-   * with `turnInMs` and `pausedMs`, from now on.
+   * Takes the next turn of a rate limit, `spacingMs` after the one before of any worker, by the clock of the database; none during a pause or
+   * without a spacing. A positive `pauseMs` begins or lengthens a pause. Returns JSON with `turnInMs` and `pausedMs`, from now on.
    */
   takeTurn(limit: string, spacingMs: number, pauseMs: number): Promise<string>
 }

@@ -29,7 +29,6 @@ export function openPostgres(address: string, { answerMs, commandMs, prefix }: O
   })
   // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
-  let closed: Promise<void> | undefined
   return {
     values: postgresValues(pool, prefix),
     loadFactory: async () => {
@@ -44,7 +43,7 @@ export function openPostgres(address: string, { answerMs, commandMs, prefix }: O
       await inSession(settings, async () => {})
       return { dropsKeysBy: undefined }
     },
-    close: () => (closed ??= pool.end()),
+    close: () => pool.end(),
   }
 }
 
@@ -104,10 +103,7 @@ async function migrate(client: QueueClient): Promise<void> {
   if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client)
 }
 
-/**
- * What the statements of the queue take for granted, whatever the role or the database sets: BullMQ repeats none that met another one, as
- * they do in a stricter isolation. Not among the parameters with which a connection is begun: poolers refuse `options`.
- */
+/** Whatever the role or the database sets: BullMQ repeats no statement that a stricter isolation refused. Poolers refuse `options` for this. */
 const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed'`
 
 /** Throws where a pooler has no connection for each of a worker, or does not keep one for each in session mode. */

@@ -33,9 +33,8 @@ export function codeAndReason(error: unknown): string {
 }
 
 /**
- * The first line, without the digest that a script of the queue adds, without the arguments of a command that Redis does not know (those of
- * AUTH are a user and a password), and without a password in an address. Where a password is missing, the driver of PostgreSQL names a step
- * of its protocol.
+ * The first line, without the digest of a script, the arguments of a command that Redis does not know (those of AUTH are a user and a password) and
+ * a password in an address. Where a password is missing, the driver of PostgreSQL names a step of its protocol.
  */
 function firstLine(message: string): string {
   if (/^SASL: .*password must be/.test(message)) return 'it asks for a password'

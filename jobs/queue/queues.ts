@@ -24,8 +24,8 @@ export const payload = z.strictObject({
 })
 export type Payload = z.output<typeof payload>
 
-/** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
-export type Requested = { added: boolean; state: string; id: string | undefined }
+/** A new job, or the one that there is, in this state. */
+type Requested = { added: boolean; state: string }
 
 /** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
 type Asked = { dueMs?: number; askedAtMs?: number }
@@ -54,12 +54,12 @@ export function openQueues(backend: Backend) {
         ...(askedAtMs !== undefined && { timestamp: askedAtMs }),
       },
     )
-    if (id === jobId) return { added: true, state: 'waiting', id }
-    if (id === undefined) return { added: false, id, state: 'unknown' }
+    if (id === jobId) return { added: true, state: 'waiting' }
+    if (id === undefined) return { added: false, state: 'unknown' }
     const state = (await queue.getJobState(id)) ?? 'unknown'
     // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
     const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
-    return isLeft ? request(kind, organization, trigger, asked) : { added: false, id, state }
+    return isLeft ? request(kind, organization, trigger, asked) : { added: false, state }
   }
 
   return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }

@@ -91,9 +91,8 @@ function kept<Kind extends Client>(client: Kind, open: Set<Client>): Kind {
 }
 
 /**
- * Asks for what BullMQ needs. Rejects where the server is full or a replica, where another program has our keys, where this user may not use
- * them, run scripts or read INFO, and where the server is a cluster: BullMQ names several keys in one command, which must be on one of its
- * servers. The server answers in order, so the first refusal is thrown.
+ * Asks for what BullMQ needs. Rejects where the server is full or a replica, where another program has our keys, where this user may not use them,
+ * run scripts or read INFO, and where keys of one command are on several servers of a cluster. Answers come in order: the first refusal is thrown.
  */
 async function probe(client: Client, prefix: string) {
   const keys = [sharedKey(prefix), ...QUEUE_NAMES.map((queue) => `bull:${nameInDatabase({ prefix }, queue)}:meta`)]

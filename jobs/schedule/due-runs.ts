@@ -1,5 +1,4 @@
 import { cancellations } from '../cancel.ts'
-import { repeatedly } from '../../src/machine/timers.ts'
 import { KINDS, RUN_KINDS, type SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 import { betweenNights, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
@@ -11,22 +10,13 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { pauseEndedMs, pauseOf, type Pauses } from '../../src/model/pause.ts'
 import { isFarAhead, localTime } from '../../src/time/moments.ts'
 
-/** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
-const LOOK_MS = 1000
-
 type Watching = { config: { readonly current: Config }; queues: Pick<Queues, 'request'>; now: () => number }
 
-/** Looks for moments again and again, from now on; a queue that is away is asked again at the next look. */
-export function watchDueTimes(watching: Watching): { stop(): void } {
-  return repeatedly(LOOK_MS, lookingForDueTimes(watching))
-}
-
 /**
- * A look puts jobs into the queue whose moments have come: those since the last look, and where the machine slept over several, the latest.
- * Every worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once.
- * Moments at which no worker or no queue was there are found by comparing with the mirror. Rejects where the queue is away.
+ * A look puts jobs into the queue whose moments have come since the last one; where the machine slept over several, the latest. Every worker does
+ * so from its own configuration: the queue takes each name, of an organization and its moment, once. Rejects where the queue is away.
  */
-export function lookingForDueTimes({ config, queues, now }: Watching): () => Promise<void> {
+export function dueTimesLook({ config, queues, now }: Watching): () => Promise<void> {
   let lookedMs = now()
 
   return async () => {
@@ -47,9 +37,8 @@ export function lookingForDueTimes({ config, queues, now }: Watching): () => Pro
 }
 
 /**
- * Why missed runs are looked for. `start`: this worker has just started, and tries once again what failed before, because its cause may
- * have been fixed. `jobs-lost`: the queue was away, and may have lost its jobs, or a pause has ended, which let its jobs go. `time`: as it
- * does every few minutes.
+ * Why missed runs are looked for. `start`: this worker has started, and tries once again what failed, since its cause may have been fixed.
+ * `jobs-lost`: the queue was away, and may have lost its jobs, or a pause has ended, which let its jobs go. `time`: as every few minutes.
  */
 export type Occasion = 'start' | 'jobs-lost' | 'time'
 
@@ -92,9 +81,8 @@ export function wasReadSince(sinceMs: number, lastRun: Known | undefined, nowMs:
 }
 
 /**
- * Whether a run is to be made up for. One that failed for good, or that a person cancelled, is left until the organization is due again, or a
- * person asks. After an outage that outlasted all attempts of its job, a run is requested every hour, and so is a waiting one, whose job may
- * have been lost, and one whose secret was missing: what writes it may have started after this worker.
+ * Whether a run is to be made up for. One that failed for good or was cancelled is left until it is due again, or a person asks. One after an
+ * outage, a waiting one, whose job may be lost, and one without its secret, which may be written by now, are requested every hour.
  */
 export function isMissed(
   lastRun: LastRun | undefined,
@@ -131,10 +119,7 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
 
 type Moment = { nowMs: number; pauses?: Pauses | undefined }
 
-/**
- * When an organization was due last and is due next, and whether it was read since. It is late when the time it may take has passed since it
- * was due, or first seen, and not while a pause lasts, nor as long after it as a night may take. Undefined where it has no schedule.
- */
+/** When it was due and is due next. Late: longer than it may take since it was due, first seen and last paused. Undefined without a schedule. */
 export function dueOutlook(organization: Scheduled, known: Known | undefined, { nowMs, pauses = new Map() }: Moment) {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined

@@ -48,9 +48,8 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
 }
 
 /**
- * The first moment of the cron line after `fromMs`, without the spread. Where clocks go forward, a time of day that they skip is due when the
- * gap ends; where they go back, one that they show twice is due the first time. A line with `*` or a step for its hours or minutes goes on
- * through both. Throws when there is none.
+ * The first moment of the cron line after `fromMs`, without the spread. A time of day that clocks skip is due when the gap ends, and one that they
+ * show twice the first time; a line with `*` or a step for its hours or minutes goes on through both. Throws when there is none.
  */
 export function nextAfter(line: CronLine, fromMs: number): number {
   return momentsAround(line, fromMs).nextMs

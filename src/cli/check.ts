@@ -59,7 +59,6 @@ type Check = {
   run: () => Found | undefined | Promise<Found | undefined>
   /** Whether it concerns every organization, also one that answers. */
   isCommon?: boolean
-  /** Whether it is the answer of an organization. */
   isAnswer?: boolean
 }
 

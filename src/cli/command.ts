@@ -17,10 +17,7 @@ export type Io = {
   ignoreHangUp?: () => void
   /** Asks the person at the terminal for a line; the empty text once stopped. Absent where there is no terminal. */
   ask?: (question: string) => Promise<string>
-  /**
-   * Ends the process shortly, unless it ends by itself before: timers of the queue that nothing can end must not keep it.
-   * Absent where the process has more to do.
-   */
+  /** Ends the process shortly, whatever timers of the queue are left, which nothing can end. Absent where the process has more to do. */
   endSoon?: () => void
 }
 

@@ -29,15 +29,12 @@ if (isAtLeast(needed, process.versions.node)) {
 }
 
 /** Whether a version is the needed one or newer. `localeCompare` would load the rules of languages: fifteen milliseconds of every start. */
-function isAtLeast(needed, version) {
-  const [[major, minor], [ownMajor, ownMinor]] = [needed, version].map((text) => text.split('.').map(Number))
+function isAtLeast(least, version) {
+  const [[major, minor], [ownMajor, ownMinor]] = [least, version].map((text) => text.split('.').map(Number))
   return ownMajor > major || (ownMajor === major && ownMinor >= minor)
 }
 
-/**
- * Whether this checkout was built, and no file of it was changed since. Compiled, a command starts in two thirds of the time. A recursive
- * listing by Node would take fifteen milliseconds more, of every start.
- */
+/** Whether this checkout was built and not changed since: that starts in two thirds of the time. A recursive listing would take 15 ms more. */
 function isBuilt() {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
@@ -53,10 +50,7 @@ function isBuilt() {
   )
 }
 
-/**
- * Where compiled code is kept for the next start: a checkout keeps it among its own files. An installed program may belong to root, so it is
- * kept in the cache folder of each user; undefined for a user without one.
- */
+/** Where compiled code is kept: in a checkout, or, as root may own what is installed, in the cache folder of the user; undefined without one. */
 function compileCacheFolder() {
   if (!isInstalled) return fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url))
   const { XDG_CACHE_HOME: named = '', HOME: home = '' } = process.env
@@ -76,10 +70,7 @@ function bundledNode() {
   }
 }
 
-/**
- * Runs this launcher with another Node, which then keeps what it compiles too: same arguments, same streams, signals passed on,
- * its end as ours.
- */
+/** Runs this launcher with another Node, which keeps what it compiles too: same arguments and streams, signals passed on, its end as ours. */
 async function runWith(node) {
   const { spawn } = await import('node:child_process')
   const launcher = fileURLToPath(import.meta.url)

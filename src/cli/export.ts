@@ -66,7 +66,6 @@ export function summaryOf(
   ])
 }
 
-/** The rows of a sheet below its head. */
 const SHEET_ROWS = 1_048_575
 const TOO_MANY_FOR_A_SHEET =
   `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +

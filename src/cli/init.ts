@@ -15,7 +15,6 @@ export function initCommand({ stderr }: Io) {
       const path = resolve(file)
       atPlace(`cannot write ${file}`, () => {
         if (lstatSync(path, { throwIfNoEntry: false })) throw new UsageError(`cannot write ${file}: ${EXISTS}`)
-        // Readable by this user only.
         writeFileSync(path, STARTER, { flag: 'wx', mode: 0o600 })
       })
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)

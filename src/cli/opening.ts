@@ -6,10 +6,7 @@ import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { closing, type Mirror, openMirror, openMirrorToRead } from '../store/mirror.ts'
 
-/**
- * The configuration that `--config` names, or else the environment or its usual name. What reads it is loaded only by commands that need one.
- * `instead` is what the command takes in its place. Throws ConfigError.
- */
+/** The configuration of `--config`, the environment or the usual name; a command takes `instead` in its place. Throws ConfigError. */
 export async function namedConfig(file: string | undefined, instead?: string): Promise<Config> {
   const { readConfig } = await import('../config/read-config.ts')
   return readConfig({ file, cwd: process.cwd(), instead })
@@ -47,7 +44,6 @@ export function clocks() {
 
 type Work<Result> = (mirror: Mirror, config: Config) => Promise<Result>
 
-/** The configuration as it is named, and the organization that a command is about. */
 type Named = { config?: string | undefined; organization?: string | undefined }
 
 /** Opens the mirror of a configuration to read, and closes it after `work`. Throws UsageError for an organization that neither of them knows. */
@@ -78,10 +74,7 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
   chooseOrganizations(config, [organization])
 }
 
-/**
- * The file to read: a mirror or a copy that is named, or the mirror of the configuration, whose address may hold a password. With the organizations
- * of the configuration, which may be asked for before the mirror knows them, and the configuration that was read.
- */
+/** The mirror or copy that is named, or the mirror of the configuration, whose address may hold a password; with what that configures. */
 export async function fileToRead({ config: file, mirror }: { config?: string; mirror?: string }) {
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')

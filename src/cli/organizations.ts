@@ -141,10 +141,7 @@ function organizationForgetCommand(io: Io) {
     })
 }
 
-/**
- * Changes an organization of the configuration's mirror. Throws UsageError for one of which the mirror holds nothing, and for one that is still
- * configured, whose next run would undo the change.
- */
+/** Changes an organization of the mirror. Throws UsageError for one that it does not hold, and for one that its next run would load again. */
 async function changing<Result>({ id, mayBeConfigured = false, ...named }: Asked, change: Change<Result>) {
   return withMirrorToChange(named, async ({ organizations }, config) => {
     const isConfigured = config.organizations.some((organization) => organization.id === id)

@@ -63,7 +63,6 @@ export function demoCommand(io: Io) {
         )
       const [config, mirror] = [join(folder, 'customer-mirror.yaml'), join(folder, 'customers.db')]
       const { syncOrganizations } = await import('./sync.ts')
-      // With a short wait.
       const throttled = { organization: 'globex', requests: 6, windowMs: 3000 }
       const started = startSandbox({ customers: [2500, 1050, 40], rateLimits: [throttled] })
       await closing(await started, async (sandbox) => {

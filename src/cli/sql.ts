@@ -63,10 +63,7 @@ export type StatementPlan = {
   limitMs: number
 }
 
-/**
- * Runs the plan in a process of its own, which a stop or the limit kills: nothing can interrupt SQLite in the process that it works in. Rows go
- * to standard output. Throws what the statement threw, which that process reports as JSON; one that it kills at its limit is `too long`.
- */
+/** Runs the plan in a process that a stop or its limit kills, as nothing else interrupts SQLite. Rows go to standard output. Throws its error. */
 async function runStatement(plan: StatementPlan, io: Io): Promise<void> {
   const asking = { env: processEnvironment(), signal: io.signal, results: io.stdout }
   const { said, ending } = await askApart('cli/statement-process', JSON.stringify(plan), asking)

@@ -6,10 +6,7 @@ import { describeError } from '../errors/errors.ts'
 import { textOf } from './output/rows.ts'
 import type { StatementPlan } from './sql.ts'
 
-/**
- * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one is killed. Takes a StatementPlan,
- * writes rows to standard output, and reports on file descriptor 3.
- */
+/** Runs a StatementPlan in a process to be killed, as nothing else interrupts SQLite: prints rows, and reports errors on file descriptor 3. */
 async function main(): Promise<void> {
   const plan: StatementPlan = JSON.parse(readFileSync(0, 'utf8'))
   // A thread: this one is busy in SQLite. The parent may be killed before the statement ends.

@@ -47,9 +47,8 @@ export function syncCommand(io: Io) {
 type SyncOptions = { config?: string; json?: true; dryRun?: true; quick?: true }
 
 /**
- * Mirrors the named organizations, or all, in parallel, and publishes what is configured. Returns their outcomes in order, and the removals that
- * wait for a decision, undefined where these cannot be looked up. A failure does not stop the others. What a dry run found is printed at once: its
- * mirror is gone afterwards.
+ * Mirrors the named organizations, or all, in parallel, and publishes what is configured; no failure stops the others. Returns their outcomes in
+ * order, and the removals that wait for a decision, undefined if unknown. What a dry run found is printed at once: its mirror is gone afterwards.
  */
 export async function syncOrganizations(ids: readonly string[], options: SyncOptions, io: Io) {
   const { config: file, json, dryRun, quick: isPartial = false } = options
@@ -92,10 +91,7 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
   })
 }
 
-/**
- * Shows each active organization on a line of the terminal, as many as fit, above them one of each that has ended. Undefined where no person is
- * looking: cron mails every word.
- */
+/** A line of the terminal for each active organization, as many as fit. Undefined where no person is looking: cron mails every word. */
 export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableStream, stop: AbortSignal) {
   const screen = processEnvironment()['TERM'] === 'dumb' ? undefined : screenOf(stderr)
   if (screen === undefined) return undefined

@@ -180,7 +180,7 @@ test('a message is signed as Standard Webhooks have it: the vector of their libr
   const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
-  expect(webhookHeaders(message, { unixSeconds: 1614265330, secret })).toEqual({
+  expect(webhookHeaders(message, 1614265330, secret)).toEqual({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
     'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',

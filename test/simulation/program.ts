@@ -1,6 +1,6 @@
 import type { RunKind } from '../../jobs/queue/port.ts'
 import { type Processing, type RunOfJob, runForJob } from '../../jobs/run-job.ts'
-import { lookingForDueTimes, type Occasion, requestMissedRuns } from '../../jobs/schedule/due-runs.ts'
+import { dueTimesLook, type Occasion, requestMissedRuns } from '../../jobs/schedule/due-runs.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
@@ -38,7 +38,7 @@ export class Program {
     this.#world = world
     this.#mirror = mirror
     this.#seen = this.#watched(mirror)
-    this.#look = lookingForDueTimes({ config: world.config, queues: world.queue.asked, now: world.clocks.now })
+    this.#look = dueTimesLook({ config: world.config, queues: world.queue.asked, now: world.clocks.now })
   }
 
   static async start(world: Surroundings): Promise<Program> {

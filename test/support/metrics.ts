@@ -62,7 +62,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const { metrics, lines } = metricsOf({ mirror, queues, facts })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
-  metrics.countRun({ organization: 'fresh', kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true })
+  metrics.countRun({ kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true })
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
   const texts = [(await lines()).join('\n'), await processText(), await statusMetrics(mirror, facts)]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))

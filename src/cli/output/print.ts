@@ -26,10 +26,7 @@ export function print(stream: NodeJS.WritableStream, text: string): void {
   stream.write(plainLines(text))
 }
 
-/**
- * One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. What is undefined is null.
- * No text in it acts on a terminal.
- */
+/** One JSON document, as `--json` prints it: for people to read, or on one line. Undefined is null, and no text in it acts on a terminal. */
 export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
   const orNull = (_key: string, value: unknown) => value ?? null
   const json = JSON.stringify({ schemaVersion: 1, ...content }, orNull, onOneLine ? undefined : 2)
@@ -135,10 +132,7 @@ export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: 
   print(stdout, rows.length === 0 && none !== undefined ? none : renderTable(head, rows, screenOf(stdout)?.columns))
 }
 
-/**
- * A table for people, without frames, ending in a new line. Files, pipes and wide terminals get every column. On a narrow terminal, empty
- * columns are left out, then long cells are broken between words, and at last each row becomes a block.
- */
+/** A table for people. Where it is too wide, empty columns are left out, then cells broken between words, and at last each row becomes a block. */
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], columns = Infinity): string {
   const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped(cell) : plainText(String(cell ?? '–')))
   const all = [[...head], ...rows.map((row) => row.map(textOf))]

@@ -56,10 +56,7 @@ export async function* textOf(
   yield text + (format ?? formatRows(layout, [])).close()
 }
 
-/**
- * The format in which rows with these columns are written, a few at a time, so that the memory in use does not grow with their number: the text
- * before the first row, that of a row, or nothing while it is kept for later, and that after the last one, with all that was kept.
- */
+/** How rows with these columns are written: the text before the first, of each (none while it is kept for later), and after the last. */
 export function formatRows(layout: Layout, columns: readonly string[]): RowFormat {
   if (layout.format === 'table') return tableFormat(layout, columns.map(plainText))
   if (layout.format === 'csv') return csvFormat(layout, columns)
@@ -105,10 +102,7 @@ function cellOf(value: SqlValue): string | bigint | undefined {
   return typeof value === 'number' ? numberText(value) : `${value.length} bytes`
 }
 
-/**
- * CSV as in RFC 4180, every value as it is: also one that a spreadsheet would take for a formula. NULL is an empty field, and
- * the empty text is `""`. On a terminal control characters are written out.
- */
+/** CSV (RFC 4180), values as they are, also what a spreadsheet takes for a formula. NULL is an empty field, and the empty text is `""`. */
 function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: readonly string[]): RowFormat {
   const lineOf = (values: readonly SqlValue[]) => {
     const line = csvLine(values, { number: numberText })

@@ -59,10 +59,7 @@ function proofWords({ proof, reasons, status }: Report): string {
   return reasons.every((reason) => reason === status) ? proof : `${proof} (${reasons.join(', ')})`
 }
 
-/**
- * Explains one run: what it did, what its scan proves, and each reason in one sentence. `waiting` is the number of its held
- * removals that still wait for a decision, and `config` the file that the user named.
- */
+/** Explains one run, its proof and its reasons. `waiting`: its held removals that wait for a decision; `config`: the file that the user named. */
 export function describeRun(run: StoredRun, waiting: number, config: string | undefined): string {
   const said = linesOf([
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
@@ -115,10 +112,7 @@ type Ended = { outcomes: Outcome[]; held?: readonly HeldRemovals[] | undefined; 
 /** `config`: the configuration file as the user named it, for the commands shown. */
 type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 
-/**
- * The exit code for runs and the copies made after them: that of their errors, of partial runs that knew no order or stopped at their limit, and
- * of organizations that wait for a person.
- */
+/** The exit code for runs and copies: that of their errors, of partial runs without an order or at their limit, and 3 where a person is awaited. */
 export function exitCodeOfRuns({ outcomes, held = [], published }: Ended): ExitCode {
   const ofRuns = oneExitCode(
     outcomes.map(({ error, report: { organization, status, reasons } }) => {

@@ -65,7 +65,7 @@ test.each([
   const outcome = { report, error: undefined }
   logRun(
     createLog({ level: 'info', stream: lines }),
-    { organization: 'acme', kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true },
+    { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true },
     open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 })),
   )
 

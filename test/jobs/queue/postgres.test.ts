@@ -62,7 +62,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await oneStatement(server.url, 'CREATE DATABASE of_maker')
     const owned = Object.assign(new URL(server.url), { pathname: '/of_maker' }).href
     await oneStatement(owned, 'GRANT CREATE ON DATABASE of_maker TO maker')
-    await (await opened(address)).close()
+    await opened(address)
     await oneStatement(owned, 'REVOKE CREATE ON DATABASE of_maker FROM maker')
 
     const { request } = openQueues(await opened(address))
