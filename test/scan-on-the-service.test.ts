@@ -43,7 +43,7 @@ test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
 })
 
-test.each(someOf(Object.keys(ENDS), { every: 10 }))(
+test.each(someOf(Object.keys(ENDS), { every: 16 }))(
   '%s: night after night, no listed customer is missing behind a proof, or removed',
   async (name) => {
     const isGrowing = name === 'growing-last-page'

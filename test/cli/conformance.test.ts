@@ -80,7 +80,7 @@ const THROTTLED = ['throttle', 'shared-throttle']
 test.each(
   someOf(
     SCENARIOS.map(({ name }) => name).filter((name) => !THROTTLED.includes(name)),
-    { every: 12 },
+    { every: 20 },
   ),
 )(
   'scenario %s: what does not hold is found in at most 40 requests, and nothing is written or shown of a customer',

@@ -11,7 +11,7 @@ import { KEY, PEOPLE, PHONE, privacy, run, untilDelayed } from '../support/comma
 import { hang } from '../support/fault-server.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
+import { childProgram, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -118,6 +118,36 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
   expect(rowsOf(mirror, sql).length).toBeGreaterThan(3)
   const [, status = ''] = /^ {2}npm start -- (status .*)$/.exec(next[1] ?? '') ?? []
   expect((await runCli(status.split(' '), { cwd })).stdout).toMatch(/^initech .* 40 /m)
+})
+
+/** Packages that take long to load, and talk to servers that are not configured here. */
+const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
+
+/** Commands in the order in which one process runs them, each with packages that neither it nor those before it have a use for. */
+const UNUSED = {
+  '--help': [...SERVERS, 'better-sqlite3', 'undici', 'log-update'],
+  status: [...SERVERS, 'undici'],
+  query: [...SERVERS, 'undici'],
+  'export --format csv': [...SERVERS, 'undici'],
+  sync: [...SERVERS, 'log-update'],
+}
+
+test('a command loads no package that it has no use for', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
+  // A mirror at rest, so that nothing is loaded to make one.
+  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
+  const commands = Object.keys(UNUSED)
+  const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const child = startCli(childProgram('load', ...commands), { cwd: folder, program: execPath, env })
+  const { code, stdout } = await child.ended
+  const loaded: string[][] = JSON.parse(stdout)
+
+  expect(code).toBe(0)
+  expect(loaded).toHaveLength(commands.length)
+  expect(loaded[0]).toContain('commander')
+  expect(
+    loaded.map((packages, index) => packages.filter((name) => Object.values(UNUSED)[index]?.includes(name))),
+  ).toEqual(commands.map(() => []))
 })
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

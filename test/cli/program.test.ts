@@ -10,7 +10,7 @@ import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { LAUNCHER, childProgram, runCli, startCli } from '../support/run-cli.ts'
+import { LAUNCHER, runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -144,36 +144,6 @@ test('init writes a valid and private configuration, never overwrites it, and th
   expect(await runCli(['init', 'notes.txt'], { cwd })).toMatchObject({ code: 2 })
   await runCli(['init'], { cwd })
   expect(await runCli(['sync'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('ACME_SECRET') })
-})
-
-/** Packages that take long to load, and talk to servers that are not configured here. */
-const SERVERS = ['@aws-sdk', 'bullmq', 'hono', 'ioredis', 'pg', 'pino', 'prom-client']
-
-/** Commands in the order in which one process runs them, each with packages that neither it nor those before it have a use for. */
-const UNUSED = {
-  '--help': [...SERVERS, 'better-sqlite3', 'undici', 'log-update'],
-  status: [...SERVERS, 'undici'],
-  query: [...SERVERS, 'undici'],
-  'export --format csv': [...SERVERS, 'undici'],
-  sync: [...SERVERS, 'log-update'],
-}
-
-test('a command loads no package that it has no use for', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
-  // A mirror at rest, so that nothing is loaded to make one.
-  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
-  const commands = Object.keys(UNUSED)
-  const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-  const child = startCli(childProgram('load', ...commands), { cwd: folder, program: execPath, env })
-  const { code, stdout } = await child.ended
-  const loaded: string[][] = JSON.parse(stdout)
-
-  expect(code).toBe(0)
-  expect(loaded).toHaveLength(commands.length)
-  expect(loaded[0]).toContain('commander')
-  expect(
-    loaded.map((packages, index) => packages.filter((name) => Object.values(UNUSED)[index]?.includes(name))),
-  ).toEqual(commands.map(() => []))
 })
 
 /** Makes the launcher believe that it runs on a Node that is too old, so that it starts the one that npm installed. */

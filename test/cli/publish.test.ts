@@ -1,7 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { aBucketServer, type BucketServer, manifestIn, refuse } from '../support/bucket-server.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -9,9 +8,9 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 const OUR_GROUP = process.getgid?.() ?? 0
 
 /** A configuration of two organizations, which may say where to publish them. */
-async function aPlace(settings: { publish?: object } = {}, env: Record<string, string> = {}) {
+async function aPlace(settings: { publish?: object } = {}) {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), settings)
-  const run = (...args: string[]) => runCli(args, { cwd: place.folder, env })
+  const run = (...args: string[]) => runCli(args, { cwd: place.folder })
   return { ...place, run, readers: join(place.folder, 'copies', 'x.db') }
 }
 
@@ -61,33 +60,4 @@ test('sync publishes after its runs, a dry run never; a copy that fails has an e
       parquet: { isNew: true, organizations: [{ customers: 12 }, { customers: 3 }] },
     },
   })
-})
-
-const TO = 's3://analytics/customer-mirror'
-
-test('sync writes into the bucket, and publish asks it; a refusal is in the exit code, and in check; forget names the bucket', async () => {
-  const bucket: BucketServer = await aBucketServer()
-  const nowhere = { AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
-  const { run, mirror } = await aPlace({ publish: { to: TO } }, { ...bucket.env, ...nowhere })
-  const synced = await run('sync', '--json')
-  const rows = manifestIn(bucket).organizations.map((each) => each.rows)
-  bucket.fault = (_, response) => {
-    refuse(response, 403, 'AccessDenied')
-    return true
-  }
-  const denied = [await run('publish', `${TO}/`), await run('check')]
-  const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
-
-  expect(synced).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(synced.stdout).published).toMatchObject({
-    ...{ copies: [], failed: [] },
-    bucket: { to: TO, isNew: true, organizations: [{ organization: 'acme', isNew: true, customers: 12 }, {}] },
-  })
-  expect(rows).toEqual([12, 3])
-  expect(denied).toMatchObject([
-    { code: 2, stderr: expect.stringContaining(`${TO} at `) },
-    { code: 3, stdout: expect.stringMatching(/✖ publish: s3:.*AccessDenied/) },
-  ])
-  expect(JSON.parse(stdout).copies).toEqual([TO])
-  for (const { stdout: said, stderr } of [synced, ...denied]) expect(said + stderr).not.toMatch(/AKIAEXAMPLE|a secret/)
 })

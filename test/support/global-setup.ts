@@ -33,7 +33,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const redis = chosen === 'own' ? await startRedis() : undefined
   const address = redis?.url ?? chosen
   provide('queueAddress', address)
-  const { path: template, maker } = startMakingQueue()
+  const { path: template, maker } = startMakingQueue({
+    isWanted: project.config.provide.isDeep || address === 'embedded',
+  })
   provide('queueTemplate', template)
   stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
   const isWanted = onPostgres || (project.config.provide.isDeep && postgresPrograms() !== undefined)

@@ -12,10 +12,16 @@ import { keptOf, openKeptPglite, pathOfKept, PGLITE } from './postgres/server.ts
 
 const QUEUE = ['small-queue', ['bullmq', PGLITE]] as const
 
-/** The path of the folder, and the process that makes it where it is not there yet. */
-export function startMakingQueue(): { path: string; maker: ChildProcess | undefined } {
+/** The path of the folder, and the process that makes it where a test will want it and it is not there yet. */
+export function startMakingQueue({ isWanted }: { isWanted: boolean }): {
+  path: string
+  maker: ChildProcess | undefined
+} {
   const path = pathOfKept(...QUEUE)
-  return { path, maker: existsSync(path) ? undefined : spawn(process.execPath, [PROGRAM], { stdio: 'inherit' }) }
+  return {
+    path,
+    maker: existsSync(path) || !isWanted ? undefined : spawn(process.execPath, [PROGRAM], { stdio: 'inherit' }),
+  }
 }
 
 const PROGRAM = fileURLToPath(import.meta.url)

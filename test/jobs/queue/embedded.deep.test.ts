@@ -1,11 +1,28 @@
+import { writeFileSync } from 'node:fs'
 import { type Socket, createServer } from 'node:net'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { listenHere } from '../../support/fault-server.ts'
 import { aGate } from '../../support/gate.ts'
-import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
 import { expectWhole, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+test('an embedded queue in the place of which is a damaged database is reported with its fix', async () => {
+  const queue = join(temporaryFolder(), 'queue')
+  prepareQueue(queue)
+  writeFileSync(join(queue, 'postgres', 'PG_VERSION'), 'nonsense')
+
+  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringMatching(
+      /cannot be used\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/,
+    ),
+  })
+})
 
 test('the worker that starts after one was killed goes on with its runs at once', async () => {
   const gate = aGate({ fromPage: 4 })

@@ -4,17 +4,14 @@ import { expect, test } from 'vitest'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import { embeddedPool, openEmbedded } from '../../../jobs/queue/embedded.ts'
-import { prepareQueue } from '../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../support/run-cli.ts'
 
 const CLOSED = /^The embedded queue in \S+queue cannot be used \(EACCES\)\. .*this user may use the folder \(chown -R\)/
-const DAMAGED = /cannot be used\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/
 
 test.each<[what: string, prepare: (queue: string) => void, said: RegExp]>([
   ['a folder that this user may not enter', (queue) => chmodSync(dirname(queue), 0o000), CLOSED],
   ['a file', (queue) => writeFileSync(queue, ''), /cannot be used \(ENOTDIR\)/],
-  ['a damaged database', (queue) => damage(queue), DAMAGED],
 ])('an embedded queue in the place of which is %s is reported with its fix', async (_what, prepare, said) => {
   const place = temporaryFolder()
   chmodSync(place, 0o755)
@@ -28,11 +25,6 @@ test.each<[what: string, prepare: (queue: string) => void, said: RegExp]>([
   })
   chmodSync(dirname(queue), 0o700)
 })
-
-function damage(queue: string): void {
-  prepareQueue(queue)
-  writeFileSync(join(queue, 'postgres', 'PG_VERSION'), 'nonsense')
-}
 
 test('of a thousand queries that come together, a turn of the event loop takes a few, in their order', async () => {
   const { pool, begun } = aPool()

@@ -7,7 +7,10 @@ import type { Backend } from '../../../jobs/queue/port.ts'
 import { anotherWorker, aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
 import { HOUR_MS } from '../../support/builders.ts'
 
-describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {
+/** To open the embedded queue takes most of a second of a processor: beside another one it is for a deep run. */
+const KINDS = [inject('queueAddress'), 'embedded'].slice(isEmbedded ? 1 : 0, inject('isDeep') || isEmbedded ? 2 : 1)
+
+describe.each(KINDS)('shared values in %s', (kind) => {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
   const queue = join(folder, 'queue')
   let backend: Backend

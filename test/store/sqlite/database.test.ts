@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { execPath } from 'node:process'
-import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
-import { text as words } from '../../../src/store/port/sql.ts'
+import { text } from '../../../src/store/port/sql.ts'
 import { sqliteStore } from '../../../src/store/port/sqlite-store.ts'
 import type { Session } from '../../../src/store/port/store.ts'
 import { openDatabase, openFile } from '../../../src/store/sqlite/open-database.ts'
@@ -47,34 +43,6 @@ test('an empty file becomes a mirror', async () => {
 
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(2)
 })
-
-test('a mirror that another program is making is missing or there, never a file of another program', async () => {
-  const folder = temporaryFolder()
-  const files = Array.from({ length: 30 }, (_, number) => join(folder, `${number}.db`))
-  const reader = spawn(execPath, ['--input-type=module', '--eval', OPEN_EACH, ...files], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const said = text(reader.stdout)
-  await once(reader.stdout, 'readable')
-
-  for (const file of files) await (await openMirror(file)).close()
-
-  expect(JSON.parse((await said).trim())).toEqual(['missing'])
-})
-
-/** Opens each of the files that it is given as soon as it is there, and prints which codes the errors until then had. */
-const OPEN_EACH = `
-  const { openMirrorToRead } = await import(${JSON.stringify(new URL('../../../src/store/mirror.ts', import.meta.url))})
-  const codes = new Set()
-  const open = (file) => openMirrorToRead(file).catch((error) => void codes.add(error.code))
-  await open(process.argv[1])
-  process.stdout.write(' ')
-  for (const file of process.argv.slice(1)) {
-    let mirror
-    while (mirror === undefined) mirror = await open(file)
-    await mirror.close()
-  }
-  process.stdout.write(JSON.stringify([...codes]))`
 
 const OPENINGS = [openMirror, openMirrorToRead, (file: string) => rehearseMirror(file, ['acme'])]
 
@@ -164,7 +132,7 @@ test('the keys of an index are sorted in files, and in memory where that fails',
   const store = sqliteStore(db, file, { place: openFile(file) })
   const places: unknown[] = []
   const sort = async (session: Session) => {
-    places.push(...Object.values((await session.first<object>(words('PRAGMA temp_store'))) ?? {}))
+    places.push(...Object.values((await session.first<object>(text('PRAGMA temp_store'))) ?? {}))
     if (places.length === 1) throw new Error('no room')
   }
   await store.write(sort, { sorting: true })

@@ -24,8 +24,8 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
   const limits = { ...ONCE, partBytes: 1000 }
   const found = new Set<string>()
   let passed = false
-  // Every request in a deep run, and every fifteenth otherwise.
-  for (let failing = 1; !passed; failing += inject('isDeep') ? 1 : 15) {
+  // Every request in a deep run, and every thirtieth otherwise.
+  for (let failing = 1; !passed; failing += inject('isDeep') ? 1 : 30) {
     let count = 0
     bucket.fault = (_, response) => {
       count += 1
