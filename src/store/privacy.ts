@@ -17,6 +17,7 @@ import { asText, either, given, isIn, joined, replacing, sql, text } from './por
 import { records, type Session, type Store } from './port/store.ts'
 import { renewLease, updateStamp } from './runs/lease.ts'
 import { forgetReading, MEMORY_OF_LIST } from './runs/list-memory.ts'
+import { READ_TO_END } from './schema/views.ts'
 
 /** The verbs of a mirror that hide stored values. */
 export function privacyVerbs(store: Store) {
@@ -62,18 +63,16 @@ export async function startPrivacy(
   await forgetReading(session, organization)
   const to = JSON.stringify(storedForm(policy))
   // Every row is of a run, and the one that begins is not recorded yet.
-  const hasRuns =
-    (await session.first(sql`SELECT 1 FROM runs WHERE organization = ${organization} LIMIT 1`)) !== undefined
-  if (hidden !== undefined && hasRuns)
-    await session.run(sql`
-      INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
-      VALUES (${organization}, ${JSON.stringify(storedForm(from))}, ${to}, ${TABLES[0]}, 0,
-        ${JSON.stringify([...new Set([...unfilled, ...hidden.unfilled])])}, ${true})
-      ON CONFLICT (organization) ${text(replacing('policy', 'next_policy', 'next_table', 'next_row', 'unfilled', 'is_unpurged'))}`)
-  else
-    await session.run(sql`
-      INSERT INTO privacy_policies (organization, policy) VALUES (${organization}, ${to})
-      ON CONFLICT (organization) ${text(replacing('policy', 'next_policy'))}`)
+  const earlier = await session.first(sql`SELECT 1 FROM runs WHERE organization = ${organization} LIMIT 1`)
+  const row =
+    hidden === undefined || earlier === undefined
+      ? sql`${to}, NULL, NULL, NULL, ${JSON.stringify(unfilled)}, ${stored?.isUnpurged ?? false}`
+      : sql`${JSON.stringify(storedForm(from))}, ${to}, ${TABLES[0]}, 0,
+        ${JSON.stringify([...new Set([...unfilled, ...hidden.unfilled])])}, ${true}`
+  await session.run(sql`
+    INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
+    VALUES (${organization}, ${row})
+    ON CONFLICT (organization) ${text(replacing('policy', 'next_policy', 'next_table', 'next_row', 'unfilled', 'is_unpurged'))}`)
   return runPrivacy(policy, await findPolicy(session, organization))
 }
 
@@ -101,10 +100,12 @@ async function notePurged(session: Session) {
   await session.run(sql`UPDATE privacy_policies SET is_unpurged = false WHERE next_policy IS NULL`)
 }
 
-/** A run has read the list to its end: from then on a value that takes the place of NULL is a change. */
-export async function noteFilled(session: Session, { organization, privacy }: Run) {
+/** Where a run that has ended read the list to its end, a value that takes the place of NULL is a change from then on. */
+export async function noteFilled(session: Session, { id, organization, privacy }: Run) {
   if (privacy === undefined || privacy.unfilled.length === 0) return
-  await session.run(sql`UPDATE privacy_policies SET unfilled = '[]' WHERE organization = ${organization}`)
+  await session.run(sql`
+    UPDATE privacy_policies SET unfilled = '[]'
+    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM runs WHERE id = ${id} AND ${text(READ_TO_END)})`)
 }
 
 /** The policy of each organization that has one; while values are rewritten, the one they will follow. */

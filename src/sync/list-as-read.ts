@@ -1,8 +1,7 @@
 import { addWarnings, type Warnings } from '../model/customer.ts'
 import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns } from '../model/list-as-read.ts'
-
-/** Rows of customers, by their number in the mirror. */
-export type RowNumbers = { has(rowId: number): boolean; readonly size: number }
+import type { RowSet } from '../model/row-set.ts'
+import type { Run } from '../model/run.ts'
 
 /**
  * The list as the last complete run read it. It answers which customer a record is known to be, without asking the mirror. Why the
@@ -11,16 +10,16 @@ export type RowNumbers = { has(rowId: number): boolean; readonly size: number }
  */
 export class KnownList {
   readonly list: ListAsRead
-  readonly #doubted: RowNumbers
+  readonly #doubted: RowSet
   /** Customers this run has written; grows while the run lasts. */
-  readonly #written: RowNumbers
+  readonly #written: RowSet
   /** Made when a record is not where it was expected: a night at rest meets all in their order. */
   #index: PlaceIndex | undefined
   /** The different warnings of records, those of this run among them; the first is empty. */
   readonly warnings: Warnings[]
   readonly #oddities: Map<string, number>
 
-  constructor(list: ListAsRead, { doubted, written }: { doubted: RowNumbers; written: RowNumbers }) {
+  constructor(list: ListAsRead, { doubted, written }: Pick<Run, 'doubted' | 'written'>) {
     this.list = list
     this.#doubted = doubted
     this.#written = written

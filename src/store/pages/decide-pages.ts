@@ -19,7 +19,7 @@ export type Known = {
 export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly lastRowId: number }
 
 /** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
-export type PagesDecided = Omit<Decision, 'addPage' | 'finished'>
+export type PagesDecided = Omit<Decision, 'addPage'>
 
 type PlacedReject = Reject & { page: number }
 
@@ -42,7 +42,7 @@ type Change = {
 export function decidePages(run: Run, pages: readonly SortedPage[], stored: Stored): PagesDecided {
   const decision = new Decision(run, stored)
   for (const page of pages) decision.addPage(page)
-  return decision.finished()
+  return decision
 }
 
 /** The ids of the customers to be looked up before the pages are decided about. */
@@ -80,10 +80,8 @@ class Decision {
   readonly rejects = new Map<string, PlacedReject>()
   /** By start and size; one from before is replaced. */
   readonly windows = new Map<string, ReturnType<typeof windowColumns>>()
-  /** Rows whose absences are counted from 0 again. */
-  readonly present = new Set<number>()
-  /** Rows whose removal is no longer held back. */
-  readonly released = new Set<number>()
+  /** Rows whose absences are counted from 0 again, and whose removal is no longer held back. */
+  readonly listed = new Set<number>()
   /** Rows that the next run compares field by field. */
   readonly edited = new Set<number>()
   readonly #run: Run
@@ -106,7 +104,11 @@ class Decision {
     for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
     this.#addUnchanged(page.rowIds, tallies)
     const rowIds = this.#addCustomers(page, tallies)
-    requireAll(run, page, tallies)
+    if (!addsUp(tallies.counts))
+      throw new AccountingBroken(
+        `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(tallies.counts)}). ` +
+          'The page was not saved. This is a defect of Customer Mirror; please report it.',
+      )
     addRecords(this.saved.records, tallies.counts)
     addWarnings(this.saved.warnings, tallies.warnings)
     this.saved.pages.push(rowIds)
@@ -114,11 +116,6 @@ class Decision {
     if (window === undefined || run.isPartial) return
     const columns = windowColumns(window, rowIds, rejectedIn(page, rowIds))
     this.windows.set(`${window.page} ${window.size}`, columns)
-  }
-
-  finished(): PagesDecided {
-    for (const rowId of this.#run.heldRows) if (this.saved.seen.has(rowId)) this.released.add(rowId)
-    return this
   }
 
   /** A reject with a readable id counts as seen, so that its customer does not become missing. */
@@ -149,10 +146,9 @@ class Decision {
     }
     if (isMissing) {
       this.#update(known, { customer, isChanged: false, isOwn: false })
-      this.present.add(rowId)
       this.edited.add(rowId)
     }
-    if (this.#run.heldRows.has(rowId)) this.released.add(rowId)
+    if (isMissing || this.#run.heldRows.has(rowId)) this.listed.add(rowId)
   }
 
   /** A forgotten customer is counted once, and is a duplicate from then on, like any other. */
@@ -193,10 +189,7 @@ class Decision {
       if (received === undefined) return
       const known = this.#now.get(received.id)
       rowIds[place] = known?.rowId ?? this.#insert(received, tallies)
-      if (known === undefined) return
-      const customer = this.#keepEmptied(known, received)
-      const differing = changedFields(known.customer, customer)
-      this.#addKnown(known, customer, { differing, isEmptied: customer !== received }, tallies)
+      if (known !== undefined) this.#addKnown(known, received, tallies)
     })
     for (const { position, number } of suppressed) rowIds[position] = -number
     if (rejects.length > 0) numberById(rows, rowIds)
@@ -236,14 +229,10 @@ class Decision {
     }
   }
 
-  #addKnown(
-    known: Known,
-    customer: Customer,
-    { differing, isEmptied }: { differing: readonly ComparedField[]; isEmptied: boolean },
-    tallies: Tallies,
-  ): void {
+  #addKnown(known: Known, received: Customer, { counts, warnings }: Tallies): void {
     const { rowId, isMissing, isRemoved } = known
-    const { counts, warnings } = tallies
+    const customer = this.#keepEmptied(known, received)
+    const differing = COMPARED_FIELDS.filter((field) => known.customer[field] !== customer[field])
     const isFirst = !this.#run.receivedSince.has(rowId) && this.saved.seen.add(rowId)
     const isAsStored = differing.length === 0 && !isMissing && !isRemoved
     if (!isFirst || (isAsStored && this.#run.seen.has(rowId))) {
@@ -254,7 +243,7 @@ class Decision {
       this.edited.add(rowId)
     } else if (isAsStored) {
       counts.unchanged += 1
-      if (isEmptied) this.saved.unwritten.add(rowId)
+      if (customer !== received) this.saved.unwritten.add(rowId)
     } else {
       counts.updated += 1
       if (differing.includes('extra')) this.#countGained(known.customer, customer)
@@ -273,11 +262,12 @@ class Decision {
     const unfilled = this.#run.privacy?.unfilled ?? []
     const recorded = differing.filter((field) => unfilled.length === 0 || !isFilled(field, before, customer, unfilled))
     const isChanged = recorded.length > 0
+    const values = recorded.map((field) => [field, [before[field], customer[field]]])
     // Written twice by this run: for the store, that looks like an edit.
     if (this.updated.has(rowId)) this.edited.add(rowId)
     this.#update(known, { customer, isChanged, isOwn: true })
-    if (isMissing) this.present.add(rowId)
-    const fields = isChanged ? beforeAndAfter(before, customer, recorded) : null
+    if (isMissing) this.listed.add(rowId)
+    const fields = isChanged ? JSON.stringify(Object.fromEntries(values)) : null
     if (isRemoved) this.changes.push({ id: customer.id, change: 'returned', fields })
     else if (isChanged && !this.#run.isBaseline) this.changes.push({ id: customer.id, change: 'changed', fields })
   }
@@ -317,25 +307,9 @@ function countGained(gained: Map<string, number>, field: string, customers: numb
   if (gained.size < MOST_GAINED || gained.has(field)) gained.set(field, (gained.get(field) ?? 0) + customers)
 }
 
-function requireAll({ organization }: Run, { page }: SortedPage, { counts }: Tallies): void {
-  if (addsUp(counts)) return
-  throw new AccountingBroken(
-    `${organization}, page ${page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
-      'The page was not saved. This is a defect of Customer Mirror; please report it.',
-  )
-}
-
 /** The fields that show whether a customer changed; `created_at_utc` follows from `created_at`. */
 export const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
 type ComparedField = (typeof COMPARED_FIELDS)[number]
-
-function changedFields(before: Customer, after: Customer): ComparedField[] {
-  return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
-}
-
-function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]): string {
-  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
-}
 
 function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   const byId = new Map<string | undefined, number>()

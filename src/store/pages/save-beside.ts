@@ -12,8 +12,9 @@ import { type Session, together } from '../port/store.ts'
  */
 export async function saveBeside(session: Session, run: Run, decided: PagesDecided, nowMs: number) {
   const { organization } = run
-  const { changes } = decided
-  const [windows, edited, present] = [[...decided.windows.values()], [...decided.edited], [...decided.present]]
+  const { changes, saved } = decided
+  const [windows, edited] = [[...decided.windows.values()], [...decided.edited]]
+  const listed = [...decided.listed, ...[...run.heldRows].filter((rowId) => saved.seen.has(rowId))]
   const now = moment(sqlTime(nowMs))
   const rejects = Array.from(decided.rejects.values(), ({ recordId, key, ...reject }) => {
     return { ...reject, record_id: recordId, record_key: key }
@@ -49,9 +50,9 @@ export async function saveBeside(session: Session, run: Run, decided: PagesDecid
         SELECT ${organization}, row_id FROM ${givenAs('row_id', edited)}
         ${either('', 'ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit')}`,
     ),
-    take(present, sql`DELETE FROM absences WHERE ${rowsOf(organization, present)}`),
-    release(session, organization, [...decided.released]),
-    countPages(session, run, decided.saved),
+    take(listed, sql`DELETE FROM absences WHERE ${rowsOf(organization, listed)}`),
+    release(session, organization, listed),
+    countPages(session, run, saved),
   )
   requireTaken(run, 'changes', { given: changes.length, taken: fed })
   requireTaken(run, 'rejects', { given: rejects.length, taken: rejected })

@@ -13,7 +13,6 @@ import { firstOfScan } from '../reading.ts'
 import { releaseLease, renewLease } from './lease.ts'
 import { forgetWindows, storeLaterOrder, storeList } from './list-memory.ts'
 import { concludeShape, type Shape } from './shape.ts'
-import { hasReadToEnd } from '../schema/views.ts'
 import { storableJson, storableText } from '../../text/storable-text.ts'
 
 /**
@@ -30,9 +29,8 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
     : unproven(shaped, absences.reasons, { found: absences.found })
   const report = reportOf(run, ending, { ...absences, ...shape }, nowMs)
   const isWhole = ending.status === 'complete' && ending.readToEnd
-  const [, , , hadLease] = await together(
+  const [, , hadLease] = await together(
     isWhole ? resolveRejects(session, run, nowMs) : endedWell(ending) ? resolveValid(session, run, nowMs) : LEFT_OUT,
-    hasReadToEnd(report) ? noteFilled(session, run) : LEFT_OUT,
     ending.status === 'complete' ? forgetWindows(session, run.organization) : LEFT_OUT,
     releaseLease(session, run),
   )
@@ -43,6 +41,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
       ? session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
       : LEFT_OUT,
     writeEnd(session, run, ending, report, shape),
+    noteFilled(session, run),
   )
   return report
 }

@@ -1,6 +1,5 @@
 import { TEXT_FIELDS } from '../../model/customer.ts'
 import type { Words } from './words.ts'
-import type { Report } from '../../model/report.ts'
 
 const VERSIONED = [...TEXT_FIELDS, 'extra']
 
@@ -156,11 +155,6 @@ FROM daily GROUP BY organization, day;
 
 /** Whether a run read the list to its end, and kept most of it: the condition of `freshness.read_as_of`. */
 export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
-
-/** The same of a run that ends. */
-export function hasReadToEnd(run: Pick<Report, 'status' | 'reasons' | 'rejected' | 'received'>): boolean {
-  return run.status === 'complete' && !run.reasons.includes('cached-answer') && run.rejected <= run.received / 2
-}
 
 /** Whether a run is no partial run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'
