@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { MANIFEST } from './copy-manifest.ts'
-import { isRead, type Recorded, recordedIn } from './organizations.ts'
-import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+import { idsOf, isRead, type Recorded, recordedIn } from './organizations.ts'
+import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
+import type { CopyTarget } from './target-place.ts'
 import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
@@ -9,22 +10,14 @@ import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 
-type CopySettings = {
-  mirror: string
-  /** Only the rows of this organization; undefined for those of all. */
-  organization: string | undefined
-  /** The organizations of the configuration, which the mirror may not know yet. */
-  organizations: readonly string[]
-  withoutPersonalData: boolean
-}
-
-type Built = Pick<PublishedCopy, 'publishedAt' | 'organizations'>
+type CopySettings = Pick<PublishPlan, 'mirror' | 'organizations' | 'withoutPersonalData'> &
+  Pick<CopyTarget, 'organization'>
 
 /**
  * Fills the empty file at `path` with one state of the mirror, without a WAL or anything beside it. SQLite copies the rows from file to file in one
  * read transaction, which ends before indexes and digests are made: a long one holds up the WAL of the mirror. Memory is bounded.
  */
-export function buildCopy(path: string, settings: CopySettings): Built {
+export function buildCopy(path: string, settings: CopySettings) {
   // Made anew here, it would have another group and another mode.
   const db = connect(path, { fileMustExist: true })
   try {
@@ -49,8 +42,11 @@ function copyState(db: Connection, { mirror, organization, ...settings }: CopySe
       // Names of tables are those of the mirror as long as the copy has none.
       const all = recordedIn(db, { isCopy: false })
       const recorded = all.filter((one) => (organization ?? one.organization) === one.organization)
-      const organizations = recorded.filter(isRead).map((one) => one.organization)
-      copyTables(db, { ...settings, organizations, isOfAll: organization === undefined })
+      copyTables(db, {
+        ...settings,
+        organizations: idsOf(recorded.filter(isRead)),
+        isOfAll: organization === undefined,
+      })
       const leftOut = organization === undefined ? leftOutOf(all, settings.organizations) : []
       return { recorded, leftOut, publishedAt: nowIn(db) }
     })()
@@ -63,9 +59,10 @@ function copyState(db: Connection, { mirror, organization, ...settings }: CopySe
 }
 
 export function leftOutOf(recorded: Recorded, configured: readonly string[]): LeftOut[] {
-  const all = new Set([...recorded.map(({ organization }) => organization), ...configured])
-  const read = new Set(recorded.filter(isRead).map(({ organization }) => organization))
-  return [...all.difference(read)].toSorted().map((organization) => ({ organization, reason: 'never-read' }))
+  const all = new Set([...idsOf(recorded), ...configured])
+  return [...all.difference(new Set(idsOf(recorded.filter(isRead))))]
+    .toSorted()
+    .map((organization) => ({ organization, reason: 'never-read' }))
 }
 
 /** What readers look for: the queries of the README, and those by e-mail, by language, and since a moment. */
@@ -197,10 +194,7 @@ function copyFreshness(db: Connection, table: CopiedTable, settings: Settings): 
 }
 
 /** Adds the table `manifest` to a copy that has all others: what it holds of each organization, and those that it leaves out. */
-function fillManifest(
-  db: Connection,
-  { recorded, leftOut, publishedAt }: ReturnType<typeof copyState>,
-): Built['organizations'] {
+function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: ReturnType<typeof copyState>) {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const leave = db.prepare(`INSERT INTO manifest (organization, published_at, left_out, last_run_id, last_status)
@@ -234,7 +228,7 @@ function fillManifest(
   for (const { nullable, personal, ...said } of MANIFEST.columns)
     describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
   return db
-    .prepare<[], Built['organizations'][number]>(
+    .prepare<[], PublishedCopy['organizations'][number]>(
       `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
          active_customers AS active, changes, last_seq AS lastSeq, sha256
        FROM manifest WHERE left_out IS NULL ORDER BY organization`,

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { shownMirror } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
@@ -23,7 +23,7 @@ import {
   type FormatSettings,
   loadFormat,
 } from './format.ts'
-import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
+import { idsOf, isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import { requireFeed, withFileToRead } from './read-rows.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
 import { untilStopped, writeToStream } from './write-results.ts'
@@ -87,13 +87,8 @@ function* shownLines(chunks: Iterable<Chunk>): Generator<Chunk, void> {
 async function writeFile(file: string, chunks: Iterable<Chunk>, signal: AbortSignal): Promise<boolean> {
   try {
     return await writeFor(file, async ({ path, place }) => {
-      const descriptor = openSync(path, 'r+')
-      try {
-        for await (const chunk of untilStopped(chunks, signal, `Stopped: ${file} was not written.`))
-          writeFileSync(descriptor, chunk)
-      } finally {
-        closeSync(descriptor)
-      }
+      for await (const chunk of untilStopped(chunks, signal, `Stopped: ${file} was not written.`))
+        appendFileSync(path, chunk)
       place()
       return true
     })
@@ -138,8 +133,6 @@ export function beginExport(
   const about = { table, columns, exportedAt: nowIn(db), changesSince, lastSeq, organizations }
   return { chunks: format(counted(), about), exported }
 }
-
-const idsOf = (all: readonly { organization: string }[]) => all.map(({ organization }) => organization)
 
 const DELETED = 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons WHERE organization IN (SELECT value FROM json_each(?))'
 

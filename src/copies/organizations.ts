@@ -62,7 +62,7 @@ export type Reading = {
 }
 
 /** What a mirror, or a published copy, records of the runs of an organization, and what changes a copy without a run. */
-export type RecordedOrganization = {
+type RecordedOrganization = {
   organization: string
   /** The latest run that changed anything that a copy holds, or the latest of all where none did; `running` while it is under way. */
   runId: number
@@ -81,6 +81,10 @@ export type ReadOrganization = RecordedOrganization & Reading
 /** Whether the list of an organization was read to its end at least once. */
 export function isRead(one: RecordedOrganization): one is ReadOrganization {
   return one.run !== null
+}
+
+export function idsOf(all: readonly Pick<RecordedOrganization, 'organization'>[]): string[] {
+  return all.map(({ organization }) => organization)
 }
 
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */

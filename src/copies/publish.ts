@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
@@ -9,7 +9,7 @@ import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
 import { atPlace, copyError } from './copy-error.ts'
 import { MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
 import { isOlderCopy, removeTooMany, replaceKeeping } from './older-files.ts'
-import { findRecorded, isRead, recordedIn } from './organizations.ts'
+import { findRecorded, idsOf, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { accessOf, type CopyTarget, copyTargets, prepareFolder, requirePublishable } from './target-place.ts'
 import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
@@ -20,10 +20,7 @@ import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
  */
 export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, recordedIn)
-  const targets = copyTargets(
-    plan,
-    recorded.filter(isRead).map(({ organization }) => organization),
-  )
+  const targets = copyTargets(plan, idsOf(recorded.filter(isRead)))
   // The group of one organization, who may have left long ago, keeps no copy from the others.
   if (targets.some(({ group }) => group === plan.group)) accessOf(plan)
   for (const { file } of targets) atPlace(file, () => requirePublishable(file, plan.mirror))
@@ -40,7 +37,7 @@ export function publishCopies(plan: PublishPlan): Published {
   for (const [folder, inFolder] of Map.groupBy(standing, ({ file }) => dirname(file)))
     done.warnings.push(...describeCopies(join(folder, 'metadata.json'), inFolder, plan))
   // A list may have been read to its end since.
-  const copied = new Set(done.copies.flatMap((copy) => copy.organizations.map(({ organization }) => organization)))
+  const copied = new Set(done.copies.flatMap((copy) => idsOf(copy.organizations)))
   done.leftOut = leftOutOf(recorded, plan.organizations).filter(({ organization }) => !copied.has(organization))
   return done
 }
@@ -51,11 +48,10 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
   const access = accessOf({ ...plan, group })
   return atPlace(file, () => {
     prepareFolder(dirname(file), access)
-    const { path, place, end } = beginFile(file, { waitMs: lockWaitMs, gid: access.gid })
+    const { path, place, end } = beginFile(file, { waitMs: lockWaitMs, ...access })
     try {
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
-      chmodSync(path, access.mode)
       const kept = keep !== undefined && keep > 0 ? nameOfOlderCopy(file, path) : undefined
       replaceKeeping(file, kept, place)
       if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
@@ -69,10 +65,9 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
 /** Writes Datasette's `metadata.json` beside the copies of a folder. Returns a sentence where it cannot be written, or another file has that name. */
 function describeCopies(place: string, targets: readonly CopyTarget[], plan: PublishPlan): string[] {
   const described = [...tablesOfCopy(plan), MANIFEST].map(({ name, meaning, columns }) => {
-    const meanings = columns.map((each) => [
-      each.name,
-      sentence(each.personal ? `${each.meaning} (personal data)` : each.meaning),
-    ])
+    const meanings = columns.map((each) => {
+      return [each.name, sentence(each.personal ? `${each.meaning} (personal data)` : each.meaning)]
+    })
     const facets = name === 'active_customers' && { facets: ['organization', 'language'] }
     return [name, { description: sentence(meaning), columns: Object.fromEntries(meanings), ...facets }]
   })
@@ -131,7 +126,7 @@ export async function requireHidden({ hidden = {} }: Pick<PublishPlan, 'hidden'>
   })
   // Others have no rows in a copy.
   const read = shown.length === 0 ? [] : (await findRecorded(address)).filter(isRead)
-  const left = read.map(({ organization }) => organization).filter((id) => shown.includes(id))
+  const left = idsOf(read).filter((id) => shown.includes(id))
   if (left.length === 0) return
   throw new CopyFailed(
     `The mirror still holds values that the privacy policy hides, of ${listedNames(left)}. Nothing was published, and the copy from before is ` +

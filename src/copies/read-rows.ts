@@ -52,8 +52,8 @@ export async function* readStatement(
   }
 }
 
-async function allOf(some: AsyncIterable<SomeRows>): Promise<SqlValue[][]> {
-  return (await Array.fromAsync(some)).flatMap(({ rows }) => rows)
+async function allOf(place: string, statement: Sql): Promise<SqlValue[][]> {
+  return (await Array.fromAsync(readStatement(place, statement))).flatMap(({ rows }) => rows)
 }
 
 /** Those of these columns that a table has: a copy may lack some. */
@@ -63,7 +63,7 @@ export async function columnsThere(
   table = 'customers',
 ): Promise<readonly string[]> {
   if (isPostgres(place)) return columns
-  const found = await allOf(readStatement(place, sql`SELECT name FROM pragma_table_info(${table})`))
+  const found = await allOf(place, sql`SELECT name FROM pragma_table_info(${table})`)
   const there = new Set(found.flat())
   return columns.filter((column) => there.has(column))
 }
@@ -173,10 +173,8 @@ export async function* readCustomers(
   const shown = (name: string, value: SqlValue) =>
     name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
   let left = limit
-  for await (const some of readStatement(place, customersStatement({ ...filter, columns }, searched), {
-    asMade: true,
-    signal,
-  })) {
+  const statement = customersStatement({ ...filter, columns }, searched)
+  for await (const some of readStatement(place, statement, { asMade: true, signal })) {
     const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
     const rows = found.slice(0, left).map((row) => columns.map((name, at) => shown(name, row[at] ?? null)))
     left -= rows.length
@@ -192,7 +190,7 @@ async function requireMirrored(
   configured: readonly string[],
 ): Promise<void> {
   if (organization === undefined) return
-  const runs = await allOf(readStatement(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`))
+  const runs = await allOf(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`)
   requireKnown([organization], [...configured, ...runs.map(([id]) => String(id))])
 }
 
@@ -269,11 +267,8 @@ export async function* readChanges(
   if (!(since >= 0))
     throw new UsageError('Changes are read after a seq: since is 0, or the seq of the last change that was read.')
   await requireMirrored(place, organization, [])
-  const columns = await columnsThere(
-    place,
-    publicColumns('changes').map(({ name }) => name),
-    'changes',
-  )
+  const names = publicColumns('changes').map(({ name }) => name)
+  const columns = await columnsThere(place, names, 'changes')
   const of = (table: string) =>
     organization === undefined ? sql`TRUE` : sql`${text(table)}.organization = ${organization}`
   const deleted = sql`(SELECT coalesce(max(feed_seq), 0) FROM horizons WHERE ${of('horizons')})`
@@ -286,8 +281,8 @@ export async function* readChanges(
     yield { columns: [...columns], rows: some.rows.map((row) => row.slice(0, -1)) }
   }
   if (isFound) return
-  for await (const { rows } of readStatement(place, sql`SELECT ${deleted}, ${GIVEN}`))
-    for (const [seq, given] of rows) requireFeed(since, { given: Number(given ?? since), deleted: Number(seq) })
+  for (const [seq, given] of await allOf(place, sql`SELECT ${deleted}, ${GIVEN}`))
+    requireFeed(since, { given: Number(given ?? since), deleted: Number(seq) })
 }
 
 /** The last seq that was given to a change, also to one that was deleted; NULL where this user may not know. */

@@ -135,10 +135,7 @@ export function accessOf({ group, withoutPersonalData }: Pick<FolderPlan, 'group
 function groupNumber(group: string | number): number {
   if (/^\d+$/.test(String(group))) return Number(group)
   try {
-    const line = execFileSync('getent', ['group', String(group)], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
+    const line = execFileSync('getent', ['group', String(group)], { encoding: 'utf8', stdio: 'pipe' })
     return Number(line.split(':')[2])
   } catch {
     throw new UsageError(

@@ -36,11 +36,11 @@ export type Unfinished = {
   end: () => void
 }
 
-/** How long another process is waited for that writes the file, and the group of the file. */
-export type Writing = { waitMs?: number; gid?: number | undefined }
+/** How long another process is waited for that writes the file, and the group and the mode of the file, 0600 unless another one is given. */
+type Writing = { waitMs?: number; gid?: number | undefined; mode?: number }
 
 /** Begins to write a file, whose lock this process has from now on; what was left of earlier attempts is removed. */
-export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfinished {
+export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writing = {}): Unfinished {
   const lock = lockPlace(file, waiting)
   const path = privateName(file)
   const end = () => {
@@ -55,6 +55,7 @@ export function beginFile(file: string, { gid, ...waiting }: Writing = {}): Unfi
     throw error
   }
   const place = () => {
+    chmodSync(path, mode)
     flushFile(path)
     renameSync(path, file)
     const what =
@@ -80,16 +81,11 @@ export async function writeFor<Result>(
   }
 }
 
-/** Writes a text as a file, which is there as a whole or not at all. Its mode is 0600 unless another one is given. */
-export function writeTextFile(
-  file: string,
-  text: string,
-  { mode = 0o600, ...writing }: Writing & { mode?: number } = {},
-) {
+/** Writes a text as a file, which is there as a whole or not at all. */
+export function writeTextFile(file: string, text: string, writing: Writing = {}): void {
   const { path, place, end } = beginFile(file, writing)
   try {
     writeFileSync(path, text)
-    chmodSync(path, mode)
     place()
   } finally {
     end()

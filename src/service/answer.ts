@@ -25,30 +25,15 @@ type Outgoing = HttpBindings['outgoing'] | undefined
 
 /** Sends an answer. `outgoing` is its connection, if there is a real one. */
 export function send(c: Context, answer: Answer, outgoing: Outgoing): Response {
-  switch (answer.kind) {
-    case 'error':
-      return c.json(errorEnvelope(answer.status, answer.message, answer.details), answer.status, answer.headers ?? {})
-    case 'html':
-      return c.html(answer.text)
-    case 'cut':
-      return stream(c, answer.envelope, (bytes) => cutOff(bytes, outgoing))
-    case 'drip':
-      return stream(c, answer.envelope, (bytes) => drip(bytes, answer.overMs))
-    default:
-      return c.body(Buffer.from(JSON.stringify(answer.envelope)), 200, {
-        'Content-Type': 'application/json',
-        ...answer.headers,
-      })
-  }
-}
-
-/** Sends Content-Length, so that a client notices a truncated answer. */
-function stream(c: Context, envelope: unknown, piecesOf: (bytes: Buffer) => AsyncIterable<Uint8Array>): Response {
-  const bytes = Buffer.from(JSON.stringify(envelope))
-  return c.body(ReadableStream.from(piecesOf(bytes)), 200, {
-    'Content-Type': 'application/json',
-    'Content-Length': String(bytes.length),
-  })
+  if (answer.kind === 'error')
+    return c.json(errorEnvelope(answer.status, answer.message, answer.details), answer.status, answer.headers ?? {})
+  if (answer.kind === 'html') return c.html(answer.text)
+  const bytes = Buffer.from(JSON.stringify(answer.envelope))
+  const type = { 'Content-Type': 'application/json' }
+  if (answer.kind === 'page') return c.body(bytes, 200, { ...type, ...answer.headers })
+  const pieces = answer.kind === 'cut' ? cutOff(bytes, outgoing) : drip(bytes, answer.overMs)
+  // With its length, so that a client notices a truncated answer.
+  return c.body(ReadableStream.from(pieces), 200, { ...type, 'Content-Length': String(bytes.length) })
 }
 
 async function* cutOff(bytes: Buffer, outgoing: Outgoing): AsyncGenerator<Uint8Array> {

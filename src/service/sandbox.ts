@@ -160,12 +160,11 @@ export async function writeConfig(
   { mirror = './data/customers.db', schedule = HOURLY, ...others }: SandboxConfig = {},
 ): Promise<void> {
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
-  if (distant) {
+  if (distant)
     throw new UsageError(
       `No configuration was written: it may contain keys and use http only for this machine, not for ${distant.baseUrl}. ` +
         'Start the sandbox with --host 127.0.0.1.',
     )
-  }
   const { organizations, recipe } = sandbox
   const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
   const text = stringify({

@@ -37,12 +37,10 @@ export function certificateOf({ certificate }: Pick<StoredRun, 'certificate'>) {
 
 /** What a run proves, in sentences; those that are indented belong to the one before. */
 export function proofLines(run: StoredRun): string[] {
-  if (run.status === 'running') {
+  if (run.status === 'running')
     return ['Running: what it proves is known when it ends. Until then it marks no customer as missing or removed.']
-  }
-  if (run.status === 'partial') {
+  if (run.status === 'partial')
     return [`Partial: this run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
-  }
   if (run.proof === 'unproven') return ['Unproven: this scan does not show that a customer has left the list, because']
   if (run.proof === 'settled') return [`${GRADES.settled} Weaker than a proof, because`]
   return [`${GRADES.proven.slice(0, -1)} (${basisWords(certificateOf(run))}).`]

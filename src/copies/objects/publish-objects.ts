@@ -7,7 +7,7 @@ import { atPlace } from '../copy-error.ts'
 import type { StoreLimits } from './bucket.ts'
 import { lookAtFolder } from './folder.ts'
 import type { FoundPlace, Manifest, PublishedObject } from './object-place.ts'
-import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
+import { idsOf, isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, Published } from '../publish-plan.ts'
 import { beginExport } from '../export-mirror.ts'
@@ -86,8 +86,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   const isNew = made.size > 0 || !isDeepStrictEqual({ ...before, generation: number, written_at: at }, content)
   const { warnings, isLeft } = await place.finish(content, isNew)
   const { generation, written_at: writtenAt } = isNew ? content : (before ?? content)
-  const there = new Set(entries.map(({ organization }) => organization))
-  const gone = (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
+  const there = new Set(idsOf(entries))
+  const gone = idsOf(before?.organizations ?? []).filter((id) => !there.has(id))
   const organizations = entries.map(({ organization, object, run, proof, read_as_of, rows, active, bytes, sha256 }) => {
     const facts = { run, proof, readAsOf: read_as_of, customers: rows, active, bytes, sha256 }
     return { organization, object, isNew: made.has(organization), ...facts }

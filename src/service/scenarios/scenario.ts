@@ -36,9 +36,7 @@ export type Stage = {
   random: Random
   /** A number that stays the same, drawn when it is first asked for. */
   readonly salt: number
-  /** Makes a new customer. */
   newcomer: (created_at: string) => ServiceCustomer
-  /** The duration of a slow answer. */
   dripMs: number
 }
 
@@ -83,26 +81,22 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
     ...{ list, arrive: arrivingIn(stage, list), remembered: new Map(), query: NOT_ASKED },
     ...{ count: 0, read: 0, sinceMs: 0, elapsedMs: 0 },
   })
-  return { list, truth: truthOf(scenario, play), ...answersOf(scenario, play, now) }
-}
-
-const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
-
-function answersOf({ change, arrange, answer }: Scenario, play: Play, now: () => number) {
   const startMs = now()
-  const answerTurn: AnswerList = (query, serve) => {
+  const answer: AnswerList = (query, serve) => {
     const elapsedMs = now() - startMs
     const read = Math.max(play.read, play.query.page * play.query.perPage)
     Object.assign(play, { query, count: play.count + 1, read, sinceMs: elapsedMs - play.elapsedMs, elapsedMs })
-    change?.(play)
-    return answer?.(play, serve) ?? { kind: 'page', envelope: serve(query) }
+    scenario.change?.(play)
+    return scenario.answer?.(play, serve) ?? { kind: 'page', envelope: serve(query) }
   }
   const rowsFor = (query: ListQuery) => {
-    const rows = play.list.rows()
-    return play.count === 0 ? rows : (arrange?.(rows, query, play) ?? rows)
+    const rows = list.rows()
+    return play.count === 0 ? rows : (scenario.arrange?.(rows, query, play) ?? rows)
   }
-  return { customers: { list: rowsFor }, answer: answerTurn }
+  return { list, truth: truthOf(scenario, play), customers: { list: rowsFor }, answer }
 }
+
+const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
 
 /** The true state of the list, whatever the service answered: readers of the list are judged by it. Without ids that are never sent. */
 function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless }: Scenario, play: Play) {
@@ -149,7 +143,6 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
   return customers.length * 2 + 100
 }
 
-/** A list of customers that records its changes. */
 type MovingList = ReturnType<typeof movingList>
 
 /** A moment, as the number of changes until then. */
@@ -164,7 +157,7 @@ const byCreation: Order = (one, other) => compare(one.created_at, other.created_
 /** By name, which is independent of the date of creation. */
 export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
 
-/** A list that starts with `customers`, which are in `order`. */
+/** A list that starts with `customers`, which are in `order`, and records its changes. */
 export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation) {
   const rows = [...customers]
   // A customer that is not in it was listed from the start.
@@ -178,7 +171,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   }
 
   return {
-    /** The customers listed now. */
     rows: (): readonly ServiceCustomer[] => rows,
     /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
     insert: (customer: ServiceCustomer): void => {
@@ -202,7 +194,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       changes += 1
       if (to !== from) moves.set(customer.id, changes)
     },
-    /** A mark of the current moment. */
     mark: (): Mark => ({ changes }),
     lived: (since: Mark): ReadonlySet<string> =>
       new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since.changes)),
