@@ -8,11 +8,9 @@ export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/**
- * An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. It has to be written as one:
- * the parser alone takes white space, backslashes and missing slashes too.
- */
+/** An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. */
 export function httpsAddress(text: string, example: string): URL | { problem: string } {
+  // Written as one: the parser alone takes white space, backslashes and missing slashes too.
   const url = /^https?:\/\/[^\s\\/][^\s\\]*$/i.test(text) ? URL.parse(text) : null
   if (url === null) return { problem: `must be an https URL such as ${example}` }
   if (url.username !== '' || url.password !== '') return { problem: 'must not hold a user name or password' }

@@ -41,10 +41,7 @@ function queueProblem(text: string): string | undefined {
   return 'has a bad prefix: at most 64 letters, digits, dots, dashes and underscores, the first of them in braces for a cluster of Redis'
 }
 
-/**
- * The driver takes a path that is no number, and every option of its own as a parameter: with some of them it ends the process, or
- * never answers. `family` is that of the IP addresses: private networks of some hosts have IPv6 alone.
- */
+/** The driver takes any path, and its own options as parameters, of which some end the process. Some private networks have IPv6 alone: `family`. */
 function redisProblem(text: string): string | undefined {
   const parts = addressParts(text, { parameters: ['prefix', 'family'], example: 'redis://127.0.0.1:6379/0' })
   if ('problem' in parts) return parts.problem

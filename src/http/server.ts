@@ -24,10 +24,7 @@ type Limits = {
 /** Where to listen. Without `limits`, clients may have as many connections as they like. At its end, requests under way have `graceMs`. */
 type Place = { host: string; port: number; limits?: Limits; graceMs?: number }
 
-/**
- * Serves `app` at an address of this machine; port 0 takes any free one. A request whose address cannot be read never reaches
- * it, and is answered 400 with `unreadable`. Throws a UsageError when it cannot listen.
- */
+/** Serves `app`; port 0 is any free one. An unreadable address is answered 400 with `unreadable`. Throws UsageError where it cannot listen. */
 export async function listen(
   app: Answerer,
   { host, port, limits, graceMs = 0 }: Place,
@@ -101,17 +98,14 @@ const ANY_ADDRESS = new Map([
   ['::', '::1'],
 ])
 
-/**
- * The headers of all our answers: browsers must not guess the type or show the answer in another page, and caches must not keep it
- * unless the answer says its age. Set before there is an answer: one that is made is made anew for each header that it gets.
- */
+/** Sets our headers before there is an answer: one that is made is made anew for each. An answer that says its age may be kept. */
 export const addHeaders: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(UNKEPT)) context.header(name, value)
   await next()
   if (context.res.headers.has('Age')) context.header('Cache-Control', undefined)
 }
 
-/** The last one keeps an answer out of caches. */
+/** Browsers must not guess the type, nor show the answer in another page, and caches must not keep it. */
 const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' }
 
 /** Whether a program does its work, and the problems if it does not. */

@@ -120,10 +120,7 @@ export class ListScan implements Scan {
     } else this.#stage.settle(window, failure)
   }
 
-  /**
-   * A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. One answer that
-   * does not fit may come from a cache.
-   */
+  /** A service that ignores the size, and denies it, answers each smaller page with too many rows; a single such answer may come from a cache. */
   #isSizeIgnored(failure: WindowFailure): boolean {
     if (failure === 'page-mismatch') this.#misfits += 1
     return failure === 'size-refused' || this.#misfits > 1

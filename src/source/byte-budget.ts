@@ -1,9 +1,6 @@
 import pLimit from 'p-limit'
 
-/**
- * Memory for the pages in transit in the whole process: from the first byte received until their customers are saved. As text
- * and as records, a page takes several times its bytes.
- */
+/** Memory for all pages in transit, from the first byte until their customers are saved: as text and records, a page takes several times its bytes. */
 export type ByteBudget = ReturnType<typeof createByteBudget>
 
 /** The memory of one page, counted from its first byte on. */
@@ -40,10 +37,7 @@ export function createByteBudget(mostBytes: number) {
           total += bytes
           if (bytes < 0) wake()
         },
-        /**
-         * False while too much is in transit, except for the page that has been in transit longest: it is always received to its end,
-         * however large it is, and then makes room for the next.
-         */
+        /** False while too much is in transit, except for the page that is longest: it is received to its end, however large, and then makes room. */
         get mayGoOn(): boolean {
           return isClosed || mayGoOn(claim)
         },

@@ -3,10 +3,7 @@ import { httpDateMs } from './retry-after.ts'
 
 type Timed = Pick<Answer, 'headers' | 'sentMs' | 'answeredMs'>
 
-/**
- * A `Date` header is cut to a whole second and as old as half a round trip, so a few seconds are noise and not an offset.
- * No service refuses them either: five seconds is less than what any of them allows for ordinary clocks.
- */
+/** So small an offset is noise: a `Date` is cut to its second, and as old as half a round trip. No service refuses so little either. */
 const NOTABLE_OFFSET_MS = 5000
 /** An answer with a higher `Age` is too old. */
 const MOST_AGE_SECONDS = 5
@@ -15,10 +12,7 @@ const FAR_AHEAD_MS = 60_000
 /** Clocks are set wrong by minutes, or by a time zone. Further off, it is the `Date` that is wrong. */
 const MOST_CORRECTION_MS = 86_400_000
 
-/**
- * The service's clock as learned from the `Date` headers of its answers, and the clock that requests are signed by. It is compared with
- * the monotonic clock of this machine, which cannot be set: a lead is how far a clock is ahead of that one.
- */
+/** The service's clock, by the `Date` of its answers, and that for signing. A lead is how far a clock is ahead of our monotonic one, which cannot be set. */
 export class Clock {
   readonly #now: () => number
   readonly #monotonicMs: () => number

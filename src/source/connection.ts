@@ -67,10 +67,7 @@ type GetOptions = {
   room?: Room | undefined
 }
 
-/**
- * Sends a request once. Any status is an answer, a redirect included, which is not followed. Throws `SourceUnavailable` without an
- * answer, `ContractBroken` for a 200 whose body cannot be read, and the signal's reason.
- */
+/** Sends a request once; any status is an answer, and no redirect is followed. Throws SourceUnavailable, and ContractBroken for an unreadable 200. */
 export async function get(request: Request, options: GetOptions): Promise<Answer> {
   const { signal, timeoutMs } = options
   const { place } = request

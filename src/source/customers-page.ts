@@ -67,10 +67,7 @@ function atMost(size: number, records: readonly unknown[], place: string): reado
   throw broken(place, `${records.length} records came in a page of ${size}`, ONE_SIZE)
 }
 
-/**
- * No other page can show what stands before the first one. Services count positions from 0, from 1, or anew on each page: only more than
- * 1 says that there are such rows.
- */
+/** No other page shows what stands before the first. Services count from 0, from 1, or anew on each page: only more than 1 says that rows do. */
 function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], place: string): void {
   if (page !== 1 || typeof from !== 'number' || from <= 1) return
   throw broken(place, `meta.from says that page 1 begins at position ${from} of the list`)
@@ -146,10 +143,7 @@ const integer = z.union(
   { error: 'must be a whole number' },
 )
 
-/**
- * An array with holes is written as an object by some services: its integer keys come in order. Every own key is checked, including
- * `__proto__`, so that no received record is left out.
- */
+/** Some services write an array with holes as an object of integer keys, in order. Every own key is checked, `__proto__` too: no record is left out. */
 const holed = z
   .custom<Readonly<Record<string, unknown>>>(
     (value) => isMapping(value) && Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key)),

@@ -31,10 +31,7 @@ type ReadOptions = Asking & {
 /** A firewall that drops a search for its text drops it again. */
 const MOST_SEARCH_RETRIES = 1
 
-/**
- * A page is requested by a signed request. It is wrapped in the retry, then in the correction of the clock, and then in the refusal
- * of cached answers.
- */
+/** A page is one signed request, wrapped in the retry, then in the correction of the clock, and then in the refusal of cached answers. */
 export function openSource(options: SourceOptions) {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
   refuseUnencrypted(settings.baseUrl)

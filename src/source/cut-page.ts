@@ -91,10 +91,7 @@ export function cutRecords(data: Buffer, most: number) {
   }
 }
 
-/**
- * Returns a function that decodes a part of a page, which is looked at as a whole first: what is in ASCII needs not be decoded, since each
- * byte is a character, and what is valid as a whole is valid in each part that is cut at ASCII.
- */
+/** Decodes parts of a page: in ASCII each byte is a character already, and what is valid as a whole is valid in each part that is cut at ASCII. */
 function textsOf(data: Buffer, latin1: string): (from: number, to: number) => string {
   if (isAscii(data)) return (from, to) => latin1.slice(from, to)
   if (isUtf8(data)) return (from, to) => data.toString('utf8', from, to)

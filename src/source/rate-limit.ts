@@ -1,10 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
-/**
- * Aborting `signal` ends everything at once. Aborting `stop`, where it is given, ends all waiting and lets a request that
- * is under way finish; it must abort with `signal` too.
- */
+/** Aborting `signal` ends everything at once; aborting `stop`, if given, ends all waiting, but no request under way. It must abort with `signal` too. */
 export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 
 /** `mayAskMore` is asked before a refused request, or another one for its sake, is sent once more; by default it may be. */
@@ -35,10 +32,7 @@ export function spacingMs(requestsPerMinute: number | undefined): number {
   return requestsPerMinute === undefined ? 0 : (60_000 + MARGIN_MS) / requestsPerMinute
 }
 
-/**
- * A request arrives a little earlier or later than it was to start. So those of a minute are spread over this much more, and no 60 s of
- * the service, wherever they begin, hold more requests than the limit.
- */
+/** Requests arrive a little early or late. Those of a minute are spread over this much more, so that no 60 s hold more than the limit. */
 const MARGIN_MS = 600
 /** A process that was busy for no longer than this makes up for it. */
 const MOST_LATE_MS = 250

@@ -111,10 +111,7 @@ function beginningOf({ body }: Answer): string {
   return new TextDecoder().decode(body).slice(0, 2048)
 }
 
-/**
- * What the service said about a refusal, as ` (code: "message")`, fit for an error message: only the two fields of the error
- * envelope, at most 60 and 200 characters, nothing that could be a secret or a person. Empty if it sent neither.
- */
+/** What the service said, as ` (code: "message")` or empty: two fields of its envelope, at most 60 and 200 characters, no secret or person in them. */
 export function quoted(text: string, secrets: readonly string[]): string {
   const { error, message } = errorEnvelope.safeParse(parsedJson(text)).data ?? {}
   const code = error !== undefined && /^[\w.-]{1,60}$/.test(error) ? scrubbed(error, secrets) : ''

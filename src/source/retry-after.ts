@@ -12,10 +12,7 @@ export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | un
   return asked === undefined ? undefined : Math.max(SHORTEST_PAUSE_MS, Math.ceil(asked))
 }
 
-/**
- * After an answer that asks to slow down, no request is sent within the same second, whatever wait it names: services often answer "0" or a
- * moment just past, and would refuse a request in the same instant again.
- */
+/** The least wait after an answer that asks to slow down: services often name 0 or a moment just past, and would refuse the same instant again. */
 export const SHORTEST_PAUSE_MS = 1000
 
 /** A longer wait than this is a broken header; following it would stop an organization for good. */

@@ -4,10 +4,7 @@ import type { Asking, RateLimit } from './rate-limit.ts'
 import { SHORTEST_PAUSE_MS } from './retry-after.ts'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
-/**
- * A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. `status` is what the service
- * answered, if it did; `attempt` numbers the request that follows the wait.
- */
+/** A run waits until `untilMs`, in Unix time. `status`: what the service answered, if it did; `attempt` numbers the request that follows the wait. */
 export type WaitingEvent = {
   kind: 'waiting'
   reason: 'rate-limited' | 'unavailable' | 'mirror-gone'

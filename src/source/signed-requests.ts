@@ -83,10 +83,7 @@ export class SignedRequests {
     throw refusal
   }
 
-  /**
-   * Asks through `retry`; once more, signed by the service's clock, if the request was refused as unauthorized and the time of its
-   * signature may be the reason.
-   */
+  /** Asks through `retry`; once more, signed by the service's clock, if refused as unauthorized where the time of the signature may be the reason. */
   async askOnTime(retry: Pick<Retry, 'ask'>, question: Question, { room, ...asking }: Asking & SendOptions) {
     const { clock } = this
     const { onEvent, monotonicMs } = this.#options
