@@ -137,10 +137,7 @@ export class QuickScan implements Scan {
     }
   }
 
-  /**
-   * A few pages at even distances, so that changes that cancel out are seen if they are far from each other. `turn` shifts them from one run
-   * to the next: what was hidden then may be seen now. A page that was read in another size is not worth a request.
-   */
+  /** A few pages at even distances, to see changes that cancel out; `turn` shifts them from run to run. None that was read in another size. */
   #probes(): Window[] {
     const { budget, turn } = this.#options
     const pages = Math.ceil(this.#reach / this.#size)
@@ -151,10 +148,7 @@ export class QuickScan implements Scan {
     return windows.filter((window) => !isRead(startOf(window)))
   }
 
-  /**
-   * The windows to ask for next, at most one for each gap, the smallest gaps first. Gaps with more rows than expected come before the others:
-   * customers that have moved stand there, and explain the gaps that they left.
-   */
+  /** At most one window for each gap, the smallest first; before all, gaps with more rows than expected: who moved there explains the other gaps. */
   #questions({ gaps }: Comparison): Window[] {
     const open = gaps.filter((gap) => !isExplained(gap) && !gap.isOneCut)
     const grown = this.#questionsOn(open.filter(({ expected, unread }) => unread > expected))

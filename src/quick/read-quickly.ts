@@ -21,10 +21,7 @@ export function usualQuickLimit(customers: number, pageSize: number): number {
   return Math.max(LEAST_OF_SHARE, Math.ceil((SHARE * customers) / pageSize))
 }
 
-/**
- * Reads the few pages that show who came and who left since the list was last read, saves them, and searches for those who seem to have
- * left. Reads nothing where the order of the list is not known.
- */
+/** Reads and saves the few pages that show who came and who left, and searches for the latter. Reads nothing where the order is not known. */
 export async function readQuickly(
   settings: ListSettings & { requestLimit: QuickLimit; removals: RemovalRule; random: () => number },
   run: Run,

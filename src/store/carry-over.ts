@@ -68,10 +68,7 @@ function carryFeed(from: Connection | undefined, to: Connection, nowMs: number):
   return restored.filter((organization) => !known.includes(organization))
 }
 
-/**
- * Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. Returns how many were not yet forgotten in
- * the backup, and how many were forgotten under another key, so that the restored mirror may not recognize them.
- */
+/** Takes over who is forgotten, and deletes what the backup holds of them. `unrecognized`: under another key, and not found in the backup. */
 async function carryForgotten(from: Connection | undefined, to: Connection) {
   const carried = { forgotten: 0, unrecognized: 0 }
   if (from === undefined) return carried
@@ -113,10 +110,7 @@ function nameInBackup(from: Connection, to: Connection, organization: string): s
   return inBackup.pluck().get(JSON.stringify(runs.all(organization))) ?? organization
 }
 
-/**
- * The ids in the rows of an organization, by their hashes. A record that could not be kept may have its id in any form, or name another one;
- * a certificate names who was found.
- */
+/** The ids in the rows of an organization, by their hashes: also those in any form in a reject, and those that a certificate names. */
 function idsByHash(db: Connection, organization: string, key: Buffer): Map<string, string> {
   const texts = db
     .prepare<[Record<string, string>], string>(

@@ -160,10 +160,7 @@ function renumbered(row: Row, base: number): Row {
   return changed
 }
 
-/**
- * What is added to the row numbers of each organization: in a file no two organizations share one, and a server counts them for each, from
- * the highest of its customers and of those edited or deleted since its list was stored.
- */
+/** What is added to the row numbers of each organization: a file has each number once; a server counts them for each, deleted rows included. */
 async function basesIn(from: Session, tables: readonly Table[]): Promise<Map<Value | undefined, number>> {
   const numbered = tables.filter(({ columns }) => columns.some(({ name }) => name === 'row_id'))
   const rows = numbered.map(({ name }) => text(`SELECT organization, row_id FROM ${name}`))

@@ -22,10 +22,7 @@ import { READ_TO_END } from './schema/views.ts'
 /** The verbs of a mirror that hide stored values. */
 export function privacyVerbs(store: Store) {
   return {
-    /**
-     * Brings some thousands of stored values to the privacy policy of the run; true while more are left. The last step removes the old
-     * values from the file too. To be called until it is false, before the run reads.
-     */
+    /** Brings some thousands of stored values to the policy of a run, before it reads; true while more are left. The last step purges the file. */
     applyPrivacy: async (run: Run, nowMs: number) => {
       if (run.privacy?.isUnapplied !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true

@@ -6,9 +6,8 @@ import { READING_INDEXES } from './schema/schema.ts'
 import { READ_TO_END } from './schema/views.ts'
 
 /**
- * Returns a function, to be called when a run is complete, that creates the indexes of readers once an organization was read to its end.
- * From sorted keys an index is built in a fraction of the time that it costs row by row. Other runs that write wait meanwhile, so
- * they are built while the mirror is small, and not when the last of many organizations is loaded.
+ * Returns what creates the indexes of readers once an organization was read to its end: from sorted keys, in a fraction of the time that it takes
+ * row by row. Other runs that write wait meanwhile, so it is done while the mirror is small, and not after the last of many organizations.
  */
 export function indexingForReaders(store: Store): () => Promise<void> {
   let areTried = false

@@ -209,10 +209,7 @@ export async function listChanges(
   return records(session, found)
 }
 
-/**
- * Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key. One look-up each; the
- * organizations are found by one seek each, since a table may have millions of rows of a few.
- */
+/** Counts which of a few ids belong to another organization and are new to this one, a sign of a wrong key: by one look-up or one seek each. */
 export async function findKnownElsewhere(
   session: Session,
   organization: string,

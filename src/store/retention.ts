@@ -29,10 +29,7 @@ const ROWS_AT_ONCE = 2000
 /** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
 const MOST_STEPS = 50
 
-/**
- * The verb of a mirror that deletes rows of an organization that are older than they are to be kept, in bounded steps, each a transaction, so
- * that runs and readers go on. What is left after the last step is deleted after a later run.
- */
+/** The verb that deletes rows older than they are to be kept, in bounded steps, each a transaction. A later run deletes what is left. */
 export function pruning(store: Store) {
   let owesWal = false
   return async (organization: string, retention: Retention, reckoning: Reckoning): Promise<Pruned> => {

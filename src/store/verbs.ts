@@ -45,9 +45,8 @@ export type Own = {
 type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
 
 /**
- * A mirror, through a small set of verbs. Each write is one transaction that first checks that its run still holds the lease of
- * its organization. Times are Unix milliseconds. Every verb throws MirrorUnusable when the file fails; that transaction is
- * rolled back.
+ * A mirror, through a small set of verbs. Each write is one transaction that first checks that its run still holds its lease. Times are Unix
+ * milliseconds. Every verb throws MirrorUnusable when the file fails; that transaction is rolled back.
  */
 export type Mirror = ReturnType<typeof mirrorOn>
 
@@ -79,10 +78,7 @@ export function mirrorOn(store: Store, own: Own) {
     },
     /** How many pages of a run are best saved together, where they come faster than they can be saved. */
     pagesAtOnce: (run: Run): number => own.pagesAtOnce?.(run) ?? 64,
-    /**
-     * Saves whole pages together: all of their records, or none. Throws OrganizationLeased if the lease was lost. Calls `onWaiting` once this
-     * process has nothing left to do for them but to wait.
-     */
+    /** Saves whole pages together, or none. Throws OrganizationLeased if the lease was lost. Calls `onWaiting` once this process can only wait. */
     savePages: async (...asked: Parameters<SavePages>): Promise<PagesSaved> => {
       const saved = await own.savePages(...asked)
       addSaved(asked[0], saved)

@@ -21,10 +21,7 @@ function textsOfCandidate(candidate: Candidate): Text[] {
   return [...texts.values()]
 }
 
-/**
- * One or two letters would match half of the list, but two Chinese characters may be a name, so bytes are counted. No address is as long
- * as a page of text.
- */
+/** One or two letters match half of the list, but two Chinese characters may be a name, so bytes count. No name is as long as a page of text. */
 function isTelling(text: string | null): text is string {
   return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
 }
@@ -88,10 +85,7 @@ export async function confirmAbsences(
   return { confirmed: absent.difference(found), found, refused: refused.length, isSample, isPostponed }
 }
 
-/**
- * Whether a kind of search finds customers known to be listed; `unsure` where more match than one page holds, `refused` where no
- * search is answered.
- */
+/** Whether a kind of search finds listed customers; `unsure` where more match than a page holds, `refused` where no search is answered. */
 type Kind = 'works' | 'unsure' | 'fails' | 'refused'
 
 class Searches {

@@ -27,10 +27,7 @@ export class KnownList {
     this.#oddities = new Map(this.warnings.map((kind, number) => [JSON.stringify(kind), number]))
   }
 
-  /**
-   * The place of the customer with this record, or -1: the fingerprints of the record and of its id must both agree. Records are mostly
-   * in the same order as before, so `likely` is checked first.
-   */
+  /** The place of the customer with this record, by its fingerprint and that of its id, or -1. Orders mostly stay: `likely` is looked at first. */
   placeOf(fingerprint: number, idFingerprint: number, likely: number): number {
     if (fingerprint === UNKNOWN) return -1
     const { fingerprints, idFingerprints, rowIds } = this.list.columns
@@ -91,9 +88,8 @@ export class ListRecorder {
   }
 
   /**
-   * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one, and what it takes to know
-   * them again, where that is known; where all of them stand together in the list as last read, the place of the first one there. A window that
-   * is read again replaces what was recorded of it.
+   * A window whose records were read: their row numbers, 0 for one without a customer and below for a forgotten one; what it takes to know them
+   * again; and their place in the list as last read, where they stand together there. It replaces what was recorded of the window before.
    */
   add(
     { start, size }: { start: number; size: number },

@@ -39,10 +39,9 @@ export type Mirroring = ListSettings & {
 export type Outcome = { report: Report; error: unknown }
 
 /**
- * Mirrors one organization: starts a run, hides what its privacy policy hides now and did not before, reads the list window by window,
- * saves it page by page, certifies the scan, searches for customers before they are removed, finishes the run, and deletes what is
- * older than the organization keeps it. Never throws: a failed run is recorded as failed, keeps
- * the rows it saved, and is returned with its error.
+ * Mirrors one organization: hides what its privacy policy hides now and did not before, reads the list window by window, saves it page by page,
+ * certifies the scan, searches for customers before they are removed, and deletes what is older than it is kept. Never throws: a failed run is
+ * recorded as failed, keeps the rows it saved, and is returned with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
   const run = await startRun(mirroring).catch((error: unknown) => ({ report: unrecorded(mirroring, error), error }))
@@ -185,9 +184,8 @@ function limitRun({ mirror, organization, maxRunMs, now, monotonicMs, signal }: 
 type Settings = Pick<Mirroring, 'retention' | 'signal'> & Answered & { mirror: Pick<Mirror, 'prune'> }
 
 /**
- * Deletes what is older than the organization keeps it, after a run. Ages are measured against the start of the run or the clock of
- * the service, the earlier one: a clock of this machine that jumped ahead deletes nothing. Never throws, since the run has ended.
- * Undefined where nothing was deleted.
+ * Deletes what is older than it is kept, after a run. Ages count from the start of the run or the clock of the service, the earlier one: a
+ * clock of this machine that jumped ahead deletes nothing. Never throws, since the run has ended. Undefined where nothing was deleted.
  */
 export async function applyRetention(
   { mirror, source, retention, now, signal }: Settings,
@@ -209,10 +207,7 @@ export async function applyRetention(
   }
 }
 
-/**
- * Searches for the customers that the run is about to remove. The whole list has been read, so an outage, or a stop by `signal`, only
- * postpones removals.
- */
+/** Searches for the customers about to be removed. The whole list has been read, so an outage, or a stop, only postpones removals. */
 async function searchForAbsent(
   { source, mirror, removals, now, random }: Mirroring,
   run: Run,

@@ -31,10 +31,7 @@ export type ListSettings = {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/**
- * The progress of a run: the customers received so far, each counted once, and the service's total. `readBefore` are the customers
- * read by the interrupted run that this one continues.
- */
+/** The customers received so far, each once, and the total of the service; `readBefore`: those of the interrupted run that this one continues. */
 export type Progress = {
   organization: string
   customers: number
@@ -51,10 +48,7 @@ export type ReadingLimits = {
   look(): void
 }
 
-/**
- * Reads the list of a run window by window and saves its pages. Returns the certificate, whether it was read to its end, and the list for
- * the next run. Throws the error that kept it from the end of the list.
- */
+/** Reads the list of a run and saves its pages. Returns the certificate, and the list for the next run. Throws what kept it from the end. */
 export async function readList(
   settings: ListSettings,
   run: Run,
@@ -91,10 +85,7 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
   }
 }
 
-/**
- * Reads the windows that a scan asks for, and saves their pages; without a recorder, it leaves no list behind. Returns the certificate of the scan.
- * Throws the error that kept it from its end.
- */
+/** Reads the windows that a scan asks for, and saves their pages; without a recorder, it leaves no list. Throws what kept it from the end. */
 export async function readPages(
   settings: Omit<ListSettings, 'source'> & { source: Pick<Source, 'readPage'> },
   run: Run,
@@ -210,9 +201,8 @@ const FEW = 20
 const FEW_SHARE = 0.01
 
 /**
- * Takes the proof from a scan whose run received many more customers than the service counts, as many of them new: an answer that was
- * asked for again may have brought them, and they are not listed. In an initial sync, where all are new, they may also have been purged
- * meanwhile.
+ * Takes the proof from a scan that received many more customers than the service counts, as many of them new: an answer that was asked for again
+ * may have brought them, and they are not listed. In an initial sync, where all are new, they may also have been purged meanwhile.
  */
 export function judgeSurplus(
   certificate: Certificate,

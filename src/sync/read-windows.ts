@@ -46,17 +46,11 @@ const LONGEST_HOLD_MS = 150
 /** How long a request that is under way may take once the reading was asked to stop. */
 const GRACE_MS = 5000
 
-/**
- * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
- * down to one poison row in a corner of it takes five.
- */
+/** Windows that may fail in a row before the service is taken to be down. Bisecting a page down to one poison row in a corner takes five. */
 const MOST_FAILURES_IN_A_ROW = 12
 const MOST_FAILURES_AT_FIRST = 6
 
-/**
- * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
- * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
- */
+/** Asks for the windows of a scan, several at once, and hands pages that came together to `save`: all that arrived, whatever ends it early. */
 export class WindowReading {
   /** Pages that wait to be saved, and since when; none in `waiting` and `spoiled`. */
   readonly #held: Arrival[] = []
@@ -72,10 +66,7 @@ export class WindowReading {
   #failuresInARow = 0
   /** The error that began them. */
   #firstFailure: unknown
-  /**
-   * The first ends waiting, the second requests too, a moment later. Their signals are plain ones: they are looked at many times for each page,
-   * and a combined signal looks at all of its parts each time.
-   */
+  /** The first ends waits, the second requests, a moment later. Plain signals: a combined one looks at all of its parts each time. */
   readonly #waits = new AbortController()
   readonly #requests = new AbortController()
   #grace: NodeJS.Timeout | undefined
@@ -220,10 +211,7 @@ export class WindowReading {
     if (asked.status === 'rejected') throw asked.reason
   }
 
-  /**
-   * Asks for more while a save only waits, until it has ended. Before, the next pages would keep those from being sent to a server, which
-   * has nothing to do until then.
-   */
+  /** Asks for more while a save only waits: before, the next pages would keep those from being sent to a server, which has nothing to do. */
   async #askDuring(saving: Promise<void>, waiting: Promise<void>): Promise<void> {
     const { concurrency, savedTogether, scan } = this.#reading
     if (concurrency === 1) return

@@ -128,10 +128,7 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
   })
 }
 
-/**
- * The rate limit of the organization, opened once for each setting of it: those may change while a worker runs. Organizations that
- * share one may differ in `concurrency`: there the number of the first holds.
- */
+/** The rate limit of an organization, opened once for each setting of it. Where some share one, the `concurrency` of the first holds. */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
   { rateLimits, sharedTurns, monotonicMs, wire }: OpenSettings,

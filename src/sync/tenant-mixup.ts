@@ -2,10 +2,7 @@ import type { Mirror } from '../store/mirror.ts'
 import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../model/page.ts'
 
-/**
- * Throws ContractBroken `tenant-mixup` when more than half of the customers on the first page are new to the organization and
- * belong to another one: the key or address is wrong, and nothing may be written.
- */
+/** Throws ContractBroken `tenant-mixup` where over half of the first page is new here and of another organization: a wrong key or address. */
 export async function refuseTenantMixup(
   mirror: Known,
   organization: string,
@@ -32,10 +29,7 @@ const FEWEST = 5
 /** An organization may share customers with another one: after so many refused pages it is no mistake of single answers. */
 const MOST_REFUSED = 3
 
-/**
- * Returns what finds single pages that hold another organization's customers, such as those of a proxy that mixes up two answers. They are to be
- * asked for again; a few in a run at most. A page of an initial sync costs one look-up.
- */
+/** Returns what finds single pages of another organization, as a proxy mixes them up, to be asked for again: a few in a run, at most. */
 export function foreignAnswers(mirror: Known, organization: string) {
   let left = MOST_REFUSED
   return async <Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> => {

@@ -6,10 +6,7 @@ import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
 import { IS_PARTIAL } from '../schema/views.ts'
 
-/**
- * The customers that are not removed and that the run did not receive, not even in a reject. Throws MirrorUnusable `replaced` where customers
- * that it received are not in the mirror.
- */
+/** The customers not removed that the run did not receive, not even in a reject. Throws MirrorUnusable `replaced` where received ones are gone. */
 export async function findAbsent(session: Session, run: Run): Promise<{ absent: Absent[]; notRemoved: number }> {
   const { organization, seen } = run
   const { count, sum } = await countNotRemoved(session, organization)
@@ -142,10 +139,9 @@ const AHEAD_MS = 24 * 3_600_000
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /**
- * The rows of those absent customers whose absence counts for nothing: a list that is older than the last one read lacks exactly the newest
- * customers. As soon as it shows one who was created after them, their absence is real. Creation times are compared by the second. Absent
- * customers who share the second of the newest one listed are judged like those created after it, where there are any; where there are none,
- * the list is not taken for an older one: a whole import may have been created in one second.
+ * The rows of absent customers whose absence counts for nothing: a list older than the last one read lacks exactly the newest customers. Once it
+ * shows one created after them, their absence is real. Times are compared by the second. Customers of the second of the newest one listed are
+ * judged like later ones, where there are any; where there are none, the list is no older one: a whole import may be of one second.
  */
 export async function findUnjudged(
   session: Session,

@@ -9,12 +9,7 @@ import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sql
 import { countOf, records, type Session } from '../port/store.ts'
 import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
 
-/**
- * Marks absent customers of a scan as missing, and those absent often enough as removed. After scans that are not proven, only customers with
- * a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search found one of them,
- * or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws MirrorUnusable `replaced` where
- * customers that the run received are not in the mirror.
- */
+/** Marks the absent customers of a scan as missing or removed, or holds them back, as `decideAbsences` decides. Throws as `findAbsent` does. */
 export async function markAbsent(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
   const { removals, serviceMs } = ending
   const proof = removingProof(ending)

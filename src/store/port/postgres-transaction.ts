@@ -16,10 +16,7 @@ const REPLACED = 3
 
 type Work<Result> = (session: ServerSession) => Promise<Result>
 
-/**
- * Runs `work` in one transaction begun by `script`, again and again while it meets other ones. What one that only reads has found is returned
- * whatever becomes of its end.
- */
+/** Runs `work` in one transaction begun by `script`, again while it meets other ones. What is only read counts whatever becomes of its end. */
 export function transaction<Result>(
   connections: Connections,
   script: string,

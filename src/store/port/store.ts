@@ -16,10 +16,7 @@ export async function countOf(session: Session, statement: Sql): Promise<number>
   return count
 }
 
-/**
- * The rows of a query as this program names and holds them: `read_as_of` is readAsOfMs in Unix milliseconds, NULL is undefined, and columns of
- * truth and of JSON are read.
- */
+/** The rows of a query as this program holds them: `read_as_of` is readAsOfMs, NULL is undefined, and columns of truth and of JSON are read. */
 export async function records<Row>(session: Session, statement: Sql): Promise<Row[]> {
   const rows = await session.all<Record<string, unknown>>(statement)
   const named = rows.map((row) =>
@@ -48,10 +45,7 @@ function jsonIn(column: string, stored: unknown): unknown {
 
 const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate|policy|unfilled|rejected)$/
 
-/**
- * The results of work of one transaction of which no part needs the answer to another one: a server is sent it together, in this order. All
- * have ended before the first error is thrown, so that none goes on after the transaction.
- */
+/** The results of work whose parts need no answer of each other: sent together, in this order. All have ended before the first error is thrown. */
 export async function together<Work extends readonly Promise<unknown>[]>(
   ...work: Work
 ): Promise<{ -readonly [Part in keyof Work]: Awaited<Work[Part]> }> {
@@ -81,9 +75,8 @@ export type Store<Own extends Session = Session> = {
   readonly place: string
   readonly read: <Result>(work: (session: Own) => Promise<Result>) => Promise<Result>
   /**
-   * One transaction: all of its writes, or none. PostgreSQL repeats the work if it met another transaction. `once` names it there: if the
-   * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
-   * result if it was.
+   * One transaction: all of its writes, or none. PostgreSQL repeats the work if it met another one. If the server is gone before it says
+   * whether it was committed, the same call with the same `once` finds out, and returns the first result if it was.
    */
   readonly write: <Result>(work: (session: Own) => Promise<Result>, writing?: Writing, once?: object) => Promise<Result>
   /** Has the bytes of deleted rows freed or overwritten; whether that was possible now. */

@@ -192,10 +192,7 @@ export function openFile(file: string) {
       const found = standing()
       if (found !== 'same') throw replaced(file, found)
     },
-    /**
-     * Call it before the connection is closed. If the file was replaced, its WAL is checkpointed into it and removed from beside the
-     * new file: SQLite would use it as the WAL of the new file.
-     */
+    /** Before the connection is closed: the WAL of a replaced file is copied into it and removed; SQLite would use it for the new file. */
     letGo(db: Connection) {
       // If a link leads elsewhere now, the file is still at its place, and its WAL too.
       if (identityOf(real) === opened) return

@@ -94,10 +94,7 @@ function applicationOf(db: Connection): number {
 
 const HEADER_BYTES = 100
 
-/**
- * What a file is, by its first bytes. An empty file holds nothing that could be lost. Mirrors are in WAL mode; copies and backups, which are
- * mirrors otherwise, are not.
- */
+/** What a file is, by its first bytes; an empty one holds nothing that could be lost. Mirrors are in WAL mode; copies and backups are not. */
 export function kindOfFile(path: string): 'empty' | 'copy' | 'mirror' | 'backup' | 'database' | 'foreign' {
   const header = Buffer.alloc(HEADER_BYTES)
   const descriptor = openSync(path, 'r')

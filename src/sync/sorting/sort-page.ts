@@ -33,10 +33,7 @@ export type Recognition = {
   readonly forgotten?: Forgotten | undefined
 }
 
-/**
- * Sorts a page into customers and rejects. A record known by its bytes is not parsed, unless its neighbours are new. Throws ContractBroken
- * if its records cannot be parsed.
- */
+/** Sorts a page. A record known by its bytes is not parsed, unless its neighbours are new. Throws ContractBroken where records cannot be parsed. */
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
   const { size, total, lastPage, beyondEnd, refusal, release } = page
   return {
