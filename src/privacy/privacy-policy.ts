@@ -55,13 +55,9 @@ export function plainName(name: string): string {
 const EXTRA = 'extra.'
 const DOCUMENTED: ReadonlySet<string> = new Set(TEXT_FIELDS)
 
-/** A policy without its key, as it is stored. */
-export function storedForm({ drop, hash, mixed, keyCheck }: HiddenFields): HiddenFields {
-  return { drop, hash, mixed, keyCheck }
-}
-
-export function isSamePolicy(one: HiddenFields, other: HiddenFields): boolean {
-  return JSON.stringify(storedForm(one)) === JSON.stringify(storedForm(other))
+/** A policy without its key, as JSON to be stored; the same text for the same policy. */
+export function policyJson({ drop, hash, mixed, keyCheck }: HiddenFields): string {
+  return JSON.stringify({ drop, hash, mixed, keyCheck })
 }
 
 /** Whether fields are hashed under both policies, but with another key. */

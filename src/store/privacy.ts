@@ -6,12 +6,11 @@ import type { Run, RunPrivacy, Start } from '../model/run.ts'
 import { type HidableColumns, hiddenValues, type HiddenValues } from '../privacy/hidden-values.ts'
 import {
   type HiddenFields,
-  isSamePolicy,
   mixedPolicy,
   NOTHING_HIDDEN,
+  policyJson,
   privacyPolicy,
   type PrivacyPolicy,
-  storedForm,
 } from '../privacy/privacy-policy.ts'
 import { asText, either, given, isIn, joined, replacing, sql, text } from './port/sql.ts'
 import { records, type Session, type Store } from './port/store.ts'
@@ -52,19 +51,19 @@ export async function startPrivacy(
   if (privacy === 'unreadable') return undefined
   const policy = privacy ?? NO_POLICY
   const { policy: before = NOTHING_HIDDEN, nextPolicy: next, unfilled = [] } = stored ?? {}
-  if (isSamePolicy(policy, next ?? before)) return stored && runPrivacy(policy, stored)
+  const to = policyJson(policy)
+  if (to === policyJson(next ?? before)) return stored && runPrivacy(policy, stored)
   // An interrupted change left some values under one policy, and some under the other.
   const from = next === undefined ? before : mixedPolicy(before, next)
   const hidden = hiddenValues(from, policy)
   // Nothing is left of the digests of pages and records as they were sent.
   await forgetReading(session, organization)
-  const to = JSON.stringify(storedForm(policy))
   // Every row is of a run, and the one that begins is not recorded yet.
   const earlier = await session.first(sql`SELECT 1 FROM runs WHERE organization = ${organization} LIMIT 1`)
   const row =
     hidden === undefined || earlier === undefined
       ? sql`${to}, NULL, NULL, NULL, ${JSON.stringify(unfilled)}, ${stored?.isUnpurged ?? false}`
-      : sql`${JSON.stringify(storedForm(from))}, ${to}, ${TABLES[0]}, 0,
+      : sql`${policyJson(from)}, ${to}, ${TABLES[0]}, 0,
         ${JSON.stringify([...new Set([...unfilled, ...hidden.unfilled])])}, ${true}`
   await session.run(sql`
     INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
