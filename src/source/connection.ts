@@ -73,8 +73,11 @@ export async function get(request: Request, options: GetOptions): Promise<Answer
   const { place } = request
   try {
     signal.throwIfAborted()
-    const received = await send(request, options)
-    return await unpacked(received, request, options)
+    const { origin, pathname, search } = request.address
+    const headers = { ...FIXED_HEADERS, ...request.headers }
+    const exchange = new Exchange(options)
+    options.connections.dispatch({ origin, path: pathname + search, method: 'GET', headers }, exchange)
+    return await unpacked(await exchange.received, request, options)
   } catch (error) {
     // What has come is of no use. Kept until it is asked for again, it could stop those whose turns that needs.
     options.room?.release()
@@ -114,15 +117,7 @@ const FIXED_HEADERS = {
   'Cache-Control': 'no-cache',
 }
 
-type Received = Pick<Answer, 'status' | 'headers' | 'sentMs' | 'answeredMs'> & { bytes: Buffer }
-
-function send({ address, headers }: Request, options: GetOptions): Promise<Received> {
-  const { origin, pathname, search } = address
-  const sent = { origin, path: pathname + search, method: 'GET' as const, headers: { ...FIXED_HEADERS, ...headers } }
-  const exchange = new Exchange(options)
-  options.connections.dispatch(sent, exchange)
-  return exchange.received
-}
+type Received = Omit<Answer, 'body'> & { bytes: Buffer }
 
 /**
  * Collects one answer, chunk by chunk as the parser hands them over: through a stream, a page costs half as much again.
@@ -147,7 +142,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #abort = () => this.#fail(new Error('aborted'))
   #controller: Dispatcher.DispatchController | undefined
   /** Undefined until the headers are there. */
-  #answer: Omit<Received, 'bytes'> | undefined
+  #answer: Omit<Answer, 'body'> | undefined
   #timer: NodeJS.Timeout
   #isOver = false
 

@@ -42,23 +42,17 @@ const MOST_LATE_MS = 250
  * turn, then for its moment within the minute, then runs; a pause in between gives the turn back, and delays every request under it.
  */
 export class RateLimit {
-  readonly #atOnce: number
+  readonly #options: RateLimitOptions
   readonly #turns: LimitFunction
   readonly #spacingMs: number
-  readonly #shared: SharedTurns | undefined
-  readonly #monotonicMs: () => number
-  readonly #sleep: Sleep
   #pausedUntilMs = 0
   #nextStartMs = 0
   #inFlight = 0
 
-  constructor({ concurrency, requestsPerMinute, shared, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
-    this.#atOnce = concurrency
-    this.#turns = pLimit(concurrency)
-    this.#spacingMs = spacingMs(requestsPerMinute)
-    this.#shared = shared
-    this.#monotonicMs = monotonicMs
-    this.#sleep = sleep
+  constructor(options: RateLimitOptions) {
+    this.#options = options
+    this.#turns = pLimit(options.concurrency)
+    this.#spacingMs = spacingMs(options.requestsPerMinute)
   }
 
   /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
@@ -68,12 +62,13 @@ export class RateLimit {
 
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it: undefined. */
   async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T | undefined> {
+    const { shared, monotonicMs } = this.#options
     const leave = await this.#enter(signal)
     try {
       stop.throwIfAborted()
-      if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
+      if (shared !== undefined) await this.#waitForShared(shared, stop)
       else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
-      if (this.#monotonicMs() < this.#pausedUntilMs) return undefined
+      if (monotonicMs() < this.#pausedUntilMs) return undefined
       this.#inFlight += 1
       const value = await task().finally(() => (this.#inFlight -= 1))
       // A value that comes after the abort is dropped, so that no work continues with it.
@@ -87,14 +82,15 @@ export class RateLimit {
   /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void {
     this.#pause(untilMs)
-    this.#shared?.pauseUntil(untilMs)
+    this.#options.shared?.pauseUntil(untilMs)
   }
 
   /** A request succeeded; `stated` is how many more the rate limit allows, if the service says so. */
   succeeded(stated: number | undefined): void {
-    const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
-    if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)
-    else if (remaining === undefined || remaining > this.#atOnce) this.#allow(this.#atOnce)
+    const { shared, concurrency } = this.#options
+    const remaining = stated === undefined ? Infinity : (shared?.shareOf(stated) ?? stated)
+    if (remaining <= this.#inFlight) this.#allow(1)
+    else if (remaining > concurrency) this.#allow(concurrency)
   }
 
   /** Resolves when a turn is free, with what gives it back; an abort ends the wait. */
@@ -125,9 +121,10 @@ export class RateLimit {
 
   /** All wait for the same moment, and the first takes it: after a standstill of this process, none have moments that have passed. */
   async #waitForMoment(signal: AbortSignal): Promise<void> {
-    const leftMs = () => this.#nextStartMs - this.#monotonicMs()
-    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await this.#sleep(waitMs, signal)
-    const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : this.#monotonicMs()
+    const { monotonicMs, sleep = timerSleep } = this.#options
+    const leftMs = () => this.#nextStartMs - monotonicMs()
+    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await sleep(waitMs, signal)
+    const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : monotonicMs()
     this.#nextStartMs = startMs + this.#spacingMs
   }
 
