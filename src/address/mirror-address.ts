@@ -37,9 +37,6 @@ export function absoluteMirror(address: string, folder: string): string {
   return url.href
 }
 
-/** Where the mirror is if the configuration names none, beside the configuration. */
-export const DEFAULT_MIRROR = './data/customers.db'
-
 /** The folder for what belongs to a mirror: that of its file, or for a database `data` beside the configuration. */
 export function folderBeside({ mirror, file }: { mirror: string; file: string }): string {
   return isPostgres(mirror) ? join(dirname(file), 'data') : dirname(mirror)

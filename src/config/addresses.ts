@@ -1,12 +1,15 @@
 import { z } from 'zod'
-import { absoluteMirror, DEFAULT_MIRROR, isPostgres } from '../address/mirror-address.ts'
+import { absoluteMirror, isPostgres } from '../address/mirror-address.ts'
 import { addressParts, addressProblem, holdsPassword, QUEUE_PARAMETERS } from '../address/postgres-address.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, refuseVariable, type Environment } from './environment.ts'
 import { namingFile, path, refusing } from './values.ts'
 
+/** Where the mirror is if the configuration names none, beside the configuration. */
+export const DEFAULT_MIRROR = './data/customers.db'
+
 const mirrorFile = path
   .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')
-  .check(namingFile('./data/customers.db'))
+  .check(namingFile(DEFAULT_MIRROR))
 
 /** Where the mirror is: the path of a file, or an address, without a password, since a configuration is spread by backups and repositories. */
 export const mirrorPlace = z

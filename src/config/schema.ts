@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Retention } from '../model/run.ts'
-import { DEFAULT_MIRROR } from '../address/mirror-address.ts'
-import { mirrorPlace, queueAddress } from './addresses.ts'
+import { DEFAULT_MIRROR, mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'
 import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
@@ -13,7 +12,6 @@ import { converted, duration, secretReferenceForm, setting, whole } from './valu
 
 /** Values of settings that neither the organization nor `defaults` has, and values that are not settings; durations in milliseconds. */
 export const BUILT_IN = {
-  mirror: DEFAULT_MIRROR,
   pageSize: 100,
   concurrency: 8,
   requestTimeout: 30_000,
@@ -185,7 +183,7 @@ export const configFile = z
       mirrorPlace,
       'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password.',
       {
-        default: BUILT_IN.mirror,
+        default: DEFAULT_MIRROR,
         examples: ['./data/customers.db', 'postgres://mirror@db.example.com:5432/customers'],
       },
     ),
