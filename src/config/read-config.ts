@@ -14,9 +14,8 @@ import { secretReference } from './values.ts'
 export type Config = Awaited<ReturnType<typeof readConfig>>
 
 /**
- * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json.
- * Throws one ConfigError with every mistake in it, in the order of the file. Secrets are not looked up yet. `instead` is what a
- * command takes in place of a configuration, to be named where there is none.
+ * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json. Throws one ConfigError
+ * with every mistake, in the order of the file. Secrets are not looked up yet. `instead`: what a command takes in place of a configuration.
  */
 export async function readConfig(options: {
   file?: string | undefined

@@ -1,9 +1,8 @@
 import { type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode, type WindowFailure } from './error-facts.ts'
 
 /**
- * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
- * `runs.error_code`, in JSON and in metrics; `error-facts.ts` defines how each is handled. `message` says what happened, where,
- * and what to do next. Neither ever contains a key, a secret, a signature or a customer.
+ * Every error thrown on purpose. `code` is its stable name in `runs.error_code`, in JSON and in metrics; `error-facts.ts` says how it is handled.
+ * `message` says what happened, where, and what to do next. Neither ever contains a key, a secret, a signature or a customer.
  */
 abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
   declare readonly code: Code

@@ -2,9 +2,8 @@ import { chownSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a private folder (0700) with those above it, where they are missing; what root makes belongs to the owner of the folder that it is in.
- * `prepare` is called for each that it made. Throws the error of the system. mkdir with `recursive`
- * calls a read-only file system a missing folder, and in /proc it tries without end.
+ * Makes a private folder (0700) and those above it that are missing, each given to `prepare`; what root makes belongs to the owner of the folder
+ * it is in. Throws the error of the system; mkdir with `recursive` takes a read-only file system for a missing folder, and in /proc tries without end.
  */
 export function makeFolder(folder: string, prepare: (made: string) => void = () => {}): void {
   if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return

@@ -4,12 +4,9 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 /** What the youngest objects of this program may take, as V8 counts it: both halves of their space. */
 const YOUNG_BYTES = 16 * 1024 ** 2
 
-/**
- * Has the space of the youngest objects grow to 16 MB, where V8 lets it grow to 128 on a large machine: no command is faster with more, and a
- * long list takes 100 MB more. V8 gives the space back while a worker is idle, so it is looked at after each collection.
- */
+/** Bounds the space of the youngest objects, which V8 lets grow to 128 MB: no command is faster with more, and a long list takes 100 MB more. */
 export function keepYoungSpaceSmall(): void {
-  // It lasts as long as the process.
+  // As long as the process lasts: V8 gives the space back while a worker is idle.
   new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
   boundGrowth()
 }

@@ -7,9 +7,8 @@ import { isEnd, joinedSpans, startOf, windowAfter, windowAt, windowFrom } from '
 import type { ReadWindow, RowKey, Span, Window } from './window.ts'
 
 /**
- * The second stage: both ends of the list once more, first the top, then the bottom, after all else has arrived. Rows that moved there are
- * read, or show that the order of the rows is one that changes. Each end is read until it meets the rows that first stood there; the top again
- * until one page does.
+ * The second stage, after all else has arrived: the top and then the bottom of the list once more. Rows that moved there are read, or show that
+ * the order changes. Each end is read until it meets the rows that first stood there; the top again until one page does.
  */
 export class Ends extends PendingWindows implements Stage {
   /** Whether both ends were met again, or nothing moved. */

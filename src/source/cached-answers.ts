@@ -17,10 +17,9 @@ const MOST_ASKED = 4
 const TIME_HOLDS_MS = 5000
 
 /**
- * Refuses answers that were made before the request: they say nothing about the list as it is now.
- *
- * An old `Date` may come from a cache, or from a service whose clock is behind. To find out which, the service is sent a request
- * that no cache can answer, once and then whenever dates contradict each other: the `Date` of that answer is its clock.
+ * Refuses answers that were made before the request: they say nothing about the list as it is now. An old `Date` may come from a cache, or from
+ * a service whose clock is behind: so the service is sent a request that no cache can answer, once and whenever dates contradict each other, and
+ * the `Date` of that answer is its clock.
  */
 export class CachedAnswers {
   readonly #options: CachedAnswersOptions

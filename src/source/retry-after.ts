@@ -1,9 +1,8 @@
 import { type AnswerHeaders, headerOf } from './connection.ts'
 
 /**
- * How long a refusal asks us to wait, in milliseconds from `nowMs` (the service's clock where it is known): `Retry-After`
- * as seconds or an HTTP date, else `X-RateLimit-Reset` as Unix seconds or seconds from now. At least a second; undefined
- * when neither header says anything usable.
+ * How long a refusal asks us to wait, in milliseconds from `nowMs` by the service's clock: `Retry-After` as seconds or an HTTP date, else
+ * `X-RateLimit-Reset` as Unix seconds or seconds from now. At least a second; undefined when neither says anything usable.
  */
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | undefined {
   const asked =

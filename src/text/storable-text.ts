@@ -1,7 +1,6 @@
 /*
- * PostgreSQL stores no U+0000. It reads no JSON in which a half of a surrogate pair is escaped, nor does DuckDB, and Python none of the text
- * that SQLite takes out of it: one such value anywhere would fail each statement of a reader that looks into all of them. U+FFFD stands
- * in their place.
+ * PostgreSQL stores no U+0000. Neither it nor DuckDB reads JSON in which half of a surrogate pair is escaped, and Python no such text of SQLite:
+ * one such value would fail each statement of a reader that looks into all of them. U+FFFD stands in their place.
  */
 
 /** Whether every store can hold a text as it is. */

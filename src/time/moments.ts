@@ -34,10 +34,7 @@ export function utcMoment(text: string): string | null {
   return seconds === null || seconds.startsWith('0000') ? null : `${seconds}.${fraction.padEnd(3, '0')}`
 }
 
-/**
- * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in; undefined when
- * unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still never sorts against time.
- */
+/** The instant of a `created_at` as text that sorts by time, whatever form it was sent in; undefined when unreadable. Cut to nanoseconds. */
 export function sortableInstant(createdAt: string | undefined): string | undefined {
   const second = createdAt === undefined ? null : utcTime(createdAt)
   const [, fraction = ''] = (createdAt !== undefined && createdAt.length > 20 && FRACTION.exec(createdAt)) || []
