@@ -32,10 +32,7 @@ export async function cancellable<Result>(
   }
 }
 
-/**
- * What came of a cancel. `ended`: its run ended after its current pages. `removed`: its job, which waited, was taken out of the queue. `was-over`:
- * it had ended by itself. `nothing`: there was no job. `unanswered`: its worker has not ended it yet, and does as soon as it sees the cancel.
- */
+/** What came of a cancel. `ended`: after its current pages. `removed`: while it waited. `was-over`: by itself before. `unanswered`: it will end. */
 type CancelEnd = (typeof GRAVEST_FIRST)[number]
 const GRAVEST_FIRST = ['unanswered', 'ended', 'removed', 'was-over', 'nothing'] as const
 
@@ -49,11 +46,11 @@ type CancelWaiting = {
 
 /** Cancels the runs of these organizations, of every kind, and waits until their workers have ended them. */
 export async function cancelRuns(config: QueueConfig, organizations: readonly string[], waiting: CancelWaiting) {
-  const cancelAll = async (opened: OpenedQueue) =>
+  return withQueues({ ...config, noSharedQueue: NO_SHARED_QUEUE }, (opened) =>
     Promise.all(
       organizations.map(async (organization) => ({ organization, end: await cancel(opened, organization, waiting) })),
-    )
-  return withQueues(config, cancelAll, NO_SHARED_QUEUE)
+    ),
+  )
 }
 
 async function cancel({ backend: { values }, queues }: OpenedQueue, organization: string, waiting: CancelWaiting) {

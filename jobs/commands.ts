@@ -69,7 +69,7 @@ export type RequestedRun = {
 
 /** Requests a run of each of these organizations now. A job that waits for its next attempt starts, unless the service said when. */
 export async function requestRuns(config: QueueConfig, organizations: readonly string[], kind: RunKind, nowMs: number) {
-  const requestAll = async (opened: OpenedQueue) => {
+  return withQueues({ ...config, noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const pauses = await readPauses(opened.backend.values)
     return Array.fromAsync(organizations, async (organization): Promise<RequestedRun> => {
@@ -77,8 +77,7 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
       if (paused !== undefined) return { organization, added: false, state: 'paused', untilMs: paused.untilMs }
       return { organization, ...(await request(opened, organization, kind, nowMs)) }
     })
-  }
-  return withQueues(config, requestAll, NO_SHARED_QUEUE)
+  })
 }
 
 async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {

@@ -7,7 +7,7 @@ import type { Timings } from './timings.ts'
 import { repeatedly } from '../src/machine/timers.ts'
 import type { Backend } from './queue/port.ts'
 import { failureOf } from './queue/queue-faults.ts'
-import { createQueueWorker, handBack, jobStateOf, putOff, type Queues, type Token } from './queue/queues.ts'
+import { createQueueWorker, handBack, jobStateOf, putOff, type Queues } from './queue/queues.ts'
 import { dueOutlook, GRACE_MS, type Scheduled, wasReadSince } from './schedule/due-runs.ts'
 import { nextAfter, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
 import { readWebhookSecret } from '../src/config/credentials.ts'
@@ -48,10 +48,7 @@ const DAY_MS = 86_400_000
 /** A delivery that ended stays for longer than a year, and with it its name: no night is reported twice. */
 const KEPT = { age: 400 * 86_400, count: 10_000 }
 
-/**
- * Reports nights, and sends heartbeats. When the due time of a rota has come, every worker puts a job of its name into the queue, which takes
- * each name once. The job waits until the night is over, and is tried again until the receiver takes it. No job is taken until `worker.run()`.
- */
+/** Every worker puts a job for each night into the queue, which takes each name once; it waits until the night is over, and is tried until taken. */
 export function createNotifier(settings: Settings) {
   const { backend, queues, config, timings, now } = settings
   const stopping = new AbortController()
@@ -72,7 +69,7 @@ export function createNotifier(settings: Settings) {
   const worker = createQueueWorker<unknown>(
     backend,
     'notify',
-    async (job, token) => deliver(job, token, { ...settings, signal: stopping.signal }),
+    async (job) => deliver(job, { ...settings, signal: stopping.signal }),
     { concurrency: AT_ONCE, timings, maxStalledCount: ATTEMPTS },
   )
   return {
@@ -84,9 +81,9 @@ export function createNotifier(settings: Settings) {
   }
 }
 
-async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery): Promise<void> {
+async function deliver(job: Job<unknown, void>, settings: Delivery): Promise<void> {
   const { config, mirror, now, log, timings, signal } = settings
-  const delay = (waitMs: number) => putOff(job, token, now() + waitMs)
+  const delay = (waitMs: number) => putOff(job, now() + waitMs)
   const parsed = payload.safeParse(job.data)
   if (!parsed.success) throw new UnrecoverableError('This job names no night. This program did not create it.')
   const { kind, rota: name, dueMs } = parsed.data
@@ -108,7 +105,7 @@ async function deliver(job: Job<unknown, void>, token: Token, settings: Delivery
     notify?.format === 'slack' ? { text: nightText(night, organizations) } : reportNight(night, organizations, now())
   const message = { id, body: JSON.stringify(report) }
   const { isTaken, answer } = await (target === notify ? post(notify, message, settings) : send(target.url, { signal }))
-  if (signal.aborted && !isTaken) return handBack(job, token)
+  if (signal.aborted && !isTaken) return handBack(job)
   const attempts = job.attemptsMade + 1
   const facts = { kind, dueAt: isoTime(dueMs), attempts, answer }
   if (isTaken) return log.info(facts, 'night reported')

@@ -13,7 +13,6 @@ import {
   type Payload,
   progressOf,
   putOff,
-  type Token,
   type Queues,
 } from './queue/queues.ts'
 import { isDue, wasReadSince } from './schedule/due-runs.ts'
@@ -75,9 +74,9 @@ export function startRunWorker(kind: RunKind, backend: Backend, processing: Proc
     backend,
     kind,
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, token, lost) =>
+    async (job, _token, lost) =>
       cancellable(job, { values, lookMs: timings.cancelLookMs }, (cancelled) =>
-        runForJob(kind, job, token, { lost, cancelled }, processing),
+        runForJob(kind, job, { lost, cancelled }, processing),
       ),
     {
       ...{ concurrency, timings, maxStalledCount: KINDS[kind].mostStalls, maxStartedAttempts: MOST_STARTS },
@@ -102,12 +101,12 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
 type Ends = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
 /** Mirrors the organization of a job, then ends, delays or fails it by the verdict. `lost`: its lock is; `cancelled`: a person cancels it. */
-export async function runForJob(kind: RunKind, job: RunJob, token: Token, ends: Ends, processing: Processing) {
+export async function runForJob(kind: RunKind, job: RunJob, ends: Ends, processing: Processing) {
   const { lost, cancelled } = ends
   const { listener, mirror, stop, timings, now } = processing
   const { organization: id } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
-  const leave = (why: WhyNone, waitMs: number) => putOff(job, token, now() + waitMs, () => none(why))
+  const leave = (why: WhyNone, waitMs: number) => putOff(job, now() + waitMs, () => none(why))
   if (isNewer(job.data)) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_LEFT))
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
@@ -141,11 +140,11 @@ export async function runForJob(kind: RunKind, job: RunJob, token: Token, ends: 
             return isWaiting(error, verdict) && !isLast(verdict, job)
           },
         })
-  if (outcome === undefined) return handBack(job, token)
+  if (outcome === undefined) return handBack(job)
   const verdict = decide(outcome.error, outcome.report.pages)
   const ended = { kind, outcome, verdict, isLast: isLast(verdict, job) }
   listener.onRun(ended)
-  return endJob(job, token, ended, processing)
+  return endJob(job, ended, processing)
 }
 
 /** The outcome of a run that never started: the organization left the configuration after its job was made. */
@@ -156,7 +155,7 @@ function gone(organization: string, trigger: Trigger, startedAtMs: number): Outc
   return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 
-async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Processing): Promise<void> {
+async function endJob(job: RunJob, ended: RunOfJob, processing: Processing): Promise<void> {
   const { report, error } = ended.outcome
   const [{ verdict }, { now, end, stop }] = [ended, processing]
   const { from } = factsOf(error)
@@ -166,7 +165,7 @@ async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Pr
     if (!stop.aborted) await once(stop, 'abort')
   }
   if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
-  if (verdict.kind === 'hand-back') return handBack(job, token)
+  if (verdict.kind === 'hand-back') return handBack(job)
   // The job of a cancelled run says so, although its run is no failure.
   if (verdict.kind === 'give-up' || from === 'cancel') throw new UnrecoverableError(reasonOf(error))
   if (verdict.kind === 'complete' || verdict.kind === 'drop') return
@@ -179,7 +178,7 @@ async function endJob(job: RunJob, token: Token, ended: RunOfJob, processing: Pr
   }
   const untilMs = now() + verdict.waitMs
   const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
-  return putOff(job, token, untilMs, () => job.updateProgress({ wait: { ...wait, untilMs }, waitedMs }))
+  return putOff(job, untilMs, () => job.updateProgress({ wait: { ...wait, untilMs }, waitedMs }))
 }
 
 /** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */

@@ -32,10 +32,7 @@ export type WorkerOptions = {
   timings?: Partial<Timings> | undefined
 }
 
-/**
- * Mirrors every organization on its schedule until the signal is aborted; then stops within eight seconds. So it does, with an error, where only
- * another process can go on: the mirror was replaced, or changed by a newer version, or the embedded queue has ended.
- */
+/** Mirrors on schedule until the signal is aborted, then stops within eight seconds; also with an error, where only another process can go on. */
 export async function runWorker(
   options: WorkerOptions,
   { stderr, ...asked }: { signal: AbortSignal; stderr: NodeJS.WritableStream },

@@ -137,10 +137,7 @@ export function overviewFacts(organizations: readonly Scheduled[], { pauses, wai
 }
 
 /** What the mirror says of each organization, for Prometheus on machines without a worker, under the names that a worker uses. */
-export async function statusMetrics(
-  mirror: Parameters<typeof readStandings>[0],
-  facts: OverviewFacts,
-): Promise<string> {
+export async function statusMetrics(mirror: Parameters<typeof readStandings>[0], facts: OverviewFacts) {
   const standings = await readStandings(mirror, facts)
   const registry = new Registry()
   measureStandings(registry, () => standings)

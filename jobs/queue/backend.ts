@@ -16,10 +16,7 @@ const SILENCE_MS = 60_000
 /** How long a command waits for an answer of a queue. */
 const COMMAND_MS = 3000
 
-/**
- * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within three seconds
- * if it cannot be reached, and within five if it refuses the write. `onEnded`: an embedded one has ended, and cannot be used any more.
- */
+/** Opens a queue and writes to it once, or throws QueueUnavailable: within three seconds if it is out of reach, within five if it refuses that. */
 export async function openBackend(
   address: string,
   { folder, commandMs, onEnded }: { folder: string; commandMs?: number; onEnded?: (error: unknown) => void },
@@ -93,8 +90,8 @@ export async function probeQueue(address: string) {
   }
 }
 
-/** What says where the queue is: an embedded one is beside the mirror. */
-export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>
+/** What says where the queue is: an embedded one is beside the mirror. `noSharedQueue`: what to say where it has to be on a server, and is not. */
+export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'> & { noSharedQueue?: string }
 
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
@@ -102,12 +99,8 @@ export type OpenedQueue = { backend: Backend; queues: Queues }
  * Opens the queue of the configuration for a command, and closes it after `work`; each question to it rejects after three seconds. An embedded one
  * is opened only without `noSharedQueue`. Throws UsageError where there is none, and QueueUnavailable where it fails, or where a worker has it.
  */
-export async function withQueues<Result>(
-  config: QueueConfig,
-  work: (opened: OpenedQueue) => Promise<Result>,
-  noSharedQueue?: string,
-): Promise<Result> {
-  const { queue } = config
+export async function withQueues<Result>(config: QueueConfig, work: (opened: OpenedQueue) => Promise<Result>) {
+  const { queue, noSharedQueue } = config
   const folder = folderBeside(config)
   const isShared = isSharedQueue(queue)
   if (!isShared && noSharedQueue !== undefined) throw new UsageError(noSharedQueue)
@@ -137,10 +130,7 @@ const NO_QUEUE =
 const STOP_FIRST =
   'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
 
-/**
- * A queue belongs to one mirror: two would each get some of the nights. A worker that starts writes its mirror into the queue, and is refused where
- * that has another one. A mirror that was moved keeps its identity, and one that was made anew at the same place takes the queue over.
- */
+/** Two mirrors on one queue would each get some of the nights: one of another identity is refused, unless it was made anew at the same place. */
 const NAME = 'mirror'
 const form = z.object({ id: z.string(), place: z.string() })
 const claims = valuesNamed('', form)

@@ -71,8 +71,7 @@ type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Resul
 const IN_TURN = 50
 
 /**
- * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so no transaction may stay open
- * between queries: migrations run before anything else. Once it has ended, every query is refused, which would never return.
+ * PostgreSQL in this process, as the pool that the queue expects: one session, so no transaction stays open. Once it has ended, a query would hang.
  */
 export function embeddedPool(database: PGlite, onEnded: (error: unknown) => void) {
   const oneAfterAnother = pLimit(1)

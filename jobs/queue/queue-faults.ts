@@ -32,10 +32,7 @@ export function codeAndReason(error: unknown): string {
   return `${code}: ${reason.slice(0, 200)}`
 }
 
-/**
- * The first line, without the digest of a script, the arguments of a command that Redis does not know (those of AUTH are a user and a password) and
- * a password in an address. Where a password is missing, the driver of PostgreSQL names a step of its protocol.
- */
+/** The first line, without the digest of a script, the arguments of a command (those of AUTH are a password) and a password in an address. */
 function firstLine(message: string): string {
   if (/^SASL: .*password must be/.test(message)) return 'it asks for a password'
   return (message.split('\n')[0] ?? '')

@@ -1,13 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  DelayedError,
-  type IQueueBackend,
-  type Job,
-  type Processor,
-  WaitingError,
-  withBackend,
-  type WorkerOptions,
-} from 'bullmq'
+import { DelayedError, type Job, type Processor, WaitingError, withBackend, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Wait } from '../../src/status/standing.ts'
@@ -34,7 +26,7 @@ export type Queues = ReturnType<typeof openQueues>
 
 /** The queues: of each kind of run, every organization has one job at a time. A notify job reports a night. */
 export function openQueues(backend: Backend) {
-  const backed = withBackend<IQueueBackend, unknown>(backend.factory)
+  const backed = withBackend(backend.factory)
   const options = { connection: {} }
   const runs = ofEachKind((kind) => new backed.Queue<Payload, void, Trigger>(nameInDatabase(backend, kind), options))
   const notify = new backed.Queue<unknown, void>(nameInDatabase(backend, 'notify'), options)
@@ -65,19 +57,16 @@ export function openQueues(backend: Backend) {
   return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }
 }
 
-/** By which a worker holds the job that it has. */
-export type Token = string | undefined
-
 /** Delays a job without using one of its attempts. `then` follows a move that the queue does not refuse, as it does where the job was lost. */
-export async function putOff(job: Job, token: Token, untilMs: number, then?: () => unknown): Promise<never> {
-  await job.moveToDelayed(untilMs, token)
+export async function putOff(job: Job, untilMs: number, then?: () => unknown): Promise<never> {
+  await job.moveToDelayed(untilMs, job.token)
   await then?.()
   throw new DelayedError()
 }
 
 /** Back to the head of the queue, as if it had not been started. */
-export async function handBack(job: Job, token: Token): Promise<never> {
-  await job.moveToWait(token)
+export async function handBack(job: Job): Promise<never> {
+  await job.moveToWait(job.token)
   throw new WaitingError()
 }
 
@@ -146,7 +135,7 @@ export function createQueueWorker<Data, Name extends string = string>(
   processor: Processor<Data, void, Name>,
   { timings: { lockMs, stalledMs }, ...options }: Omit<WorkerOptions, 'connection'> & { timings: Heartbeat },
 ) {
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const { Worker } = withBackend(backend.factory)
   const worker = new Worker<Data, void, Name>(nameInDatabase(backend, queue), processor, {
     ...{ connection: {}, autorun: false, name: nameOfProcess(), lockDuration: lockMs, stalledInterval: stalledMs },
     ...options,

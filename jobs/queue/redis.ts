@@ -90,10 +90,7 @@ function kept<Kind extends Client>(client: Kind, open: Set<Client>): Kind {
   return client
 }
 
-/**
- * Asks for what BullMQ needs. Rejects where the server is full or a replica, where another program has our keys, where this user may not use them,
- * run scripts or read INFO, and where keys of one command are on several servers of a cluster. Answers come in order: the first refusal is thrown.
- */
+/** Rejects where the server is full, a replica or a cluster, where another program has our keys, and where this user lacks a right. */
 async function probe(client: Client, prefix: string) {
   const keys = [sharedKey(prefix), ...QUEUE_NAMES.map((queue) => `bull:${nameInDatabase({ prefix }, queue)}:meta`)]
   const [, info] = await Promise.all([

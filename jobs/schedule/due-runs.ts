@@ -12,10 +12,7 @@ import { isFarAhead, localTime } from '../../src/time/moments.ts'
 
 type Watching = { config: { readonly current: Config }; queues: Pick<Queues, 'request'>; now: () => number }
 
-/**
- * A look puts jobs into the queue whose moments have come since the last one; where the machine slept over several, the latest. Every worker does
- * so from its own configuration: the queue takes each name, of an organization and its moment, once. Rejects where the queue is away.
- */
+/** A look asks for runs that came due since the last one. Every worker does so, and the queue takes each name once. Rejects where it is away. */
 export function dueTimesLook({ config, queues, now }: Watching): () => Promise<void> {
   let lookedMs = now()
 
@@ -36,10 +33,7 @@ export function dueTimesLook({ config, queues, now }: Watching): () => Promise<v
   }
 }
 
-/**
- * Why missed runs are looked for. `start`: this worker has started, and tries once again what failed, since its cause may have been fixed.
- * `jobs-lost`: the queue was away, and may have lost its jobs, or a pause has ended, which let its jobs go. `time`: as every few minutes.
- */
+/** `start`: what failed is tried once more, as its cause may be fixed. `jobs-lost`: the queue was away, or a pause has ended. `time`: as usual. */
 export type Occasion = 'start' | 'jobs-lost' | 'time'
 
 /** Requests one run for each organization, however many nights were missed. Returns those that had no job already. */

@@ -29,26 +29,23 @@ async function main(): Promise<void> {
     endSoon: () => void setTimeout(() => process.exit(), 500).unref(),
   }
   await runProgram(process.argv.slice(2), io)
-  if (stopCode !== undefined) process.exitCode = stopCode
+  if (stopped !== undefined) process.exitCode = stopped.code
 }
 
 /** One Ctrl-C can arrive twice: from the terminal, and from the parent process that forwards it. */
 const SAME_SIGNAL_MS = 500
 
 const stopping = new AbortController()
-let stopCode: ExitCode | undefined
-let stoppedAtMs = 0
+let stopped: { code: ExitCode; atMs: number } | undefined
 
 /** The first signal stops the command in good order, the next one ends the program. */
 function stopOrEnd(code: ExitCode): void {
-  if (stopCode !== undefined && monotonicMs() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(code)
+  if (stopped !== undefined && monotonicMs() - stopped.atMs > SAME_SIGNAL_MS) process.exit(code)
   stop(code)
 }
 
 function stop(code: ExitCode): void {
-  if (stopCode !== undefined) return
-  stopCode = code
-  stoppedAtMs = monotonicMs()
+  stopped ??= { code, atMs: monotonicMs() }
   stopping.abort()
 }
 

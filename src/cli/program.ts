@@ -69,8 +69,7 @@ const MORE = 'Each has --help with its options and examples; sync --help has the
 function sayWhatHappened(error: unknown, io: Io): ExitCode {
   // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  const defect = `Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.`
+  const defect = `Unexpected: ${String(error)}\nThis is a defect of Customer Mirror; please report it.`
   say(io.stderr, `${isOurs(error) ? error.message : defect}\n`)
   return exitCodeOf(error)
 }

@@ -69,17 +69,11 @@ function rejectAsJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredR
 }
 
 function rejectsTable(rejects: readonly StoredReject[]): Table {
-  return {
-    none: 'No open rejects.\n',
-    head: ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
-    rows: rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [
-      organization,
-      recordId ?? '(no readable id)',
-      `#${runId}`,
-      page,
-      position,
-      moment(seenAtMs),
-      reasons.map(({ field, message }) => (field === '' ? message : `${field} ${message}`)).join('; '),
-    ]),
-  }
+  const head = ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons']
+  const rows = rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => {
+    const record = recordId ?? '(no readable id)'
+    const why = reasons.map(({ field, message }) => (field === '' ? message : `${field} ${message}`))
+    return [organization, record, `#${runId}`, page, position, moment(seenAtMs), why.join('; ')]
+  })
+  return { head, rows, none: 'No open rejects.\n' }
 }

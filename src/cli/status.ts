@@ -52,12 +52,12 @@ export function statusCommand(io: Io) {
           const { overviewPage } = await import('../status/overview-page.ts')
           const { overviewFacts } = await import('../../jobs/monitoring/metrics.ts')
           const overview = await readOverview(mirror, overviewFacts(known.organizations, standing))
-          writeWhole(html, await overviewPage(overview), { ...place, mode: 0o600 }, io)
+          writeWhole(io, html, await overviewPage(overview), 0o600, place)
         } else if (format !== undefined) {
           const { overviewFacts, statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
           const metrics = await statusMetrics(mirror, overviewFacts(known.organizations, standing))
           // Another user may read metrics, since node_exporter is one.
-          writeWhole(output ?? '-', metrics, { ...place, mode: 0o644 }, io)
+          writeWhole(io, output ?? '-', metrics, 0o644, place)
         } else {
           if (!json) say(io.stdout, problemBlocks(lines, config))
           const text = pausedLines(lines, config) + leftBehindText([...freshness.values()], config)
@@ -72,19 +72,17 @@ export function statusCommand(io: Io) {
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
 
 /** Writes a text to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and CopyFailed. */
-function writeWhole(
-  file: string,
-  text: string,
-  { mode, mirror, configuration }: { mode: number; mirror: string; configuration: string | undefined },
-  { stdout }: Io,
-): void {
-  if (file === '-') return void stdout.write(text)
+function writeWhole(io: Io, file: string, text: string, mode: number, { mirror, configuration }: Beside): void {
+  if (file === '-') return void io.stdout.write(text)
   const place = namedFile(file, 'file')
   atPlace(place, () => {
     requireTextPlace(place, mirror, configuration)
     writeTextFile(place, text, { mode })
   })
 }
+
+/** Files that are not to be written over. */
+type Beside = { mirror: string; configuration: string | undefined }
 
 type StatusLine = ReturnType<typeof lineOf>
 
@@ -226,7 +224,7 @@ export function reportCommand(io: Io) {
         return show(io, json, { document: { organizations }, table: { head: HEAD, rows: figures.map(rowOf) } })
       }
       const { reportPage } = await import('../report/page.ts')
-      writeWhole(html, await reportPage(figures, Date.now()), { mode: 0o600, mirror, configuration }, io)
+      writeWhole(io, html, await reportPage(figures, Date.now()), 0o600, { mirror, configuration })
     })
 }
 

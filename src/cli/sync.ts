@@ -46,10 +46,7 @@ export function syncCommand(io: Io) {
 
 type SyncOptions = { config?: string; json?: true; dryRun?: true; quick?: true }
 
-/**
- * Mirrors the named organizations, or all, in parallel, and publishes what is configured; no failure stops the others. Returns their outcomes in
- * order, and the removals that wait for a decision, undefined if unknown. What a dry run found is printed at once: its mirror is gone afterwards.
- */
+/** Mirrors organizations in parallel, and publishes. No failure stops the others. A dry run is printed at once: its mirror is gone afterwards. */
 export async function syncOrganizations(ids: readonly string[], options: SyncOptions, io: Io) {
   const { config: file, json, dryRun, quick: isPartial = false } = options
   const { signal, stderr } = io

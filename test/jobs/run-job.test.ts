@@ -169,7 +169,7 @@ test.each([
   })
   const signals = { lost: undefined, cancelled: never }
 
-  await expect(runs.runForJob('sync', Object(job), undefined, signals, processing)).rejects.toBeInstanceOf(Error)
+  await expect(runs.runForJob('sync', Object(job), signals, processing)).rejects.toBeInstanceOf(Error)
   expect(ends).toEqual([end])
 })
 

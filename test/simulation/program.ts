@@ -70,7 +70,7 @@ export class Program {
     const starts = job.attemptsStarted
     const handed = queue.handed(job, () => job.attemptsStarted === starts && !this.#world.isDead())
     const signals = { lost: undefined, cancelled: new AbortController().signal }
-    await runForJob(kind, handed, undefined, signals, {
+    await runForJob(kind, handed, signals, {
       organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
       ...{ mirror: this.#seen, queues: queue.looked, values: { read: async () => undefined } },
       ...{ rateLimits: new Map(), sharedTurns: undefined, wire, pauses: { latest: async () => new Map() } },

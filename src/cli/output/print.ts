@@ -139,10 +139,8 @@ export function renderTable(head: readonly string[], rows: readonly (readonly Ce
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
   if (fits(whole, columns)) return drawTable(all, whole, isRight)
-  const used = head.flatMap((_, column) =>
-    column === 0 || rows.some((row) => !isNothing(row[column])) ? [column] : [],
-  )
-  const pick = <Value>(from: readonly Value[]) => from.filter((_, column) => used.includes(column))
+  const isUsed = head.map((_, column) => column === 0 || rows.some((row) => !isNothing(row[column])))
+  const pick = <Value>(from: readonly Value[]) => from.filter((_, column) => isUsed[column])
   const longest = widthsOf(all, (text) => Math.max(...text.split(' ').map((word) => columnsOf(word))))
   const widths = narrowed(pick(whole), pick(longest), columns)
   if (widths !== undefined) return drawTable(all.map(pick), widths, pick(isRight))
@@ -178,7 +176,11 @@ function drawTable(lines: readonly string[][], widths: readonly number[], isRigh
   const drawn = lines.flatMap((cells) => {
     const parts = cells.map((text, column) => wrapText(text, widths[column] ?? 0))
     return Array.from({ length: Math.max(1, ...parts.map(({ length }) => length)) }, (_, line) => {
-      const shown = parts.map((part, column) => padded(part[line] ?? '', widths[column] ?? 0, isRight[column]))
+      const shown = parts.map((part, column) => {
+        const text = part[line] ?? ''
+        const space = ' '.repeat(Math.max(0, (widths[column] ?? 0) - columnsOf(text)))
+        return isRight[column] ? space + text : text + space
+      })
       return `${shown.join(' '.repeat(GAP)).trimEnd()}\n`
     })
   })
@@ -198,10 +200,4 @@ function isNothing(cell: Cell): boolean {
 
 function isNumeric(cell: Cell): boolean {
   return typeof cell !== 'string' || cell === '–' || cell === 'NULL'
-}
-
-/** The text in `width` columns, with spaces behind it, or before it where it stands on the right. */
-function padded(text: string, width: number, isRight = false): string {
-  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
-  return isRight ? space + text : text + space
 }

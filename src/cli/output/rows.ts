@@ -115,17 +115,15 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: reado
 function objectFormat(layout: Extract<Layout, { format: 'json' }>, names: readonly string[]): RowFormat {
   const between = layout.onOneLine === true ? '' : '\n    '
   let separator = between
-  let end = ''
   return {
     open: layout.before,
     row(values) {
       const fields = values.map((value, index) => (names[index] ?? '') + valueText(value))
       const line = `${separator}{${fields.join(',')}}`
       separator = `,${between}`
-      end = between.slice(0, -2)
       return line
     },
-    close: () => end + layout.after,
+    close: () => (separator === between ? '' : between.slice(0, -2)) + layout.after,
   }
 }
 
