@@ -9,7 +9,7 @@ import {
 } from './contender.ts'
 import { outOfReach } from './plain-loop.ts'
 import type { Night } from './score.ts'
-import type { Mark, Truth } from '../../src/service/scenarios/scenario.ts'
+import type { Truth } from '../../src/service/scenarios/scenario.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
@@ -95,7 +95,7 @@ async function spendNight(seat: Seat, night: number): Promise<Night> {
 
 type History = KeptPlaces & { lived: ReadonlySet<string> }
 
-function historySince(mark: Mark, truth: Truth): History {
+function historySince(mark: number, truth: Truth): History {
   return { lived: truth.lived(mark), stayed: truth.stayed(mark), moved: truth.moved(mark) }
 }
 

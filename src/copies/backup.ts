@@ -20,10 +20,7 @@ export type BackupPlan = {
   keep: number | undefined
 }
 
-/**
- * Makes a backup of one state of the whole mirror while runs go on, and checks it before it replaces the one from before. Throws UsageError for
- * a target that cannot be replaced, MirrorUnusable, CopyFailed, and Interrupted after an abort.
- */
+/** Makes a checked backup of one state of the mirror while runs go on. Throws UsageError for its target, MirrorUnusable, CopyFailed, and Interrupted. */
 export async function makeBackup(
   { file, mirror, keep }: BackupPlan,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
@@ -60,9 +57,9 @@ export async function makeBackup(
 const PAGES_AT_ONCE = 4096
 
 /**
- * Copies one state of a mirror into the file at `path`: in one read transaction, because SQLite would begin anew after every write of another
- * process. The copy is read again as a whole, loses the leases of runs, and is marked as a backup where `takenAt` is given. Returns how many
- * customers it has. Throws what `unsound` returns for damage, and Interrupted after an abort.
+ * Copies one state of a mirror into the file at `path`, in one read transaction: SQLite would begin anew after every write of another process. The
+ * copy is read again, loses the leases, and is marked as a backup where `takenAt` is given. Returns its number of customers. Throws what `unsound`
+ * returns for damage, and Interrupted.
  */
 export async function copyChecked(
   source: Connection,

@@ -163,12 +163,7 @@ const IMPERSONAL: Readonly<Record<string, string>> = {
   'runs.error': `iif(instr(error, '"') > 0, substr(error, 1, instr(error, '"')) || '…', error)`,
 }
 
-function copyTable(
-  db: Connection,
-  { name, columns }: CopiedTable,
-  { organizations, isOfAll }: Settings,
-  as = name,
-): void {
+function copyTable(db: Connection, { name, columns }: CopiedTable, { organizations, isOfAll }: Settings, as = name) {
   const declared = columns.map((column) => {
     return `${quoted(column.name)} ${column.type}${NUMBERS[`${name}.${column.name}`] ?? ''}`
   })

@@ -50,9 +50,8 @@ function readCopy(file: string) {
 }
 
 /**
- * The name under which the copy is kept that the one at `newPath` is about to replace, with the time of its publish. Undefined where there is no
- * copy, where it is kept already, where partial runs alone lie between the two, which would push the copies of nights out, and where it holds
- * a customer or an organization that the mirror has forgotten since.
+ * The name for the copy that the one at `newPath` is about to replace, with the time of its publish. Undefined where there is none, where it is kept
+ * already, after partial runs alone, which would push the copies of nights out, and where it holds what the mirror has forgotten since.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined

@@ -23,7 +23,7 @@ import {
   type FormatSettings,
   loadFormat,
 } from './format.ts'
-import { idsOf, isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
+import { idsOf, isRead, type Recorded, recordedIn } from './organizations.ts'
 import { requireFeed, withFileToRead } from './read-rows.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
 import { untilStopped, writeToStream } from './write-results.ts'
@@ -103,10 +103,7 @@ type Exporting = Selected & { recorded?: Recorded; format: Format; isPartition?:
 /** `leftOut`: organizations whose list was never read to its end. */
 export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
 
-/**
- * Begins to export the selected rows of one state of the file, whose transaction the caller holds. Rows are read and counted as chunks are taken.
- * Throws UsageError before anything is read.
- */
+/** Begins to export rows of one state of the file, in the transaction of the caller: they are read as chunks are taken. Throws UsageError before that. */
 export function beginExport(
   db: Connection,
   { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
@@ -139,11 +136,7 @@ const DELETED = 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons WHERE organizat
 const ACTIVE = 'SELECT COUNT(*) FROM customers WHERE organization = ? AND removed_at IS NULL'
 
 /** Those named, or all of the mirror, as far as they were read to their end. Throws UsageError where none of them was. */
-function selectOrganizations(
-  recorded: Recorded,
-  named: readonly string[],
-  configured: readonly string[],
-): { read: ReadOrganization[]; leftOut: string[] } {
+function selectOrganizations(recorded: Recorded, named: readonly string[], configured: readonly string[]) {
   const known = idsOf(recorded)
   requireKnown(named, [...configured, ...known])
   const wanted = new Set(named.length === 0 ? known : named)
@@ -155,16 +148,9 @@ function selectOrganizations(
   )
 }
 
-type Rows = Pick<ExportFacts, 'table'> & {
-  columns: ExportColumn[]
-  sql: string
-  parameters: (string | number | bigint)[]
-}
+type Rows = Pick<ExportFacts, 'table' | 'columns'> & { sql: string; parameters: unknown[] }
 
-/**
- * The selected rows of these organizations, with every public column that the file has. Those of a partition do not name its organization, and are
- * found by an index; a plus keeps other rows in the order of the file, without an index.
- */
+/** The selected rows, with every public column that the file has. An index finds those of a partition; a plus keeps others in the order of the file. */
 function selectRows(
   db: Connection,
   { changesSince, includeRemoved = false, withoutPersonalData = false }: Selection,
@@ -238,10 +224,7 @@ const CURRENT = {
 /** As the changes have it for a removal, and otherwise as the customer has it now. */
 const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
 
-/**
- * The organizations of which a reader of all changes up to one, of this run and this time, may know no row, because their lists were first read
- * to their end later: an export leaves those out. Never too little; a day more than was missed, since clocks differ.
- */
+/** Organizations of which such a reader may know no row: their lists were first read to their end later. A day more than was missed, since clocks differ. */
 const LATE = `SELECT organization FROM
     (SELECT MIN(id) AS id, organization, finished_at FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
   WHERE id > ? OR finished_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day')`

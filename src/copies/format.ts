@@ -3,10 +3,7 @@ import type { SqlValue } from './read-rows.ts'
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 
-/**
- * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
- * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
- */
+/** A column, whose values are as SQLite has them: INTEGER is a bigint, BOOLEAN 0n or 1n, others strings. After an edit by hand, anything may be anywhere. */
 export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & { isJson?: boolean }
 
 export type ExportRow = readonly SqlValue[]

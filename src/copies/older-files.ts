@@ -15,9 +15,7 @@ import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
 import { copyTargets, isSame } from './target-place.ts'
 import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 
-/*
- * Older backups, copies and mirrors, which are kept beside the newest one under its name with a time in it.
- */
+/* Older backups, copies and mirrors, which are kept beside the newest one under its name with a time in it. */
 
 /** `customers.db` with the time `2026-11-22 02:15:00.123` in it: `customers-20261122T021500123Z.db`. */
 function olderName(file: string, time: string): string {
@@ -53,10 +51,7 @@ export function nameToKeep(file: string, at: string | undefined): string | undef
   return existsSync(kept) ? undefined : kept
 }
 
-/**
- * Runs `place`, which replaces `file`, once that has its second name, if one is given; taken back where `place` fails. There is a file at its place at any
- * time, unless the file system has no hard links, as many network shares.
- */
+/** Runs `place`, which replaces `file`, once that has the second name `kept`, taken back on a failure. Where hard links work, a file is always there. */
 export function replaceKeeping(file: string, kept: string | undefined, place: () => void): void {
   const takeBack = kept === undefined ? () => {} : giveSecondName(file, kept)
   try {
@@ -131,9 +126,8 @@ export function replacedMirrors(mirror: string): string[] {
 }
 
 /**
- * Lists the files that may hold rows of an organization after the mirror has forgotten them, now, and again when the function that it returns is
- * called: a publish may have made or renamed some meanwhile. Throws MirrorUnusable where they cannot be listed, which is known before anything is
- * deleted; later, what was listed first is returned.
+ * Lists the files that may hold rows of an organization after the mirror has forgotten them; again when the returned function is called, since a publish
+ * may make some meanwhile. Throws MirrorUnusable before anything is deleted; later, what was listed first is returned.
  */
 export function listCopiesLeft(config: Config, organization: string) {
   const list = () => ({

@@ -7,10 +7,6 @@ import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasTable, openToRead } from '../store/sqlite/open-to-read.ts'
 
-/*
- * The organizations of a mirror or of a copy, and what a mirror records of their runs.
- */
-
 /** An organization of which a mirror, or a published copy, holds anything. Times are Unix milliseconds. */
 export type MirroredOrganization = {
   organization: string

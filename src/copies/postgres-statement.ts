@@ -80,10 +80,7 @@ function statementError(error: unknown, place: string): unknown {
   return new UsageError(`The statement failed: ${error.message}`)
 }
 
-/**
- * The classes of what the server does not support, cannot compute, or does not know, of writing while it only reads, of parameters, and of room
- * that it does not have; not of rights, and not of the time that it waits for a reader.
- */
+/** What is not supported, not computable, unknown, a write, a parameter, or lack of room; not rights, and not the time that it waits for a reader. */
 const MISTAKES = /^(0A|21|22|25(?!P0[34])|42(?!501)|54|08P01|53[12]00)/
 
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */

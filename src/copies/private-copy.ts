@@ -19,10 +19,7 @@ const READ_TABLES = [
   ...['retired_organizations', 'horizons'],
 ]
 
-/**
- * Copies one state of what readers see from a mirror in PostgreSQL into a private temporary file of SQLite, which this process ends. Copies of killed
- * processes are removed. Throws MirrorUnusable.
- */
+/** Copies one state of what readers see in a mirror on a server into a private temporary file of SQLite, which the caller ends. Throws MirrorUnusable. */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
   let copy: Unfinished | undefined
   try {
@@ -31,7 +28,7 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
     await closing(await openServer(address, 'read'), (server) => copyFrom(server, path, signal))
     return copy
   } catch (error) {
-    copy?.end()
+    copy?.close()
     throw fileError(error, `${tmpdir()} (TMPDIR)`)
   }
 }

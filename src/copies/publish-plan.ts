@@ -11,10 +11,7 @@ import { copyFault } from './copy-error.ts'
 import { describeError, Interrupted, reportedError, UsageError } from '../errors/errors.ts'
 import { askApart } from '../machine/process-apart.ts'
 
-/*
- * What is published and where: the configuration names a file, a folder for Parquet, a bucket, or several of them, and each has a plan of its
- * own. Plans are passed as JSON to the process that publishes, and what was published comes back. Paths are absolute.
- */
+/* What is published and where. Each target of the configuration has a plan, passed as JSON to the process that publishes. Paths are absolute. */
 
 type CommonPlan = {
   mirror: string

@@ -48,7 +48,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
   const access = accessOf({ ...plan, group })
   return atPlace(file, () => {
     prepareFolder(dirname(file), access)
-    const { path, place, end } = beginFile(file, { waitMs: lockWaitMs, ...access })
+    const { path, place, close } = beginFile(file, { waitMs: lockWaitMs, ...access })
     try {
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
@@ -57,7 +57,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
       if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
       return { file, ...digest, ...built }
     } finally {
-      end()
+      close()
     }
   })
 }

@@ -3,15 +3,14 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isOfSqlite } from '../errors/faults.ts'
+import { closing } from '../store/mirror.ts'
 import { either, joined, secondOf, type Sql, sql, text, written, type Written } from '../store/port/sql.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { openToRead } from '../store/sqlite/open-to-read.ts'
 
-/*
- * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.
- */
+/* Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable. */
 
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
 export type SqlValue = string | number | bigint | Buffer | null
@@ -57,11 +56,7 @@ async function allOf(place: string, statement: Sql): Promise<SqlValue[][]> {
 }
 
 /** Those of these columns that a table has: a copy may lack some. */
-export async function columnsThere(
-  place: string,
-  columns: readonly string[],
-  table = 'customers',
-): Promise<readonly string[]> {
+export async function columnsThere(place: string, columns: readonly string[], table = 'customers') {
   if (isPostgres(place)) return columns
   const found = await allOf(place, sql`SELECT name FROM pragma_table_info(${table})`)
   const there = new Set(found.flat())
@@ -184,11 +179,7 @@ export async function* readCustomers(
 }
 
 /** Throws UsageError for an organization that neither the mirror nor the configuration knows. */
-async function requireMirrored(
-  place: string,
-  organization: string | undefined,
-  configured: readonly string[],
-): Promise<void> {
+async function requireMirrored(place: string, organization: string | undefined, configured: readonly string[]) {
   if (organization === undefined) return
   const runs = await allOf(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`)
   requireKnown([organization], [...configured, ...runs.map(([id]) => String(id))])
@@ -243,23 +234,15 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
 /** Runs `work` with a file that has what readers see: the mirror, or a private copy of one in PostgreSQL. Throws Interrupted after an abort. */
 export async function withFileToRead<Result>(
   mirror: string,
-  work: (file: string) => Result | Promise<Result>,
+  work: (file: string) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  if (!isPostgres(mirror)) return await work(mirror)
+  if (!isPostgres(mirror)) return work(mirror)
   const { makePrivateCopy } = await import('./private-copy.ts')
-  const copy = await makePrivateCopy(mirror, signal)
-  try {
-    return await work(copy.path)
-  } finally {
-    copy.end()
-  }
+  return closing(await makePrivateCopy(mirror, signal), ({ path }) => work(path))
 }
 
-/**
- * The changes after a seq, in order. Throws UsageError where some after it were deleted, and for a seq that was never given, as after an older file
- * took the place of the mirror: a reader who has read up to there would miss some.
- */
+/** The changes after a seq, in order. Throws UsageError for one after which some were deleted, or that was never given, as `requireFeed` does. */
 export async function* readChanges(
   place: string,
   { organization, since }: { organization?: string | undefined; since: number },

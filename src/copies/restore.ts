@@ -27,9 +27,8 @@ export type RestorePlan = {
 export type Restored = Awaited<ReturnType<typeof restoreMirror>>
 
 /**
- * Puts a backup in the place of the mirror, once all of it was read and found whole. The mirror that was there is locked meanwhile, and kept beside it.
- * Throws UsageError, MirrorUnusable, CopyFailed while another restore is under way, OrganizationLeased for a mirror that a run is writing, and
- * Interrupted after an abort; nothing is changed then.
+ * Puts a backup in the place of the mirror, once all of it was read and found whole; the mirror that was there is locked meanwhile, and kept beside it.
+ * Throws UsageError, MirrorUnusable, CopyFailed during another restore, OrganizationLeased during a run, and Interrupted; nothing is changed then.
  */
 export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Clocks & { signal: AbortSignal }) {
   const { file } = plan
@@ -76,9 +75,8 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
 /**
- * Locks the mirror against every other program, which SQLite grants only while none has the file open: each holds a lock of its own from its first
- * moment to its last. Merges its WAL. Undefined where there is no file, or where it is too damaged to be locked and `force` is given. Throws
- * MirrorUnusable `busy` for a program that has the file open, and OrganizationLeased.
+ * Locks the mirror, which SQLite grants only while no other program has it open: each holds a lock of its own all the time. Merges its WAL. Undefined
+ * where there is no file, or with `force` where it is too damaged to be locked. Throws MirrorUnusable `busy`, and OrganizationLeased.
  */
 async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise<Connection | undefined> {
   if (isMissing(file)) return undefined

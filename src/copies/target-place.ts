@@ -84,10 +84,7 @@ export function copyTargets(
   })
 }
 
-/**
- * The places of a plan, for the organizations that it names. Throws what publishing would throw, without writing anything: UsageError for a target or
- * a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
- */
+/** The places of a plan. Throws, without writing, what publishing would: UsageError for a target, a group or rights that cannot be, and MirrorUnusable. */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
   lookBeside(plan.mirror, () => statSync(plan.mirror, { throwIfNoEntry: false }))
   const targets = 'file' in plan ? copyTargets(plan, plan.organizations) : [{ file: plan.parquet, group: plan.group }]

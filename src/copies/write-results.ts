@@ -5,15 +5,10 @@ import { codeOf } from '../errors/faults.ts'
 import { resultsError } from './copy-error.ts'
 import type { Chunk } from './format.ts'
 
-/**
- * Writes chunks to a stream as fast as it is read. Returns false if its reader has closed it. Throws Interrupted after an abort, also while the reader
- * waits, and UsageError or CopyFailed where the stream fails.
- */
-export async function writeToStream(
-  stream: NodeJS.WritableStream,
-  chunks: Iterable<Chunk> | AsyncIterable<Chunk>,
-  signal: AbortSignal,
-): Promise<boolean> {
+type Chunks = Iterable<Chunk> | AsyncIterable<Chunk>
+
+/** Writes chunks as fast as they are read; false if the reader closed the stream. Throws Interrupted, also while it waits, UsageError, and CopyFailed. */
+export async function writeToStream(stream: NodeJS.WritableStream, chunks: Chunks, signal: AbortSignal) {
   // A failure is that of a write, and is thrown there; the stream reports it a second time, also later.
   stream.on('error', () => {})
   // A stream does not notice where a full disk took a part of a chunk.
@@ -31,11 +26,7 @@ export async function writeToStream(
 }
 
 /** Chunks as they come, until the signal: then it throws Interrupted, with this message. Signals are taken between two of them. */
-export async function* untilStopped(
-  chunks: Iterable<Chunk> | AsyncIterable<Chunk>,
-  signal: AbortSignal,
-  message: string,
-): AsyncGenerator<Chunk, void> {
+export async function* untilStopped(chunks: Chunks, signal: AbortSignal, message: string): AsyncGenerator<Chunk, void> {
   for await (const chunk of chunks) {
     if (signal.aborted) throw new Interrupted(message)
     yield chunk

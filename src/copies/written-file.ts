@@ -16,14 +16,14 @@ import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner } from '../machine/folders.ts'
+import { closing } from '../store/mirror.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { JOURNALS } from '../store/sqlite/open-to-read.ts'
 import { afterPlacing, atPlace, copyError, copyFault } from './copy-error.ts'
 
 /*
- * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same
- * folder, flushed, renamed, and the folder is flushed. On an error it is removed, and what was there before stays. What a killed process left
- * is removed by the next one that writes into the folder, whatever place it was for.
+ * How a file takes its place: its lock is taken, it is written under a private name in the same folder, flushed, renamed, and the folder is flushed.
+ * On an error it is removed, and what was there before stays. What a killed process left is removed by the next one that writes into the folder.
  */
 
 /** A file that is being written. Journals of SQLite may stand beside it. */
@@ -33,7 +33,7 @@ export type Unfinished = {
   /** Waits until all of it is on the disk, and gives it its place. */
   place: () => void
   /** Removes it where it was not given its place, and lets other processes write there. */
-  end: () => void
+  close: () => void
 }
 
 /** How long another process is waited for that writes the file, and the group and the mode of the file, 0600 unless another one is given. */
@@ -43,7 +43,7 @@ type Writing = { waitMs?: number; gid?: number | undefined; mode?: number }
 export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writing = {}): Unfinished {
   const lock = lockPlace(file, waiting)
   const path = privateName(file)
-  const end = () => {
+  const close = () => {
     removeIfPossible(['', ...JOURNALS].map((ending) => path + ending))
     lock.release()
   }
@@ -51,7 +51,7 @@ export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writi
     removeLeftovers(dirname(file), basename(file))
     makeFile(path, gid)
   } catch (error) {
-    end()
+    close()
     throw error
   }
   const place = () => {
@@ -62,33 +62,26 @@ export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writi
       'the disk failed before it confirmed that: after a power failure, what was there before may be there again'
     afterPlacing(file, what, () => flushFolder(dirname(file)))
   }
-  return { path, place, end }
+  return { path, place, close }
 }
 
 /** Errors name the file, and not its private name, which is gone by then. */
-export async function writeFor<Result>(
-  file: string,
-  work: (unfinished: Unfinished) => Promise<Result>,
-): Promise<Result> {
+export async function writeFor<Result>(file: string, work: (unfinished: Unfinished) => Promise<Result>) {
   const unfinished = beginFile(file)
-  try {
-    return await work(unfinished)
-  } catch (error) {
+  return closing(unfinished, work).catch((error: unknown) => {
     if (isOurs(error)) error.message = error.message.replaceAll(unfinished.path, file)
     throw error
-  } finally {
-    unfinished.end()
-  }
+  })
 }
 
 /** Writes a text as a file, which is there as a whole or not at all. */
 export function writeTextFile(file: string, text: string, writing: Writing = {}): void {
-  const { path, place, end } = beginFile(file, writing)
+  const { path, place, close } = beginFile(file, writing)
   try {
     writeFileSync(path, text)
     place()
   } finally {
-    end()
+    close()
   }
 }
 

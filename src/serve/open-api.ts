@@ -4,9 +4,7 @@ import { forEachField } from '../model/customer.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { HEADERS } from '../signing/signing.ts'
 
-/*
- * What `serve` answers, as schemas: of the document at /openapi.json, and of the tests, which hold each answer against them.
- */
+/* What `serve` answers, as schemas: of the document at /openapi.json, and of the tests, which hold each answer against them. */
 
 const meanings = new Map(publicColumns('customers').map(({ name, meaning }) => [name, meaning]))
 const field = z.string().nullable()

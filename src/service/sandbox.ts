@@ -104,9 +104,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
       const { apiKey, staged } = find(id)
       const { rows, insert, delete: remove } = staged.list
       return {
-        get customers() {
-          return rows()
-        },
+        customers: rows(),
         /** The latest that were answered, 100,000 at most. */
         requests: requests.get(apiKey) ?? [],
         insert,

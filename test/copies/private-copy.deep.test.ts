@@ -15,7 +15,7 @@ async function aMirrorOfTwo(nights = 1) {
   const address = addressOf(mirror.file)
   const copied = async () => {
     const copy = await makePrivateCopy(address)
-    onTestFinished(() => copy.end())
+    onTestFinished(() => copy.close())
     return copy.path
   }
   return { mirror, address, copied }

@@ -78,10 +78,7 @@ const CHANGED =
   'what is there changed meanwhile: another process published there, or objects that were just written are not there. What was published before is ' +
   'unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself, without a proxy that changes an ETag.'
 
-/**
- * The key of an object, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. The generation makes the newer one of two the
- * last by name, and the digest keeps two processes that publish at once from writing the same object.
- */
+/** The key of an object: `customers/organization=acme/customers-0000000012-9f2b….parquet`. The last by name is the newest; a digest tells processes apart. */
 function objectKey(organization: string, generation: number, sha256: string): string {
   return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
 }
@@ -123,9 +120,8 @@ const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 10
 const PARTS_AT_ONCE = 4
 
 /**
- * Opens a bucket of Amazon S3, or of a service that speaks S3, with the credentials of the environment, or those that its client finds in files and
- * roles. A request that fails for a moment is sent again, and one refused for the clock of this machine is signed with the time of the service.
- * Throws ConfigError for an endpoint in the environment with a mistake.
+ * Opens a bucket of S3, or of a service that speaks it, with credentials of the environment, or those that its client finds. A request that fails for a
+ * moment is sent again; one refused for this machine's clock, with the time of the service. Throws ConfigError for an endpoint with a mistake.
  */
 export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
@@ -243,10 +239,7 @@ function statusOf(error: unknown): number | undefined {
   return answered.safeParse(error).data?.$metadata.httpStatusCode
 }
 
-/**
- * What the service refused or could not do, as CopyFailed or UsageError; errors of this program unchanged. The message has the code of the service,
- * and not its words, which may quote keys and signatures; those of the client are about settings and names.
- */
+/** What a bucket could not do, as CopyFailed or UsageError; errors of ours unchanged. It names the code of the service, whose words may quote signatures. */
 export function storeError(error: unknown, shown: string, call: string): unknown {
   if (isOurs(error) || !(error instanceof Error)) return error
   const [name, status] = [errorNameOf(error), statusOf(error)]

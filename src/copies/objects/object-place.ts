@@ -2,10 +2,7 @@ import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
-/*
- * A place that holds the customers of each organization as an object, a file in a folder or an object in a bucket, and the manifest that names
- * them: `_manifest.json` in a folder, and `manifest.json` in a bucket. It is one document. Times in it are ISO 8601 in UTC.
- */
+/* A place with an object for each organization, a file or an object in a bucket, and the manifest that names them. Its times are ISO 8601 in UTC. */
 
 /** A place as it was found. */
 export type FoundPlace = {

@@ -35,11 +35,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
  * Publishes an object for each organization, and then the manifest that names them: a reader that begins with the manifest finds the set from before
  * or the new one, whenever this process ends. Throws UsageError for the manifest of another program, CopyFailed, and MirrorUnusable.
  */
-export async function publishBucket(
-  plan: BucketPlan,
-  environment: Environment,
-  limits?: StoreLimits,
-): Promise<Published> {
+export async function publishBucket(plan: BucketPlan, environment: Environment, limits?: StoreLimits) {
   const { lookAtBucket, openS3Store } = await import('./bucket.ts')
   return closing(openS3Store(plan, environment, limits), (store) => publishObjects(plan, () => lookAtBucket(store)))
 }
@@ -74,7 +70,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     const { organization } = one
     const entry = found.get(organization)
     const kept = entry && keptEntry(plan, db, one, entry)
-    const written = kept ?? (await writeObject(plan, place, { db, one }))
+    const written = kept ?? (await writeObject(plan, place, db, one))
     // That it could not be written keeps no other organization back.
     if ('message' in written) failed.push(written)
     else if (kept === undefined) made.add(organization)
@@ -98,10 +94,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   return 'to' in plan ? { ...done, bucket: objects } : { ...done, parquet: objects }
 }
 
-/**
- * Objects that the new manifest does not name stay for a while for readers of an earlier one; not those of an organization that is gone, nor those
- * with personal data where there is to be none.
- */
+/** Objects that it names no more stay a while for readers of an earlier one; not of an organization that is gone, nor with unwanted personal data. */
 function contentOf(
   plan: ObjectsPlan,
   entries: PublishedObject[],
@@ -125,12 +118,7 @@ function contentOf(
 }
 
 /** The entry of an object that need not be written; undefined where it must be. */
-function keptEntry(
-  { afterRuns = false }: ObjectsPlan,
-  db: Connection,
-  one: ReadOrganization,
-  entry: PublishedObject,
-): PublishedObject | undefined {
+function keptEntry({ afterRuns = false }: ObjectsPlan, db: Connection, one: ReadOrganization, entry: PublishedObject) {
   const now = runFactsOf(one)
   if (afterRuns && now.forgotten <= entry.forgotten) {
     // Rows of a run that is under way, or did not reach its end, are half a list. A mirror that was begun anew counts its runs from 1 again.
@@ -145,8 +133,9 @@ function keptEntry(
 async function writeObject(
   { withoutPersonalData }: ObjectsPlan,
   place: FoundPlace,
-  { db, one }: { db: Connection; one: ReadOrganization },
-): Promise<PublishedObject | Published['failed'][number]> {
+  db: Connection,
+  one: ReadOrganization,
+) {
   const { organization } = one
   const { descriptor, folder, put } = place.begin(organization)
   const digest = createHash('sha256')

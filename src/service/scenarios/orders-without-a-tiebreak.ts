@@ -70,16 +70,8 @@ export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
   return scored.toSorted((one, other) => one.score - other.score).map(({ row }) => row)
 }
 
-/**
- * The rows, shuffled within each block of neighbours for which `same` is true: only in the blocks of the requested page, so that a page of a long list
- * costs no more than one of a short list; in all of them where the request filters the list.
- */
-function shuffledInBlocks(
-  rows: Rows,
-  query: ListQuery,
-  salt: number,
-  same: (one: number, next: number) => boolean,
-): Rows {
+/** The rows, shuffled within blocks of neighbours that are `same`: only in those of the page, so that one of a long list costs no more than another. */
+function shuffledInBlocks(rows: Rows, query: ListQuery, salt: number, same: (one: number, next: number) => boolean) {
   const { page, perPage } = isUnfiltered(query) ? query : { page: 1, perPage: rows.length }
   const end = Math.min(page * perPage, rows.length)
   let from = Math.min((page - 1) * perPage, rows.length)

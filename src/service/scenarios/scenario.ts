@@ -4,10 +4,7 @@ import type { ServiceLimit } from '../app.ts'
 import { generateCustomers, isoSecond, type Random, seededRandom, type ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
 
-/**
- * One wrong behaviour of a service, which depends only on its seed, on requests and, where it says so, on the clock it is given. Without a rule, the
- * list is at rest and every answer correct.
- */
+/** One wrong behaviour of a service, by its seed, requests and, where it says so, the clock. Without a rule, the list is at rest and answers are correct. */
 export type Scenario = {
   name: string
   /** Its description, in one sentence. */
@@ -104,13 +101,14 @@ function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless
   const nameless = new Set(play.customers.flatMap(({ id }, place) => (isNameless?.(place) === true ? [id] : [])))
   const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))
   return {
+    /** The moment, as the number of changes until then. */
     mark,
     /** Ids listed without a break from the mark until now. */
-    lived: (since: Mark) => lived(since).difference(nameless),
+    lived: (since: number) => lived(since).difference(nameless),
     /** Those of them that kept their place among the others of them; customers that are arranged anew keep none. */
-    stayed: (since: Mark) => lived(since).difference(moved(since)).difference(nameless).difference(restless()),
+    stayed: (since: number) => lived(since).difference(moved(since)).difference(nameless).difference(restless()),
     /** Ids that moved since the mark, including those that left. */
-    moved: (since: Mark) => moved(since).difference(nameless).union(restless()),
+    moved: (since: number) => moved(since).difference(nameless).union(restless()),
     listed: () => new Set(rows().map(({ id }) => id)).difference(nameless),
   }
 }
@@ -144,9 +142,6 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
 }
 
 type MovingList = ReturnType<typeof movingList>
-
-/** A moment, as the number of changes until then. */
-export type Mark = { readonly changes: number }
 
 /** Negative when the first goes before the second. */
 export type Order = (one: ServiceCustomer, other: ServiceCustomer) => number
@@ -194,11 +189,11 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       changes += 1
       if (to !== from) moves.set(customer.id, changes)
     },
-    mark: (): Mark => ({ changes }),
-    lived: (since: Mark): ReadonlySet<string> =>
-      new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since.changes)),
-    moved: (since: Mark): ReadonlySet<string> =>
-      new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since.changes)),
+    mark: () => changes,
+    lived: (since: number): ReadonlySet<string> =>
+      new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since)),
+    moved: (since: number): ReadonlySet<string> =>
+      new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since)),
   }
 }
 
