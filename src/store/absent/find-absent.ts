@@ -6,19 +6,24 @@ import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
 import { IS_PARTIAL } from '../schema/views.ts'
 
-/** The customers not removed that the run did not receive, not even in a reject. Throws MirrorUnusable `replaced` where received ones are gone. */
+/** The customers not removed that the run did not receive, not even in a reject. Throws as `findUnseen` does. */
 export async function findAbsent(session: Session, run: Run): Promise<{ absent: Absent[]; notRemoved: number }> {
-  const { organization, seen } = run
-  const { count, sum } = await countNotRemoved(session, organization)
+  const { unseen, notRemoved } = await findUnseen(session, run)
+  const found = unseen.length === 0 ? [] : await findNotRemoved(session, run.organization, unseen, sql``)
+  const listed = found.length === 0 ? new Set() : await listedMeanwhile(session, run)
+  const absent = found.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  return { absent, notRemoved }
+}
+
+/** The rows that the run did not receive, removed ones included. Throws MirrorUnusable `replaced` where received ones are gone. */
+export async function findUnseen(session: Session, { organization, seen }: Run) {
+  const { count: notRemoved, sum } = await countNotRemoved(session, organization)
   // As many rows with the same sum are taken for the same rows.
-  if (count === seen.size && sum === seen.sum()) return { absent: [], notRemoved: count }
+  if (notRemoved === seen.size && sum === seen.sum()) return { unseen: [], notRemoved }
   const stored = await session.numbers(sql`SELECT row_id FROM customers WHERE organization = ${organization}`)
   const unseen = stored.filter((rowId) => !seen.has(rowId))
   if (stored.length - unseen.length < seen.size) throw rowsGone(organization)
-  const found = unseen.length === 0 ? [] : await findNotRemoved(session, organization, unseen, sql``)
-  const listed = found.length === 0 ? new Set() : await listedMeanwhile(session, run)
-  const absent = found.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
-  return { absent, notRemoved: count }
+  return { unseen, notRemoved }
 }
 
 /** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */

@@ -2,7 +2,14 @@ import { UsageError } from '../../errors/errors.ts'
 import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
 import { removingProof, type RemovingProof } from '../../model/report.ts'
 import type { Absent, Ending, Run } from '../../model/run.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged, markRowsListed } from './find-absent.ts'
+import {
+  areTooManyAbsent,
+  findAbsent,
+  findListedBefore,
+  findUnjudged,
+  findUnseen,
+  markRowsListed,
+} from './find-absent.ts'
 import { type Absences, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
 import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
@@ -13,8 +20,13 @@ import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
 export async function markAbsent(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
   const { removals, serviceMs } = ending
   const proof = removingProof(ending)
+  if (proof === undefined || removals === undefined) {
+    // A list that is cut lacks nearly every customer, night after night: none of them is loaded.
+    await findUnseen(session, run)
+    return NO_ABSENCES
+  }
   const { absent, notRemoved } = await findAbsent(session, run)
-  if (proof === undefined || removals === undefined || absent.length === 0) return NO_ABSENCES
+  if (absent.length === 0) return NO_ABSENCES
   const { rule, ...searched } = removals
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
