@@ -33,8 +33,6 @@ export type SortedPage = {
   readonly rejects: readonly Reject[]
   readonly suppressed: readonly Suppressed[]
   readonly warnings: Warnings
-  /** Those of `customers`, by their places. */
-  readonly oddities: ReadonlyMap<number, Warnings>
   /** The row number of each record that is known, and so stored unchanged; 0 of the others. */
   readonly rowIds: ArrayLike<number>
   /** Every record in order, without those that are known, unless there are rejects too; empty if the whole page is known. */

@@ -37,6 +37,8 @@ export type Run = Tally & {
   readonly fingerprint: Fingerprint
   /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
+  /** The edits by hand among them, by their numbers. */
+  readonly edits: readonly number[]
   /** Undefined where no field is hidden, nor was until now. */
   readonly privacy?: RunPrivacy | undefined
   pages: number

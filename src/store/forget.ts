@@ -66,7 +66,7 @@ async function isNamed(session: Session, id: string): Promise<boolean> {
 
 async function readmitCustomer(session: Session, asked: Forgetting) {
   await requireUnleased(session, asked.organization, 'changed', asked)
-  if (!(await deleteForgotten(session, asked)))
+  if ((await session.run(sql`DELETE FROM forgotten ${await hashed(session, asked)}`)) === 0)
     throw new UsageError(
       `${asked.organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
     )
@@ -175,10 +175,6 @@ async function forgottenSinceMs(session: Session, of: Of): Promise<number | unde
     sql`SELECT forgotten_at FROM forgotten ${await hashed(session, of)}`,
   )
   return timeIn(found?.forgotten_at)
-}
-
-async function deleteForgotten(session: Session, of: Of): Promise<boolean> {
-  return (await session.run(sql`DELETE FROM forgotten ${await hashed(session, of)}`)) > 0
 }
 
 /** Which row the customer has who is forgotten; none where no customer of the organization is. */

@@ -25,7 +25,7 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
   turnsOf.set(key, inTurn)
   const transaction = async <Result>(words: string, work: (session: Session) => Promise<Result>): Promise<Result> => {
     try {
-      await patiently(() => begin(db, words), mayWait)
+      await patiently(() => waitingFor(LOOK_MS, db, () => db.exec(words)), mayWait)
       const result = await work(sqliteSession(db))
       db.exec('COMMIT')
       // Several in a row would keep timers, sockets and signals waiting.
@@ -93,10 +93,11 @@ function isBusy(error: unknown): boolean {
   return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
 }
 
-function begin(db: Connection, words: string) {
-  db.pragma(`busy_timeout = ${LOOK_MS}`)
+/** Work for which another program's lock is waited for no longer than this. */
+function waitingFor<Result>(busyMs: number, db: Connection, work: () => Result): Result {
+  db.pragma(`busy_timeout = ${busyMs}`)
   try {
-    db.exec(words)
+    return work()
   } finally {
     if (db.open) db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
@@ -177,13 +178,10 @@ function isWalEmptied(db: Connection): boolean {
 }
 
 function unlessBusy(db: Connection, work: (db: Connection) => boolean): boolean {
-  db.pragma(`busy_timeout = ${READER_MS}`)
   try {
-    return work(db)
+    return waitingFor(READER_MS, db, () => work(db))
   } catch (error) {
     if (error instanceof Database.SqliteError) return false
     throw error
-  } finally {
-    db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }

@@ -49,7 +49,9 @@ const findUnowned = (tables: readonly string[]) => sql`
     AND NOT ${text(mayVacuum('pg_class'))} LIMIT 1`
 
 async function haveOlderEnded(database: Database): Promise<boolean> {
-  const now = await database.read((session) => session.first<{ xid: string }>(FIND_NEXT))
+  // Every transaction that has ended, and so the one that deleted the rows, has a lower number.
+  const next = sql`SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid`
+  const now = await database.read((session) => session.first<{ xid: string }>(next))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     const older = await database.read((session) => findOlder(session, now?.xid ?? '0'))
     if (older === undefined) return true
@@ -57,9 +59,6 @@ async function haveOlderEnded(database: Database): Promise<boolean> {
     await wait(ASK_AGAIN_MS)
   }
 }
-
-/** Every transaction that has ended, and so the one that deleted the rows, has a lower number. */
-const FIND_NEXT = text('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid')
 
 /**
  * What keeps deleted rows from being freed: transactions, queries on a standby that sends feedback (its sender is of no database), and

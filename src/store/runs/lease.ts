@@ -10,7 +10,8 @@ import { otherVersion, VERSION } from '../schema/schema.ts'
 /** The moment by the wall clock, and by the monotonic clock if there is one. Where the database has a clock, that one decides. */
 export type Clocks = { nowMs: number; monotonicMs: number | undefined }
 
-export type Lease = {
+type Lease = {
+  organization: string
   run_id: number
   holder: string
   since: string | null
@@ -24,7 +25,7 @@ export type Lease = {
 /** This process, as it was named at first, with the start of its machine: two machines that share a server may have one name. */
 const HOLDER = `${nameOfProcess()}#${BOOT_NAME ?? ''}`
 
-const COLUMNS = sql`run_id, holder, (SELECT started_at FROM runs WHERE runs.id = run_id) AS since, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
+const COLUMNS = sql`organization, run_id, holder, (SELECT started_at FROM runs WHERE runs.id = run_id) AS since, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
 
 /** The lease of the organization, locked for this transaction; undefined if no run holds it, or has lost it by time or by its end. */
 export async function lockLease(session: Session, organization: string, clocks: Clocks): Promise<Lease | undefined> {
@@ -102,10 +103,8 @@ export async function lockLeasesOf(session: Session, runId: number) {
 }
 
 /** The leases that runs may still hold, by organization. */
-export async function heldLeases(session: Session, clocks: Clocks): Promise<(Lease & { organization: string })[]> {
-  const leases = await session.all<Lease & { organization: string }>(
-    sql`SELECT organization, ${COLUMNS} FROM leases ORDER BY organization`,
-  )
+export async function heldLeases(session: Session, clocks: Clocks): Promise<Lease[]> {
+  const leases = await session.all<Lease>(sql`SELECT ${COLUMNS} FROM leases ORDER BY organization`)
   return leases.filter((lease) => isHeld(lease, clocks))
 }
 

@@ -13,7 +13,7 @@ import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
 import type { RecordedWindow, Run } from '../../model/run.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
-import { records, type Session, together } from '../port/store.ts'
+import { LEFT_OUT, records, type Session, together } from '../port/store.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
@@ -48,7 +48,7 @@ const factsSchema = z.object({
 
 /** Stores the list of a complete run, in place of the one it began with; unchanged customers are not written. */
 export async function storeList(session: Session, run: Run, list: ListAsRead) {
-  const { organization, id } = run
+  const { organization, id, edits } = run
   const { columns, warnings, total, cappedAt } = list
   const facts = JSON.stringify({ warnings, total, cappedAt } satisfies z.input<typeof factsSchema>)
   const found = sql`run_id = ${id}, facts = ${facts}, later_rows = NULL, pending_rows = NULL`
@@ -61,7 +61,9 @@ export async function storeList(session: Session, run: Run, list: ListAsRead) {
         INSERT INTO lists (organization, run_id, reader, facts, row_ids, marks)
         VALUES (${organization}, ${id}, ${READER}, ${facts}, ${bytesOf(rowIds)}, ${Buffer.concat(marksOf(columns))})
         ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'row_ids', 'marks', 'later_rows', 'pending_rows'))}`),
-    forgetEdits(session, run),
+    edits.length === 0
+      ? LEFT_OUT
+      : session.run(sql`DELETE FROM edited_customers WHERE organization = ${organization} AND ${isIn('edit', edits)}`),
   )
 }
 
@@ -100,11 +102,8 @@ function rowsIn(bytes: Buffer | null | undefined): Uint32Array {
   return rowIds
 }
 
-/** The edits by hand that a run knows of, by the set of doubted rows that they are part of. */
-const editsOf = new WeakMap<RowSet, number[]>()
-
 /** Customers that may differ from the list: written since it was read, by a run or by hand, or no longer listed. */
-export async function findDoubts(session: Session, organization: string): Promise<RowSet> {
+export async function findDoubts(session: Session, organization: string): Promise<Pick<Run, 'doubted' | 'edits'>> {
   const own = sql`organization = ${organization}`
   const stored = sql`(SELECT run_id FROM lists WHERE ${own})`
   const [edits, absent, since] = await together(
@@ -121,15 +120,7 @@ export async function findDoubts(session: Session, organization: string): Promis
       ? []
       : await session.numbers(sql`SELECT row_id FROM customers WHERE ${own} AND last_run_id > ${stored}`)
   const doubted = new RowSet([...edits.map(({ row_id }) => row_id), ...absent, ...written])
-  const numbers = edits.map(({ edit }) => edit)
-  editsOf.set(doubted, numbers)
-  return doubted
-}
-
-async function forgetEdits(session: Session, { organization, doubted }: Pick<Run, 'organization' | 'doubted'>) {
-  const edits = editsOf.get(doubted) ?? []
-  if (edits.length > 0)
-    await session.run(sql`DELETE FROM edited_customers WHERE organization = ${organization} AND ${isIn('edit', edits)}`)
+  return { doubted, edits: edits.map(({ edit }) => edit) }
 }
 
 /** The recorded windows of a run, in the order of their positions. */

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type ErrorCode, factsOfCode } from '../../errors/error-facts.ts'
-import { type Fingerprint, fingerprintWith, KEY_BYTES } from '../../model/fingerprint.ts'
+import { fingerprintWith, KEY_BYTES } from '../../model/fingerprint.ts'
 import { noRecords, type RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
-import type { Run, RunPrivacy, Start } from '../../model/run.ts'
+import type { Run, Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
 import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
@@ -17,8 +17,8 @@ import { isFarAhead } from '../../time/moments.ts'
 
 /** Starts a run, or continues one that was interrupted recently enough. Throws OrganizationLeased while another run has the lease. */
 export async function startRun(session: Session, start: Start, place: string): Promise<Run> {
-  const { organization, nowMs } = start
-  const clocks = { nowMs, monotonicMs: start.monotonicMs?.() }
+  const { organization, trigger, nowMs, monotonicMs } = start
+  const clocks = { nowMs, monotonicMs: monotonicMs?.() }
   const [, lease, earlier, policy] = await together(
     requireCurrent(session, place),
     lockLease(session, organization, clocks),
@@ -31,8 +31,13 @@ export async function startRun(session: Session, start: Start, place: string): P
   const isPartial = start.isPartial === true
   const resumable = isPartial ? undefined : await findResumable(session, start)
   const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
-  const id = await insertRun(session, start, { readAsOfMs, from: resumable?.id })
-  const [list, doubted, forgotten, heldRows, key] = await together(
+  const recorded = await session.first<{ id: number }>(sql`
+    INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
+    VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${resumable?.id}, ${isPartial ? 0 : null}, 'running')
+    RETURNING id`)
+  if (recorded === undefined) throw new Error('the run was not recorded')
+  const { id } = recorded
+  const [list, doubts, forgotten, heldRows, key] = await together(
     loadList(session, organization),
     findDoubts(session, organization),
     loadForgotten(session, organization),
@@ -46,17 +51,18 @@ export async function startRun(session: Session, start: Start, place: string): P
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id }))
   const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
   if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
-  const { trigger, monotonicMs } = start
   return {
     ...{ id, organization, trigger, isPartial, privacy, list, forgotten },
     ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
     ...received,
-    doubted,
+    ...doubts,
     resumedFrom: resumable?.id,
     isBaseline: earlier === undefined,
     heldRows: new Set(heldRows),
-    fingerprint: fingerprintOfRun(key, privacy),
-    tookMs: startStopwatch(nowMs, monotonicMs),
+    // Under a configured key too, without which a reader of the mirror cannot try out which hidden values give a fingerprint.
+    fingerprint: fingerprintWith(privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key),
+    // The wall clock may be set back meanwhile.
+    tookMs: (endMs) => Math.max(0, (monotonicMs?.() ?? endMs) - (clocks.monotonicMs ?? nowMs)),
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
     written: new RowSet(),
     emptied: new Map(),
@@ -76,19 +82,6 @@ function takeWindows(
 ): Promise<unknown> {
   if (resumable === undefined) return forgetWindows(session, organization)
   return session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`)
-}
-
-async function insertRun(
-  session: Session,
-  { organization, trigger, nowMs, isPartial }: Start,
-  { readAsOfMs, from }: { readAsOfMs: number; from: number | undefined },
-): Promise<number> {
-  const run = await session.first<{ id: number }>(sql`
-    INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
-    VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${from}, ${isPartial === true ? 0 : null}, 'running')
-    RETURNING id`)
-  if (run === undefined) throw new Error('the run was not recorded')
-  return run.id
 }
 
 /** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
@@ -143,13 +136,6 @@ async function storedKey(session: Session): Promise<Uint8Array | undefined> {
   return (await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`))?.key
 }
 
-/** Milliseconds since the start, never negative: by the monotonic clock, or else by the wall clock, which may be set back meanwhile. */
-function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undefined): Run['tookMs'] {
-  if (monotonicMs === undefined) return (nowMs) => Math.max(0, nowMs - startedAtMs)
-  const startMs = monotonicMs()
-  return () => monotonicMs() - startMs
-}
-
 type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
@@ -157,11 +143,6 @@ type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error
  * its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
 const REACHED_LIMIT: ErrorCode = 'max-run'
-
-/** Under the key of the mirror, and a configured one, with which a reader cannot try out which hidden values give a fingerprint. */
-function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {
-  return fingerprintWith(privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key)
-}
 
 /** What tells the mirror with its key from every other; the key itself stays in it. */
 export async function identityOf(session: Session): Promise<string> {

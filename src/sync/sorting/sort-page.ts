@@ -91,7 +91,7 @@ function asListed(cut: CutRecords, from: number, known: KnownList): Records {
   }
 }
 
-const NOTHING_NEW = { customers: [], places: [], rejects: [], suppressed: [], oddities: new Map(), rows: [] }
+const NOTHING_NEW = { customers: [], places: [], rejects: [], suppressed: [], rows: [] }
 
 /** The place of a record that is not known. */
 const NOWHERE = -1
