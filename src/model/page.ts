@@ -41,12 +41,15 @@ export type SortedPage = {
   readonly window?: AnsweredWindow | undefined
 }
 
+/** A page to ask for, counted from 1, and how many customers it should hold; it covers the positions `[size * (page - 1), size * page)`. */
+export type Window = { readonly page: number; readonly size: number }
+
 /** A requested window, with the meta data of its answer. */
-export type AnsweredWindow = {
-  readonly page: number
-  readonly size: number
+export type AnsweredWindow = Window & {
+  /** The page size the service says it used, and how many customers it says it has. */
   readonly perPage: number
   readonly total: number | undefined
   readonly lastPage: number | undefined
+  /** The list ends before it: it was answered with 404, or is empty. */
   readonly beyondEnd: boolean
 }

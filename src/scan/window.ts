@@ -1,11 +1,9 @@
 import type { Row } from '../model/customer.ts'
 import type { WindowFailure } from '../errors/error-facts.ts'
+import type { AnsweredWindow, Window } from '../model/page.ts'
 import { orderOfRows, type RowOrder } from './row-order.ts'
 
-export type { WindowFailure }
-
-/** A page to ask for, counted from 1; it covers the positions `[size * (page - 1), size * page)`. */
-export type Window = { readonly page: number; readonly size: number }
+export type { Window, WindowFailure }
 
 export type RowKey = string | number
 
@@ -15,18 +13,13 @@ export function keyOf({ rowId, id }: Row): RowKey | undefined {
 }
 
 /** One answer of the service. */
-export type WindowAnswer = {
+export type WindowAnswer = Pick<AnsweredWindow, 'perPage' | 'total' | 'beyondEnd'> & {
   /** As asked for. */
   readonly window: Window
   /** In the order served. If `rowOrder` is known, rows other than the first and the last may have row numbers alone. */
   readonly rows: readonly Row[]
   /** How its rows compare, if known; then all of them have a readable id. */
   readonly rowOrder?: RowOrder | undefined
-  /** How many rows the service says it has, and the page size it says it used. */
-  readonly total: number | undefined
-  readonly perPage: number
-  /** The service answered that there is no such page (404); `rows` is empty. */
-  readonly beyondEnd: boolean
 }
 
 /** The window that ended a scan early. `not-found`: no rows where the total promises some; `page-cap`: all requests were made before its end. */
@@ -99,29 +92,10 @@ export function sizeAfterRefusal(size: number): number | undefined {
 }
 
 /** An answer, prepared for the comparison with its neighbours. */
-export type ReadWindow = {
-  /** The window as served: its size is the one the service used. */
-  readonly window: Window
-  /** The positions of its rows: `[start, reach)`. */
-  readonly start: number
-  readonly reach: number
-  readonly total: number | undefined
-  readonly isBeyondEnd: boolean
-  /** What identifies each row that has an identity, in the order served, and the place of each among them. */
-  readonly keys: readonly RowKey[]
-  readonly places: ReadonlyMap<RowKey, number>
-  /** The first and the last row that show where they stand. */
-  readonly ends: readonly [first: Row, last: Row] | undefined
-  readonly rowOrder: RowOrder
-  /** How many windows were read before it. */
-  readonly turn: number
-}
+export type ReadWindow = Readonly<ReturnType<typeof readOf>>
 
 /** A list of which windows were read before does not become empty: an answer that says so is taken like a 404, which says nothing about the list. */
-export function readOf(
-  { window: asked, rows, rowOrder, perPage, total, beyondEnd }: WindowAnswer,
-  turn: number,
-): ReadWindow {
+export function readOf({ window: asked, rows, rowOrder, perPage, total, beyondEnd }: WindowAnswer, turn: number) {
   const window = { page: asked.page, size: perPage }
   const keys = rows.flatMap((row) => keyOf(row) ?? [])
   // A forgotten customer from before an interruption does not show where it stands.
@@ -130,15 +104,20 @@ export function readOf(
   const isEmptied = rows.length === 0 && total === 0 && turn > 0
   const start = startOf(window)
   return {
+    /** The window as served: its size is the one the service used. */
     window,
+    /** The positions of its rows: `[start, reach)`. */
     start,
     reach: start + rows.length,
     total: isEmptied ? undefined : total,
     isBeyondEnd: beyondEnd || isEmptied,
+    /** What identifies each row that has an identity, in the order served, and the place of each among them. */
     keys,
     places: new Map(keys.map((key, place) => [key, place])),
-    ends: first === undefined || last === undefined ? undefined : [first, last],
+    /** The first and the last row that show where they stand. */
+    ends: first === undefined || last === undefined ? undefined : ([first, last] as const),
     rowOrder: rowOrder ?? orderOfRows(placed),
+    /** How many windows were read before it. */
     turn,
   }
 }

@@ -1,26 +1,21 @@
 import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
 import { ContractBroken, SourceRefused, UsageError } from '../errors/errors.ts'
+import type { AnsweredWindow, Window } from '../model/page.ts'
 import { isMapping } from '../text/parsed-json.ts'
 import { type Answer, decodedText } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
-export type CustomersPage = {
-  page: number
+export type CustomersPage = Pick<AnsweredWindow, 'page' | 'total' | 'lastPage' | 'beyondEnd'> & {
   /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
   size: number
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
   cut?: (() => CutRecords | undefined) | undefined
-  /** `meta.total` and `meta.last_page`, where they are given. */
-  total: number | undefined
-  lastPage: number | undefined
   /** Decoded bytes of the answer. */
   bytes: number
-  /** The list ends before this page: it was answered with 404, or is empty. */
-  beyondEnd: boolean
   /** Releases the memory its bytes are counted for. To be called when its records are saved, or not needed. */
   release?: (() => void) | undefined
   /** The error that a 404 is if the list does not end there after all. */
@@ -183,9 +178,6 @@ function envelopeProblem(error: z.ZodError): string {
   const path = issue?.path.filter((key) => typeof key === 'string') ?? []
   return path.length === 0 ? 'it is not an object' : `${path.slice(0, 2).join('.')} ${issue?.message ?? 'is wrong'}`
 }
-
-/** Which page to ask for, and how many customers it should hold. Both from 1 up. */
-export type Window = { page: number; size: number }
 
 /** The documented maximum of `per_page`. */
 export const LARGEST_SIZE = 100

@@ -1,16 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { factsOf } from '../errors/errors.ts'
+import type { Window } from '../model/page.ts'
 import { turnWithTime } from '../machine/timers.ts'
 import { PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { CachedAnswers } from './cached-answers.ts'
-import {
-  type CustomersPage,
-  LARGEST_SIZE,
-  pageIn,
-  type Question,
-  refuseUnencrypted,
-  type Window,
-} from './customers-page.ts'
+import { type CustomersPage, LARGEST_SIZE, pageIn, type Question, refuseUnencrypted } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
 import { Retry } from './retry.ts'
 import { SignedRequests, type SourceOptions } from './signed-requests.ts'
