@@ -8,16 +8,7 @@ const ORDERS: readonly Order[] = [-1, 0, 1]
 export type Comparison = { readonly times: Order; readonly ids: Order }
 
 /** How the rows of a window compare, each with the next, in a few numbers. */
-export type RowOrder = {
-  /** The ways in which they compare: a page has many neighbours and few ways. */
-  readonly ways: readonly Comparison[]
-  /** Neighbours of the same creation time, and of different ones. */
-  readonly ties: number
-  readonly steps: number
-  /** How many rows at the end have one creation time. */
-  readonly tieAtEnd: number
-  readonly undated: boolean
-}
+export type RowOrder = Readonly<ReturnType<typeof orderOf>>
 
 /** The order of rows that have a readable id, in the order served. */
 export function orderOfRows(rows: readonly Row[]): RowOrder {
@@ -46,7 +37,7 @@ export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => R
 }
 
 /** The order of the rows that were compared so; what the last compares with does not count. */
-export function orderOf(comparisons: Uint8Array): RowOrder {
+export function orderOf(comparisons: Uint8Array) {
   let [met, ties, tieAtEnd] = [0, 0, comparisons.length > 0 ? 1 : 0]
   let undated = false
   const last = comparisons.length - 1
@@ -60,8 +51,16 @@ export function orderOf(comparisons: Uint8Array): RowOrder {
     tieAtEnd = isTie ? tieAtEnd + 1 : 1
     if (isTie) ties += 1
   }
-  const ways = WAYS.filter((_, way) => (met & (1 << way)) !== 0)
-  return { ways, ties, steps: Math.max(0, last - ties), tieAtEnd, undated }
+  return {
+    /** The ways in which they compare: a page has many neighbours and few ways. */
+    ways: WAYS.filter((_, way) => (met & (1 << way)) !== 0),
+    /** Neighbours of the same creation time, and of different ones. */
+    ties,
+    steps: Math.max(0, last - ties),
+    /** How many rows at the end have one creation time. */
+    tieAtEnd,
+    undated,
+  }
 }
 
 export function compareRows(one: Row, other: Row): Comparison {

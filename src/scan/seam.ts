@@ -1,21 +1,9 @@
 import type { ReadWindow } from './window.ts'
 
-export type Seam = {
-  /** How many rows are in both, and whether they stand in another order. */
-  readonly shared: number
-  readonly reordered: boolean
-  /** The same rows at the same positions where the windows overlap, and the same total. */
-  readonly still: boolean
-  /** Two shared rows or more, all in the same order, most of those where the windows overlap, and none half a window from where it stood. */
-  readonly firm: boolean
-  /** By how many places all shared rows have shifted, more than the total has changed. */
-  readonly unexplained: number
-  /** By how many rows the list was seen to change, at most. */
-  readonly changes: number
-}
+export type Seam = Readonly<ReturnType<typeof seamBetween>>
 
 /** Compares two windows; `left` lies before `right`, whichever was read first. */
-export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
+export function seamBetween(left: ReadWindow, right: ReadWindow) {
   const shared: { inLeft: number; inRight: number; shift: number }[] = []
   for (const [inRight, key] of right.keys.entries()) {
     const inLeft = left.places.get(key)
@@ -33,11 +21,16 @@ export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
   const overlap = Math.min(left.reach, right.reach) - Math.max(left.start, right.start)
   const isInOrder = shared.length >= 2 && !reordered && !displaced
   return {
+    /** How many rows are in both, and whether they stand in another order. */
     shared: shared.length,
     reordered,
+    /** The same rows at the same positions where the windows overlap, and the same total. */
     still: isSameTotal && shift === 0 && shared.length > 0 && shared.length === overlap,
+    /** Two shared rows or more, all in the same order, most of those where the windows overlap, and none half a window from where it stood. */
     firm: right.start === 0 || (isInOrder && 2 * shared.length >= spreadOf(shared, left, right)),
+    /** By how many places all shared rows have shifted, more than the total has changed. */
     unexplained: shared.length === 0 ? 0 : Math.min(...shared.map((row) => Math.abs(row.shift))) - Math.abs(grown),
+    /** By how many rows the list was seen to change, at most. */
     changes: shift + Math.abs(grown),
   }
 }
