@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { getFileName, match, parseLine } from 'pgpass/lib/helper.js'
+import { getFileName, type Login, match, parseLine } from 'pgpass/lib/helper.js'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import type { PostgresAddress, Tls } from './postgres-address.ts'
@@ -68,8 +68,6 @@ function isCertificate(text: string): boolean {
     return false
   }
 }
-
-export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
 
 /**
  * Gives a client without a password that of the password file, if the server asks for one, and has one that cannot log in close its connection.

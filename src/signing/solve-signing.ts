@@ -8,18 +8,12 @@ import {
   SIGNATURE_ENCODINGS,
   signature,
   stringToSign,
+  type Credentials,
   type SignableRequest,
 } from './signing.ts'
 
 /** One request whose signature is known to be good, everything as it was sent. */
-type KnownGoodRequest = {
-  request: SignableRequest
-  timestamp: string
-  signature: string
-  secret: string
-  /** Needed only by recipes that sign the key too. */
-  apiKey: string
-}
+type KnownGoodRequest = Credentials & { request: SignableRequest; timestamp: string; signature: string }
 
 /** Every recipe that makes a known signature, with its preset; maybe none. Throws UsageError where no recipe has such a timestamp. */
 export function solveRecipe(known: KnownGoodRequest) {

@@ -3,13 +3,11 @@ import { ContractBroken, isOurs } from '../errors/errors.ts'
 import { type Answer, headerOf } from './connection.ts'
 import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
 import { httpDateMs, retryAfterMs, SHORTEST_PAUSE_MS } from './retry-after.ts'
-import type { SignedRequests } from './signed-requests.ts'
+import type { SignedRequests, SourceOptions } from './signed-requests.ts'
 
-type CachedAnswersOptions = {
+type CachedAnswersOptions = Pick<SourceOptions, 'now' | 'monotonicMs'> & {
   requests: Pick<SignedRequests, 'clock' | 'send'>
   rateLimit: Pick<RateLimit, 'admit' | 'pauseUntil'>
-  now: () => number
-  monotonicMs: () => number
 }
 
 /** The service's time is requested at most so often in this time: servers behind one address may have different clocks. */

@@ -57,7 +57,7 @@ export type Request = {
   place: string
 }
 
-type GetOptions = {
+export type GetOptions = {
   connections: Connections
   /** From the first byte sent to the last one received. */
   timeoutMs: number

@@ -20,7 +20,7 @@ export type RetryOptions = {
   longestWaitMs: number
   /** The longest stretch without any successful answer, from the first refusal on. */
   maxWaitMs: number
-  /** Unix milliseconds, to name the moment a wait ends. */
+  /** Unix milliseconds, to sign with and to name the moment a wait ends; the clock may be set at any time. */
   now: () => number
   monotonicMs: () => number
   random: () => number

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
 import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
-import type { ByteBudget, Room } from './byte-budget.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import { Clock } from './clock.ts'
-import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
+import { type Answer, type Connections, connectionsWithin, get, type GetOptions } from './connection.ts'
 import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit, RateLimitOptions } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
 import type { Retry, RetryOptions, WaitingEvent } from './retry.ts'
 
-export type SourceOptions = Pick<RetryOptions, 'monotonicMs' | 'random' | 'sleep'> & {
+export type SourceOptions = Pick<RetryOptions, 'now' | 'monotonicMs' | 'random' | 'sleep'> & {
   settings: SourceSettings
   credentials: Credentials
   /** Shared by all organizations behind one rate limit; without it, this source has one of its own. */
@@ -20,8 +20,6 @@ export type SourceOptions = Pick<RetryOptions, 'monotonicMs' | 'random' | 'sleep
   /** Memory for pages in transit; without it, that of the process. */
   budget?: ByteBudget | undefined
   userAgent: string
-  /** Unix milliseconds, to sign with. May be set at any time. */
-  now: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
   /** Called for every answer, whatever it is. */
   onAnswer?: ((answer: Pick<Answer, 'status' | 'headers'>) => void) | undefined
@@ -44,11 +42,7 @@ type SourceSettings = Pick<RetryOptions, 'longestWaitMs' | 'maxWaitMs'> &
 /** What a source reports while it works, for a progress line or a log: a wait, or that requests are signed by the service's clock from now on. */
 export type SourceEvent = WaitingEvent | { kind: 'clock-corrected'; offsetMs: number }
 
-type SendOptions = {
-  signal: AbortSignal
-  /** Counts the bytes of the answer; those of an earlier answer are released first. */
-  room?: Room | undefined
-}
+type SendOptions = Pick<GetOptions, 'signal' | 'room'>
 
 /** Requests to one list. Each is signed at the moment it is sent, and sent once. */
 export class SignedRequests {
@@ -66,6 +60,7 @@ export class SignedRequests {
 
   /** Resolves with an answer that has a page, or a 404, and its place in messages; throws the error of any other answer. */
   async #ask(question: Question, options: SendOptions) {
+    // The bytes of an earlier answer.
     options.room?.release()
     const { correctionMs } = this.clock
     const { answer, request } = await this.send(question, options)
