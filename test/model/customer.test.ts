@@ -7,10 +7,11 @@ import { aCustomer, customerId, type SentRecord } from '../support/builders.ts'
 const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })
 
 test('a record as the specification shows it is kept exactly as sent, without a warning', () => {
-  const { customers, rejects, warnings } = sort(aCustomer(1))
+  const { customers, rejects, rows, warnings } = sort(aCustomer(1))
 
   expect(customers).toEqual([{ ...aCustomer(1), created_at_utc: '2024-01-02 03:04:05', extra: null }])
   expect(rejects).toEqual([])
+  expect(rows).toEqual([{ id: customerId(1), createdAt: aCustomer(1)['created_at'] }])
   expect(warnings).toEqual({})
 })
 
@@ -109,10 +110,11 @@ test.each([
   ['upper case', '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
   ['version 0', '00000000-0000-0000-0000-000000000000'],
 ])('a UUID of any version and case is an id, kept in lower case: %s', (_, id) => {
-  const { customers, rows } = sort(aCustomer(1, { id }))
+  const { customers, rejects, rows } = sort(aCustomer(1, { id }), { id }, { id, name: [] })
 
-  expect(customers[0]?.id).toBe(id.toLowerCase())
-  expect(rows[0]?.id).toBe(id.toLowerCase())
+  const kept = id.toLowerCase()
+  expect([...customers.map((each) => each.id), rejects[0]?.recordId]).toEqual([kept, kept, kept])
+  expect(rows.map((row) => row?.id)).toEqual([kept, kept, kept])
 })
 
 test('the same reject has the same key again, and another one another', () => {

@@ -150,6 +150,18 @@ function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
 const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.9 } } as const
 const list = customers(1, 30)
 
+test('however many kinds of oddities a list has, a customer that is recognized has its own', async () => {
+  const mirror = await aMirror()
+  const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`field ${n}`, 1]))
+  const many = Array.from({ length: 300 }, (_, n) => aCustomer(n + 1, unknown(n)))
+  const night = (n: number) => makeNight(mirror, n, { list: many, told: { scan: 'chain', pageSize: 100 } })
+
+  const [first, second] = [await night(0), await night(1)]
+
+  expect(second.recognized).toBeGreaterThan(200)
+  expect(second.report).toMatchObject({ updated: 0, warnings: first.report.warnings })
+})
+
 test('a mirror that lost its key takes another one, and knows none of its records by it', async () => {
   const mirror = await aMirror()
   for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })

@@ -23,7 +23,7 @@ export function testsOfThisMirror({
 
 const OF_THE_STORE = [
   ...['store/**/*', 'library', 'sync/mirror-organization*', 'simulation/*'],
-  ...['sync/list-as-read', 'sync/unread-list', 'serve/*'],
+  ...['sync/unread-list', 'serve/*'],
 ]
 
 const OF_RUNS = [...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy'], ...['scan-on-the-service*']]
