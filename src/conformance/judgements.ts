@@ -68,7 +68,6 @@ function stableOrder({ findings: { witnesses }, size, pages, between }: Answers)
   return largest * 2 < size ? ['copes', ties, follows] : ['fails', ties, `${follows}, and may be unproven`]
 }
 
-/** How the rows of two answers compare where they overlap. */
 function seamsIn(between: Answers['between']): Seam[] {
   return between.flatMap(({ page, window }) => (page.read && window.read ? seamBetween(page.read, window.read) : []))
 }

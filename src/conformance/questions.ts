@@ -8,6 +8,7 @@ import { repeats } from '../scan/seam.ts'
 import { type ReadWindow, readOf, sizeAfterRefusal, type Window, windowFrom } from '../scan/window.ts'
 import { headerOf } from '../source/connection.ts'
 import type { Asking, Source } from '../source/customers.ts'
+import { closing } from '../store/mirror.ts'
 import { confirmAbsences } from '../sync/confirm-absences.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 
@@ -37,13 +38,11 @@ export async function askService(organization: Organization, settings: Settings)
     limit = Number(headerOf(headers, 'x-ratelimit-limit')) || limit
   }
   const source = await openConfiguredSource(organization, { ...settings, onAnswer })
-  const inquiry = new Inquiry(source, organization.pageSize, settings)
-  try {
+  return closing(source, async () => {
+    const inquiry = new Inquiry(source, organization.pageSize, settings)
     await inquiry.ask()
     return Object.assign(inquiry, { ageSeconds, limit, perMinute: organization.rateLimit.requestsPerMinute })
-  } finally {
-    source.close()
-  }
+  })
 }
 
 class Inquiry {

@@ -163,7 +163,7 @@ function selectRows(
       .filter(({ personal }) => !(withoutPersonalData && personal))
       .map(({ name, type, meaning }) => ({ name, type, isJson: /^JSON\b/.test(meaning) }))
   }
-  if (changesSince !== undefined) return selectFeed(db, changesSince, { ids, columnsOf })
+  if (changesSince !== undefined) return selectFeed(db, changesSince, ids, columnsOf)
   const table = includeRemoved ? 'customers' : 'active_customers'
   const columns = columnsOf(table)
   const isSelected = `${isPartition ? '' : '+'}organization IN (SELECT value FROM json_each(?))`
@@ -177,11 +177,7 @@ function selectRows(
  * before them a row `current`, with no seq, for each customer that was written later without a change: those of an organization that was first
  * read later, and those that went missing or came back from it.
  */
-function selectFeed(
-  db: Connection,
-  since: number,
-  { ids, columnsOf }: { ids: string; columnsOf: (table: string) => ExportColumn[] },
-): Rows {
+function selectFeed(db: Connection, since: number, ids: string, columnsOf: (table: string) => ExportColumn[]): Rows {
   const own = columnsOf('changes')
   const values = columnsOf('customers').flatMap((column) => {
     const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]

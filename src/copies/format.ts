@@ -38,7 +38,6 @@ export type FormatSettings = {
 /** What is kept before it is written, in characters: as little as a row that is longer allows. */
 const MOST_KEPT = 64 * 1024
 
-/** A line for each row, behind the head. */
 function* linesOf(rows: Iterable<ExportRow>, lineOf: (row: ExportRow) => string, head = ''): Generator<string, void> {
   let kept = head
   for (const row of rows) {

@@ -100,11 +100,8 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     const isDamaged = isDamage(error)
     if (isDamaged && force) return undefined
     if (!isDamaged && seenIn(error)?.fault !== 'busy') throw error
-    const seen = {
-      fault: 'busy',
-      said: isDamaged ? TOO_DAMAGED : 'a worker, a command or a reader has the mirror open',
-    } as const
-    throw mirrorFault(file, seen, { kept: 'Nothing was restored.', cause: error })
+    const said = isDamaged ? TOO_DAMAGED : 'a worker, a command or a reader has the mirror open'
+    throw mirrorFault(file, { fault: 'busy', said }, { kept: 'Nothing was restored.', cause: error })
   }
 }
 

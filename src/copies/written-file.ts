@@ -186,7 +186,6 @@ export function giveToGroup(path: string, gid: number): void {
   atPlace(`${dirname(path)}, where files are to be given to group ${gid}`, () => chownSync(path, -1, gid))
 }
 
-/** Waits until all of a file is on the disk. */
 function flushFile(path: string): void {
   const descriptor = openSync(path, 'r')
   try {

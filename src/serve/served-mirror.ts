@@ -27,9 +27,8 @@ type State = {
   proof: string
   order?: Promise<number[]>
   texts: Texts
-  last?: Filtered
+  last?: { filter: string; found: number[] }
 }
-type Filtered = { filter: string; found: number[] }
 
 /** What is searched of the customers, by row in the order; their texts also one after the other, with the place at which each one ends. */
 type Texts = Promise<{ stamp: string; rows: Map<number, Searched>; all: string; ends: number[] } | undefined>
@@ -170,7 +169,7 @@ async function rowIdsOf(session: Session, organization: string, { search, langua
   // Pages of one search are mostly asked for one after the other.
   const filter = `${language}\0${search}`
   if (state.last?.filter === filter) return state.last.found
-  const { rows, all, ends } = await (state.texts = textsIn(session, organization, { ...state, order }))
+  const { rows, all, ends } = await (state.texts = textsIn(session, organization, state, order))
   const wanted = folded(search)
   // A NUL ends each text, and stands in none.
   let at = wanted.includes('\0') ? -1 : all.indexOf(wanted)
@@ -185,11 +184,7 @@ async function rowIdsOf(session: Session, organization: string, { search, langua
 }
 
 /** The texts of before with those that were changed since, of the customers that are there now. */
-async function textsIn(
-  session: Session,
-  organization: string,
-  { stamp, order, texts }: Pick<State, 'stamp' | 'texts'> & { order: number[] },
-) {
+async function textsIn(session: Session, organization: string, { stamp, texts }: State, order: readonly number[]) {
   const before = await texts
   if (before?.stamp === stamp) return before
   const since = before?.stamp.replace(/ \d+$/, '')

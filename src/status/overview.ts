@@ -30,10 +30,7 @@ type Runs = Pick<Mirror, 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
 type Readable = Runs & Pick<Mirror, 'listFreshness'>
 
 /** How each organization stands: what the overview shows, without counts of customers and without the runs that it draws. */
-export async function readStandings(
-  mirror: Runs & Pick<Mirror, 'listUncountedFreshness'>,
-  facts: OverviewFacts,
-): Promise<OrganizationView<UncountedFreshness>[]> {
+export async function readStandings(mirror: Runs & Pick<Mirror, 'listUncountedFreshness'>, facts: OverviewFacts) {
   return readViews(mirror, mirror.listUncountedFreshness(), facts, LEAST_RUNS)
 }
 

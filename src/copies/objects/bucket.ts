@@ -113,11 +113,8 @@ type ObjectStore = ReturnType<typeof openS3Store>
 /** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
 export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
 
-/** The service takes parts from 5 MiB on, and 10,000 of them. */
+/** The service takes parts from 5 MiB on, and 10,000 of them. Four are sent at the same time, and are in memory. */
 const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
-
-/** Parts of a large object that are sent at the same time; so many are in memory. */
-const PARTS_AT_ONCE = 4
 
 /**
  * Opens a bucket of S3, or of a service that speaks it, with credentials of the environment, or those that its client finds. A request that fails for a
@@ -182,7 +179,7 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
       attempt('PutObject', async () => {
         const Body = createReadStream('', { fd: descriptor, start: 0, end: bytes - 1, autoClose: false })
         const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
-        await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
+        await new Upload({ client, params, partSize: limits.partBytes }).done()
       }),
     list: () =>
       attempt('ListObjectsV2', async () => {
@@ -234,7 +231,6 @@ function errorNameOf(error: unknown): string {
 
 const answered = z.object({ $metadata: z.object({ httpStatusCode: z.number() }) })
 
-/** The HTTP status of the answer; undefined where there was none. */
 function statusOf(error: unknown): number | undefined {
   return answered.safeParse(error).data?.$metadata.httpStatusCode
 }

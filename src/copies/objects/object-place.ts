@@ -23,8 +23,6 @@ export type Swept = { warnings: string[]; isLeft: boolean }
 
 type Written = Pick<PublishedObject, 'bytes' | 'sha256'>
 
-const VERSION = 1
-
 const publishedObject = z.object({
   organization: z.string(),
   /** Its path within the folder, or its key below the prefix. */
@@ -49,7 +47,9 @@ const publishedObject = z.object({
 /** What a published object holds of its organization. */
 export type PublishedObject = z.output<typeof publishedObject>
 
-const manifestContent = z.object({
+const manifest = z.object({
+  program: z.literal('customer-mirror'),
+  version: z.literal(1),
   /** Counts the manifests of this place. */
   generation: z.int().min(1),
   written_at: z.string(),
@@ -58,15 +58,12 @@ const manifestContent = z.object({
   /** Objects of earlier manifests that are there still, and since when they are replaced. */
   replaced: z.array(z.object({ object: z.string(), since: z.string().optional() })),
 })
-export type Manifest = z.output<typeof manifestContent>
-
-const marks = z.object({ program: z.literal('customer-mirror'), version: z.literal(VERSION) })
+export type Manifest = z.output<typeof manifest>
 
 /** The manifest that was stored at a place. Throws UsageError for any other text. */
 export function readManifestText(text: string, place: string): Manifest {
-  const document = parsedJson(text)
-  const { data: manifest } = manifestContent.safeParse(document)
-  if (manifest !== undefined && marks.safeParse(document).success) return manifest
+  const { data } = manifest.safeParse(parsedJson(text))
+  if (data !== undefined) return data
   throw new UsageError(
     `${place}: was not written by this version of this program. It was left as it is; name another prefix or folder, or remove it if what is ` +
       'there may be replaced.',
@@ -74,7 +71,7 @@ export function readManifestText(text: string, place: string): Manifest {
 }
 
 export function manifestText(content: Manifest): string {
-  return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...content }, null, 2)}\n`
+  return `${JSON.stringify(content, null, 2)}\n`
 }
 
 /** The folder of an organization, as Hive names it. */

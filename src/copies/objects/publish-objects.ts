@@ -77,7 +77,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     const next = 'message' in written ? entry : written
     if (next !== undefined) entries.push(next)
   }
-  const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(db)) })
+  const content = contentOf(plan, entries, place, isoOf(nowIn(db)))
   const { generation: number, written_at: at } = content
   const isNew = made.size > 0 || !isDeepStrictEqual({ ...before, generation: number, written_at: at }, content)
   const { warnings, isLeft } = await place.finish(content, isNew)
@@ -95,11 +95,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
 }
 
 /** Objects that it names no more stay a while for readers of an earlier one; not of an organization that is gone, nor with unwanted personal data. */
-function contentOf(
-  plan: ObjectsPlan,
-  entries: PublishedObject[],
-  { place: { generation, manifest: before }, writtenAt }: { place: FoundPlace; writtenAt: string },
-): Manifest {
+function contentOf(plan: ObjectsPlan, entries: PublishedObject[], place: FoundPlace, writtenAt: string): Manifest {
+  const { generation, manifest: before } = place
   const graceMs = 'to' in plan ? plan.graceMs : 0
   const folderOf = (key: string) => key.slice(0, key.lastIndexOf('/'))
   const named = new Set(entries.map(({ object }) => object))
@@ -109,7 +106,7 @@ function contentOf(
   const earlier = (stay?.replaced ?? []).filter(({ since }) => isRecent(since))
   const replaced = (stay?.organizations ?? []).map(({ object }) => ({ object, since: writtenAt }))
   return {
-    generation,
+    ...{ program: 'customer-mirror', version: 1, generation },
     written_at: writtenAt,
     without_personal_data: plan.withoutPersonalData,
     organizations: entries,

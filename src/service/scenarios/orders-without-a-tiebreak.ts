@@ -52,7 +52,6 @@ function isImported(place: number, length: number): boolean {
   return place >= importStart(length) && place < importStart(length) + Math.ceil(length / 16)
 }
 
-/** Whether two neighbours were created in the same second. */
 function tied(rows: Rows) {
   return (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
 }
