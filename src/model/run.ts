@@ -4,8 +4,8 @@ import type { Forgotten } from '../privacy/forgotten.ts'
 import type { HiddenValues } from '../privacy/hidden-values.ts'
 import type { LaterOrder, ListAsRead } from './list-as-read.ts'
 import type { PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
-import type { RowSet } from './row-set.ts'
+import { noRecords, type Proof, type RunStatus, type SourceCounts, type Trigger } from './report.ts'
+import { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './page.ts'
 
 /** A running run: its organization, and the rows it has seen and counted so far. */
@@ -45,24 +45,27 @@ export type Run = Tally & {
 }
 
 /** What was received and written, in a run so far or in pages that were saved together. */
-export type Tally = {
-  readonly records: RecordCounts
-  readonly warnings: Warnings
-  /** Row numbers of the customers that were received; in a run that continues an interrupted one, by that one too. */
-  readonly seen: RowSet
-  /** Ids of rejected records, and numbers of forgotten customers, that were received. */
-  readonly rejectedIds: Set<string>
-  readonly suppressed: Set<number>
-  readonly written: RowSet
-  /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
-  readonly emptied: Emptied
-  /** Those of them that are counted as unchanged. */
-  readonly unwritten: RowSet
-  /** How many customers came with a field that the specification does not know, and that they did not have before. By field. */
-  readonly gained: Map<string, number>
-}
+export type Tally = Readonly<ReturnType<typeof emptyTally>>
 
-export type Emptied = Map<TextField, RowSet>
+export function emptyTally() {
+  const warnings: Warnings = {}
+  return {
+    records: noRecords(),
+    warnings,
+    /** Row numbers of the customers that were received; in a run that continues an interrupted one, by that one too. */
+    seen: new RowSet(),
+    /** Ids of rejected records, and numbers of forgotten customers, that were received. */
+    rejectedIds: new Set<string>(),
+    suppressed: new Set<number>(),
+    written: new RowSet(),
+    /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
+    emptied: new Map<TextField, RowSet>(),
+    /** Those of them that are counted as unchanged. */
+    unwritten: new RowSet(),
+    /** How many customers came with a field that the specification does not know, and that they did not have before. By field. */
+    gained: new Map<string, number>(),
+  }
+}
 
 /** A field that many customers lost at once, or for which their records are rejected; empty where no field is named. */
 export type ShapeChange = { field: string; customers: number; isRejected: boolean }

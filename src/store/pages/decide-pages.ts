@@ -1,4 +1,4 @@
-import type { Emptied, Run } from '../../model/run.ts'
+import { emptyTally, type Run } from '../../model/run.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import { addWarnings, type Customer, TEXT_FIELDS, type TextField, warn, type Warnings } from '../../model/customer.ts'
 import type { Reject, SortedPage } from '../../model/page.ts'
@@ -59,19 +59,7 @@ type Tallies = { counts: RecordCounts; warnings: Warnings }
 
 /** Grows page by page: `#now` is the mirror as it will be when what was decided until now is written. */
 class Decision {
-  readonly saved: PagesSaved = {
-    pages: [],
-    records: noRecords(),
-    warnings: {},
-    seen: new RowSet(),
-    rejectedIds: new Set(),
-    suppressed: new Set(),
-    written: new RowSet(),
-    writtenAgain: 0,
-    emptied: new Map(),
-    unwritten: new RowSet(),
-    gained: new Map(),
-  }
+  readonly saved: PagesSaved = { ...emptyTally(), pages: [], writtenAgain: 0 }
   readonly inserted: { rowId: number; customer: Customer }[] = []
   /** By row. Each of them is listed again, if it was not. */
   readonly updated = new Map<number, Update>()
@@ -294,7 +282,7 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   for (const [field, customers] of saved.gained) countGained(run.gained, field, customers)
 }
 
-function emptiedIn(emptied: Emptied, field: TextField): RowSet {
+function emptiedIn(emptied: Run['emptied'], field: TextField): RowSet {
   const rows = emptied.get(field) ?? new RowSet()
   emptied.set(field, rows)
   return rows

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type ErrorCode, factsOfCode } from '../../errors/error-facts.ts'
 import { fingerprintWith, KEY_BYTES } from '../../model/fingerprint.ts'
-import { noRecords, type RunStatus } from '../../model/report.ts'
+import type { RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
-import type { Run, Start } from '../../model/run.ts'
+import { emptyTally, type Run, type Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
 import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
@@ -54,8 +54,7 @@ export async function startRun(session: Session, start: Start, place: string): P
   return {
     ...{ id, organization, trigger, isPartial, privacy, list, forgotten },
     ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
-    ...received,
-    ...doubts,
+    ...{ ...emptyTally(), ...received, ...doubts },
     resumedFrom: resumable?.id,
     isBaseline: earlier === undefined,
     heldRows: new Set(heldRows),
@@ -64,12 +63,6 @@ export async function startRun(session: Session, start: Start, place: string): P
     // The wall clock may be set back meanwhile.
     tookMs: (endMs) => Math.max(0, (monotonicMs?.() ?? endMs) - (clocks.monotonicMs ?? nowMs)),
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
-    written: new RowSet(),
-    emptied: new Map(),
-    unwritten: new RowSet(),
-    gained: new Map(),
-    records: noRecords(),
-    warnings: {},
     pages: 0,
   }
 }
