@@ -80,7 +80,7 @@ async function retireOrganization(session: Session, organization: string, clocks
     throw new UsageError(`${organization}: is retired already, since ${since} UTC. Nothing was changed.`)
   }
   await session.run(sql`INSERT INTO retired_organizations (organization, retired_at) VALUES (${organization}, ${now})`)
-  await closeAbandoned(session, { organization }, clocks.nowMs)
+  await closeAbandoned(session, organization, clocks.nowMs)
   await deleteRows(session, ['leases', 'held_rows', 'absences'], organization)
   await session.run(
     sql`UPDATE rejects SET resolved_at = ${now} WHERE organization = ${organization} AND resolved_at IS NULL`,

@@ -36,11 +36,11 @@ export async function findRun(session: Session, id: number): Promise<StoredRun |
   return row && { ...reportOf(row), certificate: row.certificate }
 }
 
+/** The most rows to list, of all organizations or of one. */
+type Asked = { organization?: string | undefined; limit: number }
+
 /** The latest runs, newest first. */
-export async function listRuns(
-  session: Session,
-  { organization, limit }: { organization?: string | undefined; limit: number },
-): Promise<Report[]> {
+export async function listRuns(session: Session, { organization, limit }: Asked): Promise<Report[]> {
   const ofOne = organization === undefined ? sql`` : sql`WHERE organization = ${organization}`
   const rows = await records<StoredRow>(session, sql`SELECT * FROM runs ${ofOne} ORDER BY id DESC LIMIT ${limit}`)
   return rows.map(reportOf)
@@ -54,14 +54,8 @@ type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   error: string | undefined
 }
 
-function reportOf({
-  id,
-  certificate: _certificate,
-  shapeAcceptedAtMs: _acceptedAt,
-  errorCode,
-  error,
-  ...row
-}: StoredRow): Report {
+function reportOf(stored: StoredRow): Report {
+  const { id, certificate: _certificate, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row } = stored
   const failure = errorCode === undefined ? undefined : { code: errorCode, message: error ?? '' }
   return { ...withDuration(row), runId: id, error: failure }
 }
@@ -170,10 +164,7 @@ export async function listUnderway(session: Session, clocks: Clocks): Promise<Le
 }
 
 /** Open rejects, last seen first. */
-export async function listRejects(
-  session: Session,
-  { organization, limit }: { organization?: string | undefined; limit: number },
-): Promise<StoredReject[]> {
+export async function listRejects(session: Session, { organization, limit }: Asked): Promise<StoredReject[]> {
   const ofOne = organization === undefined ? sql`` : sql`AND organization = ${organization}`
   const open = sql`
     SELECT organization, run_id, record_id, page, position, payload, reasons, seen_at FROM rejects
@@ -210,11 +201,7 @@ export async function listChanges(
 }
 
 /** Counts which of a few ids belong to another organization and are new to this one, a sign of a wrong key: by one look-up or one seek each. */
-export async function findKnownElsewhere(
-  session: Session,
-  organization: string,
-  ids: readonly string[],
-): Promise<{ count: number; mostlyOf: string | undefined }> {
+export async function findKnownElsewhere(session: Session, organization: string, ids: readonly string[]) {
   const isOf = (name: Sql) =>
     sql`(SELECT 1 FROM customers WHERE customers.organization = ${name} AND customers.id = asked.id LIMIT 1)`
   const found = await session.all<{ id: string; organization: string }>(sql`

@@ -1,6 +1,6 @@
 import type { ListAsRead } from '../model/list-as-read.ts'
 import { KnownList, ListRecorder } from './list-as-read.ts'
-import type { Ending, RecordedWindow, Run } from '../model/run.ts'
+import type { RecordedWindow, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
 import type { Row } from '../model/customer.ts'
 import type { StoppedAt, WindowAnswer } from '../scan/window.ts'
@@ -49,11 +49,7 @@ export type ReadingLimits = {
 }
 
 /** Reads the list of a run and saves its pages. Returns the certificate, and the list for the next run. Throws what kept it from the end. */
-export async function readList(
-  settings: ListSettings,
-  run: Run,
-  limits: ReadingLimits,
-): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
+export async function readList(settings: ListSettings, run: Run, limits: ReadingLimits) {
   const known = new KnownList(run.list, run)
   const recorder = new ListRecorder(known)
   const { scan: kind, mirror, pageSize } = settings
@@ -121,28 +117,22 @@ export async function readPages(
     if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
     const foreign = await foreignAmong(arrived)
     const saving = arrived.filter((page) => !foreign.has(page))
-    const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
-    const savedOf = new Map(saving.map((page, index) => [page, pages[index]]))
+    const saved = await mirror.savePages(run, saving, now(), onWaiting)
+    const rowsOf = new Map(saving.map((page, index) => [page, saved.pages[index]]))
     for (const { window, page } of arrivals) {
       page.release?.()
-      const saved = savedOf.get(page)
-      if (saved === undefined) {
+      const rowIds = rowsOf.get(page)
+      if (rowIds === undefined) {
         scan.failed(window, 'page-mismatch')
         continue
       }
       const { size, total, beyondEnd, order } = page
-      scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
-      recorder?.add({ start: size * (page.page - 1), size }, saved, page)
+      scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, rowIds), rowOrder: order })
+      recorder?.add({ start: size * (page.page - 1), size }, rowIds, page)
     }
-    const { received, duplicates } = run.records
+    const { records, readBefore, pages } = run
     const total = arrivals.at(-1)?.page.total
-    onProgress?.({
-      organization,
-      customers: received - duplicates,
-      readBefore: run.readBefore,
-      total,
-      pages: run.pages,
-    })
+    onProgress?.({ organization, customers: records.received - records.duplicates, readBefore, total, pages })
     if (!scan.done) limits.look()
   }
   await new WindowReading(reading, save).run()

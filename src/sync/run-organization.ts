@@ -67,11 +67,7 @@ function isReplaced(before: FoundCredentials, now: FoundCredentials): boolean {
   return 'error' in before || before.apiKey !== now.apiKey || before.secret !== now.secret
 }
 
-async function runOnce(
-  organization: Organization,
-  credentials: FoundCredentials,
-  settings: RunSettings,
-): Promise<Outcome> {
+async function runOnce(organization: Organization, credentials: FoundCredentials, settings: RunSettings) {
   const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
   const source = openedWith('error' in privacy ? privacy : credentials, organization, settings)
   const { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention } = organization

@@ -3,11 +3,7 @@ import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../model/page.ts'
 
 /** Throws ContractBroken `tenant-mixup` where over half of the first page is new here and of another organization: a wrong key or address. */
-export async function refuseTenantMixup(
-  mirror: Known,
-  organization: string,
-  pages: readonly SortedPage[],
-): Promise<void> {
+export async function refuseTenantMixup(mirror: Known, organization: string, pages: readonly SortedPage[]) {
   const inOrder = pages.toSorted((one, other) => one.page - other.page)
   const first = inOrder.find(({ rowIds }) => rowIds.length > 0)
   const asked = first === undefined ? [] : sampleOf(first)
@@ -74,11 +70,7 @@ function isMostlyNew(sample: Sample): boolean {
 }
 
 /** What is known of these customers, if more than half of them are new to the organization and belong to another one. */
-async function lookFor(
-  mirror: Known,
-  organization: string,
-  sample: Sample,
-): Promise<{ count: number; mostlyOf: string } | undefined> {
+async function lookFor(mirror: Known, organization: string, sample: Sample) {
   if (!isMostlyNew(sample)) return undefined
   const ids = sample.filter((id) => id !== undefined)
   const { count, mostlyOf } = await mirror.findKnownElsewhere(organization, ids)

@@ -167,7 +167,7 @@ test('the mirror is made by its own role, and read but not written by that of an
   await server.exec(`${opsFile('postgres/roles.sql')} CREATE ROLE stranger;`)
   await server.exec('SET SESSION AUTHORIZATION mirror')
   const open = (access: 'read' | 'write') =>
-    openDatabase('postgres://db.test/crm', access, { connect: () => pgliteConnections(server) })
+    openDatabase('postgres://db.test/crm', access, () => pgliteConnections(server))
   await open('write')
   await server.exec('REVOKE SELECT ON customer_mirror.fingerprint_key FROM analyst')
   await server.exec('RESET SESSION AUTHORIZATION; SET SESSION AUTHORIZATION stranger')

@@ -143,7 +143,7 @@ const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'he
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 
 async function aDatabase(): Promise<Postgres> {
-  return openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+  return openDatabase(await anEmptyMirror(), 'write', () => pgliteConnections(server))
 }
 
 function rowsOn(database: Postgres, query: string): Promise<Row[]> {

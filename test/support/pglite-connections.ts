@@ -126,9 +126,7 @@ export async function anEmptyMirror(): Promise<string> {
 async function make(): Promise<NonNullable<typeof kept>> {
   const address = anAddress()
   const server = await startPglite()
-  const { schema } = await openDatabase(address, 'write', {
-    connect: () => pgliteConnections(server),
-  })
+  const { schema } = await openDatabase(address, 'write', () => pgliteConnections(server))
   return { address, schema, objects: await objectsOf(schema) }
 }
 

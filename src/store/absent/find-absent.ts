@@ -36,12 +36,7 @@ function rowsGone(organization: string): MirrorUnusable {
   )
 }
 
-async function findNotRemoved(
-  session: Session,
-  organization: string,
-  rowIds: readonly number[],
-  more: Sql,
-): Promise<Absent[]> {
+async function findNotRemoved(session: Session, organization: string, rowIds: readonly number[], more: Sql) {
   const rows = await session.all<Absent>(sql`
     SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc",
       coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans",

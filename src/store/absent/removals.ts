@@ -52,12 +52,8 @@ type Gone = Absences & {
 }
 
 /** Marks customers that a partial run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
-export async function markGone(
-  session: Session,
-  run: Run,
-  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
-  nowMs: number,
-): Promise<Gone> {
+export async function markGone(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Gone> {
+  const { absentRows = [], openAbsences = 0, removals, serviceMs } = ending
   const gone = await findListedBefore(session, run, absentRows)
   const none = { ...NO_ABSENCES, unmarked: [] }
   if (gone.length === 0 || removals === undefined) return none

@@ -1,10 +1,9 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isOfSqlite } from '../../errors/faults.ts'
 import type { Customer } from '../../model/customer.ts'
-import type { PagesSaved } from '../../model/mirror.ts'
 import type { SortedPage } from '../../model/page.ts'
 import type { Run } from '../../model/run.ts'
-import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided } from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
 import { saveBeside } from './save-beside.ts'
 import { requireTaken } from '../refusals.ts'
@@ -35,12 +34,7 @@ export function savingIn(db: Connection, store: Store): Pick<Own, 'savePages' | 
 }
 
 /** Row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
-async function savePages(
-  session: SqliteSession,
-  run: Run,
-  pages: readonly SortedPage[],
-  nowMs: number,
-): Promise<PagesSaved> {
+async function savePages(session: SqliteSession, run: Run, pages: readonly SortedPage[], nowMs: number) {
   await renewLease(session, run, nowMs)
   const initial = initialIdsOf(session.db, run)
   const stored = findStored(session.db, run.organization, idsIn(pages), initial)
@@ -70,12 +64,7 @@ async function savePages(
 type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
 /** The customers with these ids, and the highest row number ever given: the list before and windows may still refer to a deleted row. */
-function findStored(
-  db: Connection,
-  organization: string,
-  ids: ReadonlySet<string>,
-  initial: InitialIds | undefined,
-): Stored {
+function findStored(db: Connection, organization: string, ids: ReadonlySet<string>, initial: InitialIds | undefined) {
   const customers = new Map<string, Known>()
   if (ids.size === 0) return { customers, lastRowId: 0 }
   const rowIds: number[] = []

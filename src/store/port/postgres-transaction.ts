@@ -33,12 +33,9 @@ export function transaction<Result>(
 
 /**
  * Transactions of which each is committed once, even if the server's answer is lost: each leaves a token in the mirror, and the next one that
- * begins deletes those of which the answer came. The same call with the same `once` finds out what became of it.
+ * begins deletes those of which the answer came. The same call with the same `once` finds out what became of it. `script` begins each.
  */
-export type OnceTransactions = <Result>(work: Work<Result>, once: object | undefined) => Promise<Result>
-
-/** `script` begins a transaction that writes. */
-export function onceTransactions(connections: Connections, script: string): OnceTransactions {
+export function onceTransactions(connections: Connections, script: string) {
   const unanswered = new WeakMap<object, { token: string; result: unknown }>()
   const answered: string[] = []
   return <Result>(work: Work<Result>, once: object = {}) =>
@@ -103,11 +100,7 @@ async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Re
 }
 
 /** Begins a transaction, on another connection if one broke unused, and runs the work, whose first statements are sent with the beginning. */
-async function workOn<Result>(
-  connections: Connections,
-  script: string,
-  work: Work<Result>,
-): Promise<{ client: Client; result: Result }> {
+async function workOn<Result>(connections: Connections, script: string, work: Work<Result>) {
   for (let replaced = 0; ; replaced += 1) {
     const client = await connections.connect()
     let isBegun = false

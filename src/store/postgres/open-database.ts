@@ -30,14 +30,11 @@ export function mirrorOf(database: Database): Mirror {
   return mirrorOn(database, { savePages: savingIn(database) })
 }
 
-/** The connections to the database at an address. */
-export type Opening = { connect?: ((address: string) => Connections) | undefined }
-
 /** Opens the mirror at `address`, which is made to write if there is none. Throws MirrorUnusable without having changed anything. */
 export async function openDatabase(
   address: string,
   access: 'read' | 'write',
-  { connect = openPool }: Opening = {},
+  connect: (address: string) => Connections = openPool,
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))

@@ -46,13 +46,9 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   return report
 }
 
-async function writeEnd(
-  session: Session,
-  run: Run,
-  ending: Ending,
-  report: ReturnType<typeof reportOf>,
-  { written }: Shape,
-) {
+type Ended = ReturnType<typeof reportOf>
+
+async function writeEnd(session: Session, run: Run, ending: Ending, report: Ended, { written }: Shape) {
   const { requests, throttled, waitedMs } = ending.source
   const json = (value: unknown) => (value === undefined ? null : storableJson(JSON.stringify(value)))
   await session.run(sql`

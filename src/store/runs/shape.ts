@@ -27,12 +27,7 @@ export type Shape = {
 }
 
 /** Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. */
-export async function concludeShape(
-  session: Session,
-  run: Run,
-  { removals }: Pick<Ending, 'removals'>,
-  nowMs: number,
-): Promise<Shape> {
+export async function concludeShape(session: Session, run: Run, { removals }: Ending, nowMs: number): Promise<Shape> {
   const share = removals?.rule.maxShare ?? USUAL_SHARE
   const known = run.seen.size + run.rejectedIds.size - run.records.inserted
   const isTooMany = (customers: number) => customers > FEW && customers > share * known
@@ -48,12 +43,10 @@ export async function concludeShape(
   return { changes, written: run.unwritten.size, newFields }
 }
 
+type Judging = (customers: number) => boolean
+
 /** Fields that most customers had, and that too many of them have no more. */
-async function emptiedFields(
-  session: Session,
-  { organization, id, emptied }: Run,
-  isTooMany: (customers: number) => boolean,
-): Promise<ShapeChange[]> {
+async function emptiedFields(session: Session, { organization, id, emptied }: Run, isTooMany: Judging) {
   const changes: ShapeChange[] = []
   const many = [...emptied].filter(([, rows]) => isTooMany(rows.size))
   if (many.length === 0 || (await lastFullRun(session, organization, id))?.shape_accepted_at != null) return changes
@@ -67,11 +60,7 @@ async function emptiedFields(
 }
 
 /** Fields for which too many records are rejected of customers that the mirror holds, since a person last accepted a shape. */
-async function rejectedFields(
-  session: Session,
-  { organization, readAsOfMs, rejectedIds }: Run,
-  isTooMany: (customers: number) => boolean,
-): Promise<ShapeChange[]> {
+async function rejectedFields(session: Session, { organization, readAsOfMs, rejectedIds }: Run, isTooMany: Judging) {
   if (!isTooMany(rejectedIds.size)) return []
   const rejected = await session.all<{ reasons: string; customers: number }>(sql`
     SELECT CAST(reasons AS text) AS reasons, count(*) AS customers
@@ -131,11 +120,7 @@ async function empty(session: Session, run: Run, rowIds: readonly number[], nowM
 type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
 
 /** The last complete run before this one, partial ones apart. */
-async function lastFullRun(
-  session: Session,
-  organization: string,
-  before = Number.MAX_SAFE_INTEGER,
-): Promise<FullRun | undefined> {
+async function lastFullRun(session: Session, organization: string, before = Number.MAX_SAFE_INTEGER) {
   return session.first<FullRun>(sql`
     SELECT id, CAST(reasons AS text) AS reasons, CAST(certificate AS text) AS shape, shape_accepted_at FROM runs
     WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)} AND id < ${before} ORDER BY id DESC LIMIT 1`)

@@ -44,7 +44,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     session.numbers(sql`SELECT row_id FROM held_rows WHERE organization = ${organization}`),
     fingerprintKey(session),
     giveLease(session, { id, organization }, clocks),
-    closeAbandoned(session, { organization, but: id }, nowMs),
+    closeAbandoned(session, organization, nowMs, id),
     isPartial ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
     isPartial ? LEFT_OUT : takeWindows(session, { id, organization }, resumable),
   )
@@ -78,16 +78,12 @@ function takeWindows(
 }
 
 /** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
-export async function closeAbandoned(
-  session: Session,
-  { organization, but = 0 }: { organization: string; but?: number },
-  nowMs: number,
-) {
+export async function closeAbandoned(session: Session, organization: string, nowMs: number, underWay = 0) {
   await session.run(sql`
     UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(nowMs)}`, sql`started_at`)},
       reasons = '["interrupted"]', error_code = 'interrupted',
       error = 'The process ended before the run did. What it had saved is kept.'
-    WHERE organization = ${organization} AND status = 'running' AND id <> ${but}`)
+    WHERE organization = ${organization} AND status = 'running' AND id <> ${underWay}`)
 }
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */

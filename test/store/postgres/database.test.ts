@@ -47,7 +47,7 @@ beforeEach(() => {
 })
 
 function open(address: string, access: 'read' | 'write' = 'write', connections = pgliteConnections(server)) {
-  return openDatabase(address, access, { connect: () => connections })
+  return openDatabase(address, access, () => connections)
 }
 
 test('opening a schema is made with the mirror in it, and opened again as it is; what is shown names no user', async () => {
@@ -260,7 +260,7 @@ test.each([
     cancelled += 1
     return client.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '57014'; END $$`)
   })
-  const there = await openDatabase(database.place, 'write', { connect: () => connections })
+  const there = await openDatabase(database.place, 'write', () => connections)
   const run = await start()
 
   const saving = mirrorOf(there).savePages(run, [aPage(1, customers(1, 3))], START_MS)
@@ -284,7 +284,7 @@ test.each([
     return client.query(sql, parameters)
   })
   const connect = () => ({ ...real, connect: async () => ({ ...(await real.connect()), process }) })
-  const there = await openDatabase(database.place, 'write', { connect })
+  const there = await openDatabase(database.place, 'write', connect)
 
   await there.maintain(`VACUUM (ANALYZE) ${there.schema}.customers`)
 

@@ -16,7 +16,7 @@ let organizations = 0
 beforeAll(async () => {
   line = breakable(pgliteConnections(await startPglite()))
   const connect = () => line.connections
-  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
+  database = await openDatabase(await anEmptyMirror(), 'write', connect)
 })
 beforeEach(() => {
   organizations += 1
@@ -79,7 +79,7 @@ test.each(someOf(VERBS, { every: 4 }))(
 
 /** A mirror with something for each verb: run 2 holds two removals, and one customer is forgotten. */
 async function aFilledMirror(): Promise<Database> {
-  const there = await openDatabase(await anEmptyMirror(), 'write', { connect: () => line.connections })
+  const there = await openDatabase(await anEmptyMirror(), 'write', () => line.connections)
   const mirror = mirrorOf(there)
   const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
   const ending = { proof: 'proven', reasons: [], removals } as const
