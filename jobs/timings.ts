@@ -1,4 +1,4 @@
-/** Durations and intervals, in milliseconds. */
+/** Durations and intervals, in milliseconds. `configLookMs` and the like: how often to look whether something has changed. */
 export const TIMINGS = {
   /** After this time without a heartbeat of its worker, a job goes to another worker. */
   lockMs: 30_000,
@@ -8,7 +8,6 @@ export const TIMINGS = {
   dueLookMs: 1000,
   /** How often to look for missed runs. */
   catchUpMs: 300_000,
-  /** How often to look whether the configuration file has changed. */
   configLookMs: 1000,
   /** How often to tell the other workers the hash of the configuration. */
   configShareMs: 30_000,
@@ -18,7 +17,6 @@ export const TIMINGS = {
   leftWaitMs: 15_000,
   /** How long to wait for an organization that a run outside this queue holds. */
   leasedWaitMs: 20_000,
-  /** How often a worker with runs looks whether a person cancelled one of them. */
   cancelLookMs: 1000,
   /** How long to wait for a mirror that is locked, or whose disk is full. */
   mirrorWaitMs: 30_000,
@@ -35,15 +33,13 @@ export const TIMINGS = {
   longestPauseMs: 60_000,
   /** How long workers must not fail until the queue is reported as working. Longer than an idle worker waits for a job. */
   settleMs: 10_000,
-  /** How often to look whether the copy for readers is to be made anew. */
   publishLookMs: 5000,
-  /** It is made when no run was under way for so long, so that a night with many organizations makes one copy. */
+  /** A copy is made when no run was under way for so long, so that a night with many organizations makes one copy. */
   publishQuietMs: 60_000,
   /** Where runs follow each other without such a pause, it is made so long after the first change. */
   publishLatestMs: 3_600_000,
   /** The least time from one copy to the next, and from one that failed to the next attempt. */
   publishRestMs: 600_000,
-  /** How often to look whether a night has ended that is to be reported. */
   notifyLookMs: 5000,
   /** The least time from one attempt to report a night to the next. Longer than an attempt takes. */
   notifyPauseMs: 20_000,

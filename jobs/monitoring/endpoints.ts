@@ -1,4 +1,4 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { isIP } from 'node:net'
 import { withoutBrackets } from '../../src/address/http-address.ts'
 import { addHeaders, addHealth, type Listening, listen, onlyReads, type Readiness } from '../../src/http/server.ts'
@@ -46,8 +46,9 @@ function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
     const host = context.req.header('Host') ?? ''
     // No browser asks without a name. Monitors do, by HTTP/1.0.
     if (host === '') return next()
-    const name = nameIn(host)
-    if (name !== undefined && (isIP(name) !== 0 || name.endsWith('.localhost') || own.includes(name))) return next()
+    const url = /[/?#@\\\s]/.test(host) ? null : URL.parse(`http://${host}`)
+    const name = url === null ? '' : withoutBrackets(url.hostname).replace(/\.$/, '')
+    if (name !== '' && (isIP(name) !== 0 || name.endsWith('.localhost') || own.includes(name))) return next()
     return context.json({ error: NOT_OURS }, 421)
   }
 }
@@ -55,12 +56,6 @@ function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
 const NOT_OURS =
   'This worker does not answer to the name in the address. Use its IP address or localhost, or start it with ' +
   '--allow-host and that name.'
-
-/** The name or address in a Host header, without its port; undefined where it is none. */
-function nameIn(host: string): string | undefined {
-  const url = /[/?#@\\\s]/.test(host) ? null : URL.parse(`http://${host}`)
-  return url === null ? undefined : withoutBrackets(url.hostname).replace(/\.$/, '')
-}
 
 /** What pages are made of. `facts` never rejects. */
 type Looking = {
@@ -76,19 +71,20 @@ export function createPages({ mirror, facts }: Looking, notices: () => readonly 
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
     const [overview, served] = await readPart(mirror, await facts(), asked)
     const sentences = notices().map((text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`)
-    return answerPage(context, 200, overviewPage(overview, { ...served, notices: sentences }))
+    return context.html(overviewPage(overview, { ...served, notices: sentences }), 200, PAGE_HEADERS)
   })
   pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
     // A server of PostgreSQL refuses what is too large for its numbers.
     const run = Number.isSafeInteger(id) ? await mirror.findRun(id) : undefined
-    if (run === undefined) return answerPage(context, 404, errorPage('Not found', 'There is no run with this number.'))
+    if (run === undefined)
+      return context.html(errorPage('Not found', 'There is no run with this number.'), 404, PAGE_HEADERS)
     const held = await mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
-    return answerPage(context, 200, runPage(run, { waiting, nowMs: (await facts()).nowMs }))
+    return context.html(runPage(run, { waiting, nowMs: (await facts()).nowMs }), 200, PAGE_HEADERS)
   })
   for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
-  pages.onError((_error, context) => answerPage(context, 503, errorPage('No answer', UNREADABLE)))
+  pages.onError((_error, context) => context.html(errorPage('No answer', UNREADABLE), 503, PAGE_HEADERS))
   return pages
 }
 
@@ -97,10 +93,6 @@ const RUN_PATH = '/runs/:id{[0-9]+}'
 const LONGEST_ID = 63
 
 const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
-
-async function answerPage(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
-  return context.html(await page, status, PAGE_HEADERS)
-}
 
 const PAGE_HEADERS = {
   'Content-Security-Policy': CONTENT_SECURITY_POLICY,

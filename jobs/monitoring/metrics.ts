@@ -13,13 +13,9 @@ import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-type Moment = {
-  /** Which organizations are paused. Absent where the queue, which keeps the pauses, could not be asked. */
-  pauses?: Pauses | undefined
-  waits?: ReadonlyMap<string, Wait | undefined> | undefined
-  nowMs: number
-  monotonicMs: number
-}
+/** What is known at a moment beside the mirror. Pauses and waits are absent where the queue, which keeps them, could not be asked. */
+type Moment = Omit<OverviewFacts, 'organizations'> & { pauses?: Pauses | undefined; waits?: Waits | undefined }
+type Waits = ReadonlyMap<string, Wait | undefined>
 
 /** What a scrape shows beside what was counted: readiness as `/readyz` answers, whether the queue can be written, how organizations stand. */
 type Scraped = { ready: boolean; queueUp: boolean; standings: Standing[] } & Pick<OverviewFacts, 'organizations'>

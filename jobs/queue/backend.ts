@@ -63,7 +63,6 @@ export function parseAddress(address: string): { url: URL; prefix: string } {
   return { url, prefix }
 }
 
-/** The address for messages, without user and password. */
 function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`
 }
@@ -95,10 +94,7 @@ export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'> & { noShared
 
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
-/**
- * Opens the queue of the configuration for a command, and closes it after `work`; each question to it rejects after three seconds. An embedded one
- * is opened only without `noSharedQueue`. Throws UsageError where there is none, and QueueUnavailable where it fails, or where a worker has it.
- */
+/** Opens the queue for the `work` of a command; each question to it rejects after three seconds. Throws UsageError, and QueueUnavailable. */
 export async function withQueues<Result>(config: QueueConfig, work: (opened: OpenedQueue) => Promise<Result>) {
   const { queue, noSharedQueue } = config
   const folder = folderBeside(config)

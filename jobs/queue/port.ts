@@ -102,10 +102,7 @@ export type QueueName = (typeof QUEUE_NAMES)[number]
 
 const DAY_S = 86_400
 
-/**
- * How the kinds differ: a partial run reads a part of the list, and the next one finds what it did not, so none is waited for or made up for.
- * One that is later than `latestMs` is left out, one worker makes `atOnce` of them, and a job ends when its workers died `mostStalls` times.
- */
+/** How the kinds differ: no partial run is waited or made up for, nor made `latestMs` late; a job ends when workers died `mostStalls` times. */
 export const KINDS = {
   sync: {
     ...({ name: 'full', isPartial: false, latestMs: Infinity, atOnce: undefined, mostStalls: 3 } as const),

@@ -10,7 +10,6 @@ import { CONNECT_MS, FARTHEST, type Opening, type ServerStore, type SharedValues
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
 
-/** The schema of BullMQ. */
 export const SCHEMA = 'bullmq'
 
 /** The queue in its own schema of a PostgreSQL database. Its verbs reject when it cannot be reached within CONNECT_MS. */
@@ -148,7 +147,8 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
     read: async (name) => (await select('AND field = $2', name))[0]?.value,
     list: async (beginning) =>
       new Map((await select('AND starts_with(field, $2)', beginning)).map(({ field, value }) => [field, value])),
-    write: async (name, value) => void (await pool.query(`${INSERT} ${REPLACE}`, [queue, name, value])),
+    write: async (name, value) =>
+      void (await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [queue, name, value])),
     delete: async (name) => void (await pool.query(DELETE, [queue, name])),
     add,
     takeTurn: async (limit, spacingMs, pauseMs) => {
@@ -163,7 +163,6 @@ export function postgresValues(pool: Queryable, prefix: string): SharedValues {
 
 const TABLE = `${SCHEMA}.meta`
 const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
-const REPLACE = 'DO UPDATE SET value = EXCLUDED.value'
 const DELETE = `DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`
 const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
 

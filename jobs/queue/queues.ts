@@ -75,11 +75,9 @@ export const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unkno
 
 /** Puts back what a process had when it was killed, in a queue that one process has at a time. Others wait for its locks to end. */
 export async function putBackLeft({ all }: Queues): Promise<void> {
-  for (const queue of all) for (const job of await queue.getActive()) await job.moveToWait(ANY_LOCK)
+  // By this token BullMQ asks for no lock.
+  for (const queue of all) for (const job of await queue.getActive()) await job.moveToWait('0')
 }
-
-/** By this token BullMQ asks for no lock. */
-const ANY_LOCK = '0'
 
 /** The job of an organization in a queue. It may have ended. */
 export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>, organization: string) {

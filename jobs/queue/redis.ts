@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../src/time/durations.ts'
 import { within } from '../../src/machine/timers.ts'
@@ -20,7 +21,8 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
   }
   try {
     const single = await connected(aServer(address, settings, open))
-    const isOfCluster = await isInCluster(single, prefix)
+    // Keys with a hash tag are on one server of a cluster, and BullMQ may name several of them in one command.
+    const isOfCluster = prefix.startsWith('{') && (await single.info('cluster')).includes('cluster_enabled:1')
     if (isOfCluster) single.disconnect()
     const client = isOfCluster ? await connected(aCluster(address, settings, open)) : single
     return {
@@ -40,17 +42,10 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
 }
 
 async function connected<Kind extends Client>(client: Kind): Promise<Kind> {
-  const failed = new Promise<never>((_, reject) => client.once('error', reject))
-  failed.catch(() => {})
   // A wrong password is reported only as an event; a closed port in both ways.
-  const connecting = Promise.race([client.connect().then(() => client.ping()), failed])
-  if ((await within(connecting, CONNECT_MS, undefined)) !== undefined) return client
+  client.connect().catch(() => {})
+  if ((await within(once(client, 'ready'), CONNECT_MS, undefined)) !== undefined) return client
   throw new Error(`no answer within ${CONNECT_MS / 1000} s`)
-}
-
-/** Keys with a hash tag are on one server of a cluster, and BullMQ may name several of them in one command. */
-async function isInCluster(client: Client, prefix: string): Promise<boolean> {
-  return prefix.startsWith('{') && (await client.info('cluster')).includes('cluster_enabled:1')
 }
 
 type Client = Redis | Cluster

@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
-import { isOurs, UsageError } from '../errors/errors.ts'
+import { describeError, UsageError } from '../errors/errors.ts'
 import { HEADERS, PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { solveRecipe } from '../signing/solve-signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
@@ -53,14 +53,11 @@ ${text.replaceAll(/^/gm, '  | ')}
 `
 }
 
-async function secretState(organization: Organization): Promise<string> {
-  try {
-    await readCredentials(organization)
-    return '(found)'
-  } catch (error) {
-    if (isOurs(error)) return `(not found: ${error.message})`
-    throw error
-  }
+function secretState(organization: Organization): Promise<string> {
+  return readCredentials(organization).then(
+    () => '(found)',
+    (error: unknown) => `(not found: ${describeError(error).message})`,
+  )
 }
 
 function solveCommand(io: Io) {

@@ -6,22 +6,6 @@ import { describeError } from '../errors/errors.ts'
 import { textOf } from './output/rows.ts'
 import type { StatementPlan } from './sql.ts'
 
-/** Runs a StatementPlan in a process to be killed, as nothing else interrupts SQLite: prints rows, and reports errors on file descriptor 3. */
-async function main(): Promise<void> {
-  const plan: StatementPlan = JSON.parse(readFileSync(0, 'utf8'))
-  // A thread: this one is busy in SQLite. The parent may be killed before the statement ends.
-  const watched = { parent: process.ppid, limitMs: plan.limitMs, isReading }
-  new Worker(WATCH, { eval: true, workerData: watched }).unref()
-  try {
-    // Until the reader of standard output closes it.
-    await writeToStream(process.stdout, rowsOf(plan), new AbortController().signal)
-  } catch (error) {
-    writeSync(3, JSON.stringify(describeError(error)))
-  } finally {
-    isReading[0] = 0
-  }
-}
-
 /** 1 while the database works, so that the time counts, and 0 while whatever takes the rows is waited for. */
 const isReading = new Int32Array(new SharedArrayBuffer(4))
 
@@ -36,6 +20,19 @@ const WATCH = `
     if (leftMs <= 0 || process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   }, TICK_MS)`
 
+/** Runs a StatementPlan in a process to be killed, as nothing else interrupts SQLite: prints rows, and reports errors on file descriptor 3. */
+const plan: StatementPlan = JSON.parse(readFileSync(0, 'utf8'))
+// A thread: this one is busy in SQLite. The parent may be killed before the statement ends.
+new Worker(WATCH, { eval: true, workerData: { parent: process.ppid, limitMs: plan.limitMs, isReading } }).unref()
+try {
+  // Until the reader of standard output closes it.
+  await writeToStream(process.stdout, rowsOf(plan), new AbortController().signal)
+} catch (error) {
+  writeSync(3, JSON.stringify(describeError(error)))
+} finally {
+  isReading[0] = 0
+}
+
 /** The text of the rows, as it is taken: its time counts, and that of the writing does not. */
 async function* rowsOf({ file, sql, layout, limitMs }: StatementPlan): AsyncGenerator<string, void> {
   isReading[0] = 1
@@ -46,5 +43,3 @@ async function* rowsOf({ file, sql, layout, limitMs }: StatementPlan): AsyncGene
     isReading[0] = 1
   }
 }
-
-await main()

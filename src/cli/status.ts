@@ -95,8 +95,7 @@ function lineOf(organization: string, freshness: Freshness | undefined, { pauses
   const isTooOld = (ageMs = Infinity) => maxAgeMs !== undefined && (ageMs > maxAgeMs || isInFuture(ageMs))
   const { readAsOfMs, provenAsOfMs, firstRunAtMs, retiredAtMs, lastFullStatus, why = [], held = 0 } = freshness ?? {}
   const [readAgeMs, provenAgeMs] = [ageOf(readAsOfMs), ageOf(provenAsOfMs)]
-  // A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A partial
-  // run alone begins none.
+  // A list that was never read to its end is as old as its first full run, between the attempts too, unless the last one failed for good.
   const isLoading = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
   const loadingMs = isLoading ? ageOf(firstRunAtMs) : undefined
   const readTooOld = isTooOld(readAgeMs ?? loadingMs)
