@@ -23,18 +23,14 @@ function customer(random: Random, index: number, fromMs: number, gapMs: number):
     username,
     email: `${username}@example.com`,
     // In the block 555-0100 to 555-0199, which is reserved for fiction.
-    phone: `+1-${200 + below(random, 800)}-555-01${digits(below(random, 100), 2)}`,
-    address: `${1 + below(random, 999)} ${pick(random, STREETS)}, 00${digits(below(random, 1000), 3)} ${pick(random, TOWNS)}`,
+    phone: `+1-${200 + below(random, 800)}-555-0${100 + below(random, 100)}`,
+    address: `${1 + below(random, 999)} ${pick(random, STREETS)}, ${String(below(random, 1000)).padStart(5, '0')} ${pick(random, TOWNS)}`,
     company_name: `${pick(random, COMPANY_WORDS)} ${pick(random, COMPANY_FORMS)}`,
     language,
     timezone: pick(random, timezones),
     // Only the first half of the gap, so that neighbours stay at least a second apart.
     created_at: isoSecond(fromMs + (below(random, 1000) / 2000) * gapMs),
   }
-}
-
-function digits(value: number, length: number): string {
-  return String(value).padStart(length, '0')
 }
 
 /** A time in the form of Laravel's timestamps, with microseconds. */

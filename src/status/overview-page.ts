@@ -69,10 +69,7 @@ function progress(underway: Progress, organization: string): Html {
 }
 
 function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
-  const next =
-    due === undefined
-      ? undefined
-      : html`in ${duration(span(nowMs, due.nextMs))} <span class="soft">(${due.nextLocal})</span>`
+  const next = due && html`in ${duration(span(nowMs, due.nextMs))} <span class="soft">(${due.nextLocal})</span>`
   const quick = due?.nextPartialMs === undefined ? undefined : `in ${duration(span(nowMs, due.nextPartialMs))}`
   return facts([
     ['Next run', next ?? 'no schedule'],

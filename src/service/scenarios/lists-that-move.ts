@@ -141,7 +141,6 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     name: 'listed-twice',
     says: 'By name; every fiftieth customer is listed twice, the second time behind all the others, and names change meanwhile.',
     list: listedByName,
-    keepsPlace: () => true,
     arrange: (rows, _query, { places }) => [...rows, ...rows.filter(({ id }) => (places.get(id) ?? 1) % 50 === 0)],
     change: (play) => {
       if (play.count % 3 !== 0) return

@@ -17,7 +17,7 @@ export type Scenario = {
   change?: (play: Play) => void
   /** The order in which a request sees the rows. */
   arrange?: (rows: readonly ServiceCustomer[], query: ListQuery, play: Play) => readonly ServiceCustomer[]
-  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, none of them. */
+  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, all of them. */
   keepsPlace?: (customer: ServiceCustomer, stage: Stage) => boolean
   /** A wrong answer, in place of the correct one. */
   answer?: (play: Play, serve: Serve) => Answer
@@ -96,7 +96,7 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
 const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
 
 /** The true state of the list, whatever the service answered: readers of the list are judged by it. Without ids that are never sent. */
-function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless }: Scenario, play: Play) {
+function truthOf({ keepsPlace = () => true, isNameless }: Scenario, play: Play) {
   const { rows, mark, lived, moved } = play.list
   const nameless = new Set(play.customers.flatMap(({ id }, place) => (isNameless?.(place) === true ? [id] : [])))
   const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))

@@ -94,14 +94,12 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'capped-total',
     says: 'The total is never over 10,000 (1,000 in a list of up to 10,000), and customers behind it are on no page; a search finds them.',
-    keepsPlace: () => true,
     arrange: (rows, query, { customers }) =>
       isUnfiltered(query) ? rows.slice(0, customers.length > 10_000 ? 10_000 : 1000) : rows,
   },
   {
     name: 'capped-anywhere',
     says: 'Newest first; three customers come every night, and the service counts and shows no more than at first: the oldest are on no page.',
-    keepsPlace: () => true,
     change: (play) => {
       if (play.sinceMs > NIGHT_MS) for (let come = 0; come < 3; come += 1) play.arrive()
     },
@@ -110,7 +108,6 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'unequal-replicas',
     says: 'Oldest first; every other request is answered by a database that lacks the newest thirty customers.',
-    keepsPlace: () => true,
     arrange: (rows, _query, { count }) => (count % 2 === 0 ? rows.slice(0, -30) : rows),
   },
   {
