@@ -1,4 +1,3 @@
-import type { HiddenFields } from '../privacy/privacy-policy.ts'
 import type { Proof, Report, RunStatus } from './report.ts'
 import type { Listed, Tally } from './run.ts'
 import type { Reject } from './page.ts'
@@ -76,9 +75,6 @@ export type StoredRun = Report & { certificate: unknown }
 
 /** A stored reject, and the page on which a run saw it last. */
 export type StoredReject = Omit<Reject, 'key'> & { organization: string; runId: number; page: number; seenAtMs: number }
-
-/** A policy, and what is left from before it: values that do not follow it yet, or old ones in free space of the file. */
-export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 'nothing' | 'values' | 'free space' }
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }

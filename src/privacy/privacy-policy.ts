@@ -14,8 +14,6 @@ export type HiddenFields = {
 /** A policy with its key. */
 export type PrivacyPolicy = ReturnType<typeof privacyPolicy>
 
-export const NOTHING_HIDDEN: HiddenFields = { drop: [], hash: [], mixed: [], keyCheck: null }
-
 /** The policy in a configuration. Fields stand there as documented, as `extra.NAME`, or as NAME where none is documented. */
 export function privacyPolicy({ drop = [], hash = [], key }: Configured) {
   const sign = (data: Uint8Array | string) => createHmac('sha256', key ?? '').update(data)
@@ -35,6 +33,8 @@ export function privacyPolicy({ drop = [], hash = [], key }: Configured) {
     keyed,
   }
 }
+
+export const NOTHING_HIDDEN = privacyPolicy({})
 
 type Configured = { drop?: readonly string[]; hash?: readonly string[]; key?: string | undefined }
 

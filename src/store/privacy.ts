@@ -1,6 +1,5 @@
 import { isOurs } from '../errors/errors.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import type { StoredPrivacy } from '../model/mirror.ts'
 import { rejectKey } from '../model/page.ts'
 import type { Run, RunPrivacy, Start } from '../model/run.ts'
 import { type HidableColumns, hiddenValues, type HiddenValues } from '../privacy/hidden-values.ts'
@@ -9,7 +8,6 @@ import {
   mixedPolicy,
   NOTHING_HIDDEN,
   policyJson,
-  privacyPolicy,
   type PrivacyPolicy,
 } from '../privacy/privacy-policy.ts'
 import { asText, either, given, isIn, joined, replacing, sql, text } from './port/sql.ts'
@@ -49,7 +47,7 @@ export async function startPrivacy(
   stored: StoredPolicy | undefined,
 ): Promise<RunPrivacy | undefined> {
   if (privacy === 'unreadable') return undefined
-  const policy = privacy ?? NO_POLICY
+  const policy = privacy ?? NOTHING_HIDDEN
   const { policy: before = NOTHING_HIDDEN, nextPolicy: next, unfilled = [] } = stored ?? {}
   const to = policyJson(policy)
   if (to === policyJson(next ?? before)) return stored && runPrivacy(policy, stored)
@@ -71,8 +69,6 @@ export async function startPrivacy(
     ON CONFLICT (organization) ${text(replacing('policy', 'next_policy', 'next_table', 'next_row', 'unfilled', 'is_unpurged'))}`)
   return runPrivacy(policy, await findPolicy(session, organization))
 }
-
-const NO_POLICY = privacyPolicy({})
 
 async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promise<boolean> {
   await renewLease(session, run, nowMs)
@@ -105,11 +101,12 @@ export async function noteFilled(session: Session, { id, organization, privacy }
 }
 
 /** The policy of each organization that has one; while values are rewritten, the one they will follow. */
-async function listPrivacy(session: Session): Promise<StoredPrivacy[]> {
+async function listPrivacy(session: Session) {
   const rows = await records<StoredPolicy>(session, sql`SELECT * FROM privacy_policies ORDER BY organization`)
   return rows.map(({ organization, policy, nextPolicy, isUnpurged }) => {
+    /** What is left from before it: values that do not follow it yet, or old ones in free space of the file. */
     const left = nextPolicy === undefined ? (isUnpurged ? 'free space' : 'nothing') : 'values'
-    return { organization, policy: nextPolicy ?? policy, left }
+    return { organization, policy: nextPolicy ?? policy, left } as const
   })
 }
 
