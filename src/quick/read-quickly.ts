@@ -9,7 +9,7 @@ import type { Conclusion } from './comparison.ts'
 import { QuickScan, RequestBudget } from './quick-scan.ts'
 
 /** The most requests of a quick run, searches included. */
-export type QuickLimit = 'usual' | { requests: number }
+export type QuickLimit = 'usual' | number
 
 /** A share of the requests of a full scan, of which the windows overlap: in a list by name, half as many find a tenth less. */
 const SHARE = 1.15 / 12
@@ -33,9 +33,7 @@ export async function readQuickly(
   const { rowIds, pending: open } = run.list.later ?? { rowIds: run.list.columns.rowIds, pending: [] }
   const index = PlaceIndex.over(rowIds)
   const { pageSize, requestLimit, source } = settings
-  const budget = new RequestBudget(
-    requestLimit === 'usual' ? usualQuickLimit(rowIds.length, pageSize) : requestLimit.requests,
-  )
+  const budget = new RequestBudget(requestLimit === 'usual' ? usualQuickLimit(rowIds.length, pageSize) : requestLimit)
   const expected = { rowIds, placeOf: (rowId: number) => index.find(rowId) }
   const scan = new QuickScan({ expected, budget, pageSize, turn: run.id, pending: open })
   const limited = { readPage: budget.limited(source.readPage), search: budget.limited(source.search) }

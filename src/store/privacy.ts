@@ -76,15 +76,18 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   const stored = await findPolicy(session, organization)
   if (privacy === undefined || stored?.nextPolicy === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
-  const place = { table: stored.nextTable ?? TABLES[0], row: stored.nextRow ?? 0 }
-  const next = hidden === undefined ? undefined : await rewriteSome(place, { session, run, hidden, nowMs })
+  const { nextTable: table = TABLES[0], nextRow: after = 0 } = stored
+  const rows = hidden === undefined ? [] : await REWRITES[table]({ session, run, hidden, after, nowMs })
+  const isTableDone = rows.length < REWRITTEN_AT_ONCE
+  const next = isTableDone ? TABLES[TABLES.indexOf(table) + 1] : table
+  const row = isTableDone ? 0 : (rows.at(-1)?.number ?? 0)
   if (next === undefined)
     await session.run(sql`
       UPDATE privacy_policies SET policy = next_policy, next_policy = NULL, next_table = NULL, next_row = NULL
       WHERE organization = ${organization}`)
   else
     await session.run(sql`
-      UPDATE privacy_policies SET next_table = ${next.table}, next_row = ${next.row} WHERE organization = ${organization}`)
+      UPDATE privacy_policies SET next_table = ${next}, next_row = ${row} WHERE organization = ${organization}`)
   return next !== undefined
 }
 
@@ -149,16 +152,6 @@ export const HOLDING_TABLES = [...Object.keys(NUMBERS), ...MEMORY_OF_LIST, 'wind
 /** How each table is rewritten: a step returns the rows that it looked at. */
 const REWRITES = { customers: rewriteCustomers, changes: rewriteChanges, rejects: rewriteRejects, runs: rewriteErrors }
 const TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
-
-/** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */
-type Place = { table: Table; row: number }
-
-async function rewriteSome({ table, row }: Place, step: Omit<Step, 'after'>): Promise<Place | undefined> {
-  const rows = await REWRITES[table]({ ...step, after: row })
-  if (rows.length === REWRITTEN_AT_ONCE) return { table, row: rows.at(-1)?.number ?? 0 }
-  const next = TABLES[TABLES.indexOf(table) + 1]
-  return next === undefined ? undefined : { table: next, row: 0 }
-}
 
 const REWRITTEN_AT_ONCE = 2000
 

@@ -22,7 +22,7 @@ import {
   WORKING,
 } from '../support/mirrored-sandbox.ts'
 
-const USUAL = { requests: 200 }
+const USUAL = 200
 
 /** A mirror in which this list was read in one night, and its runs, each an hour after the one before. */
 async function aMirrored(list: readonly SentRecord[], overrides: Partial<Mirroring> = {}) {
@@ -79,14 +79,14 @@ test('a quick run stops at its limit and says so; the next one goes on', async (
   const { mirror, quickly } = await aMirrored(LISTED)
   const list = without(LISTED, 100, 300, 500, 700, 900)
 
-  const first = await quickly(list, { requestLimit: { requests: 15 } })
+  const first = await quickly(list, { requestLimit: 15 })
   expect(first.reasons).toEqual(['quick', 'request-limit'])
   expect(first.requests).toBeLessThanOrEqual(15)
   expect(missingIn(mirror)).toEqual([])
 
   // Those whom it missed at their places are searched for, as many as the limit allows.
   const later = []
-  for (let time = 0; time < 3; time += 1) later.push(await quickly(list, { requestLimit: { requests: 30 } }))
+  for (let time = 0; time < 3; time += 1) later.push(await quickly(list, { requestLimit: 30 }))
   expect(later.every(({ requests }) => requests <= 30)).toBe(true)
   expect(later.at(-1)?.reasons).toEqual(['quick'])
   expect(missingIn(mirror)).toHaveLength(5)

@@ -87,10 +87,7 @@ export async function closeAbandoned(session: Session, organization: string, now
 }
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
-async function findResumable(
-  session: Session,
-  { organization, nowMs, resumeWithinMs }: Start,
-): Promise<RunWithWindows | undefined> {
+async function findResumable(session: Session, { organization, nowMs, resumeWithinMs }: Start) {
   if (resumeWithinMs === undefined) return undefined
   const last = await session.first<RunWithWindows>(sql`
     SELECT id, read_as_of, status, error_code FROM runs
