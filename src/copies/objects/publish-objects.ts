@@ -61,8 +61,8 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   const { manifest: before, shown } = place
   const recorded = recordedIn(db)
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
-  const isOfKind = before !== undefined && before.without_personal_data === plan.withoutPersonalData
-  const found = new Map((isOfKind ? before.organizations : []).map((one) => [one.organization, one]))
+  const ofKind = before?.without_personal_data === plan.withoutPersonalData ? before : undefined
+  const found = new Map(ofKind?.organizations.map((one) => [one.organization, one]))
   const entries: PublishedObject[] = []
   const made = new Set<string>()
   const failed: Published['failed'] = []
@@ -77,7 +77,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
     const next = 'message' in written ? entry : written
     if (next !== undefined) entries.push(next)
   }
-  const content = contentOf(plan, entries, place, isoOf(nowIn(db)))
+  const content = contentOf(plan, entries, { ...place, manifest: ofKind }, isoOf(nowIn(db)))
   const { generation: number, written_at: at } = content
   const isNew = made.size > 0 || !isDeepStrictEqual({ ...before, generation: number, written_at: at }, content)
   const { warnings, isLeft } = await place.finish(content, isNew)
@@ -94,17 +94,16 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   return 'to' in plan ? { ...done, bucket: objects } : { ...done, parquet: objects }
 }
 
-/** Objects that it names no more stay a while for readers of an earlier one; not of an organization that is gone, nor with unwanted personal data. */
+/** The next manifest. Objects that the one before, of the same kind, named stay a while for its readers; not those of an organization that is gone. */
 function contentOf(plan: ObjectsPlan, entries: PublishedObject[], place: FoundPlace, writtenAt: string): Manifest {
   const { generation, manifest: before } = place
   const graceMs = 'to' in plan ? plan.graceMs : 0
   const folderOf = (key: string) => key.slice(0, key.lastIndexOf('/'))
   const named = new Set(entries.map(({ object }) => object))
   const folders = new Set(entries.map(({ object }) => folderOf(object)))
-  const stay = before?.without_personal_data === plan.withoutPersonalData ? before : undefined
   const isRecent = (since = '') => Math.abs(Date.parse(writtenAt) - Date.parse(since)) < graceMs
-  const earlier = (stay?.replaced ?? []).filter(({ since }) => isRecent(since))
-  const replaced = (stay?.organizations ?? []).map(({ object }) => ({ object, since: writtenAt }))
+  const earlier = (before?.replaced ?? []).filter(({ since }) => isRecent(since))
+  const replaced = (before?.organizations ?? []).map(({ object }) => ({ object, since: writtenAt }))
   return {
     ...{ program: 'customer-mirror', version: 1, generation },
     written_at: writtenAt,
