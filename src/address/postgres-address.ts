@@ -41,10 +41,7 @@ export function holdsPassword(text: string): boolean {
 }
 
 /** The parts of an address, or a sentence about its mistake, which repeats nothing but names of known parameters. */
-export function parsePostgresAddress(
-  text: string,
-  parameters: readonly string[] = PARAMETERS,
-): { address: PostgresAddress; problem?: undefined } | { address?: undefined; problem: string } {
+export function parsePostgresAddress(text: string, parameters: readonly string[] = PARAMETERS) {
   const parts = addressParts(text, { parameters, example: EXAMPLE })
   if (parts.problem !== undefined) return { problem: parts.problem }
   const { query, port, user, password, path: database } = parts

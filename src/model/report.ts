@@ -90,13 +90,10 @@ export type LatestRun = Pick<Report, 'organization' | 'startedAtMs' | 'durationM
 }
 
 /** A run under way, and how far it is. */
-export type LeasedRun = {
-  organization: string
+export type LeasedRun = Pick<Report, 'organization' | 'startedAtMs' | 'readBefore'> & {
   runId: number
-  startedAtMs: number
   isPartial: boolean
-  /** Customers read by the run that it continues, and customers read since. */
-  readBefore: number
+  /** Customers read since those of `readBefore`. */
   read: number
   /** How many customers the service says there are; undefined until it has. */
   total: number | undefined

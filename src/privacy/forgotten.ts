@@ -15,14 +15,10 @@ export type Suppressed = {
 export const FORGOTTEN_KEY_BYTES = 32
 
 /** Finds a forgotten customer's number by the id in lower case; `numbers` are by hashes under `key`. Undefined for none, so that no record is hashed. */
-export function forgottenBy(
-  organization: string,
-  key: Uint8Array | null | undefined,
-  numbers: ReadonlyMap<string, number>,
-) {
+export function forgottenBy(organization: string, key: Uint8Array | undefined, numbers: ReadonlyMap<string, number>) {
   if (numbers.size === 0) return undefined
   // Without its key no hash can be compared, and every forgotten customer would come back.
-  if (key == null) throw new Error(`forgotten customers of ${organization} have no key`)
+  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
   const hashOf = idHash(key)
   return (id: string) => numbers.get(hashOf(id))
 }

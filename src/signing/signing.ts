@@ -99,11 +99,7 @@ export function stringToSign(request: SignableRequest, apiKey: string, moment: M
 }
 
 /** HMAC-SHA256 of `text` in the recipe's encoding, prefix included. */
-export function signature(
-  text: string,
-  secret: string,
-  recipe: Pick<Recipe, 'encoding' | 'prefix' | 'secretEncoding'>,
-): string {
+export function signature(text: string, secret: string, recipe: Recipe): string {
   // A text as it is: Node takes several times as long to make a key of bytes.
   const key = recipe.secretEncoding === 'utf8' ? secret : Buffer.from(secret, recipe.secretEncoding)
   return recipe.prefix + createHmac('sha256', key).update(text).digest(recipe.encoding)

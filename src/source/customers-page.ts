@@ -189,10 +189,7 @@ export type Question = Window & { search?: string | undefined }
 export type Address = Readonly<Pick<URL, 'href' | 'origin' | 'host' | 'pathname' | 'search'>>
 
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
-export function customersUrl(
-  { origin, host, pathname: base }: Address,
-  { page, size, search: text }: Question,
-): Address {
+export function customersUrl({ origin, host, pathname: base }: Address, { page, size, search: text }: Question) {
   const pathname = `${base.replace(/\/+$/, '')}/customers`
   const searched = text === undefined ? '' : `&search=${encode(text)}`
   const search = `?page=${page}&per_page=${size}${searched}`

@@ -17,10 +17,8 @@ export type RefusalContext = {
   settings: { quotesAnswers?: boolean | undefined; organization?: string | undefined }
 }
 
-type Refusal = SourceRefused | RateLimited | SourceUnavailable | ContractBroken
-
 /** What an answer other than 200 means. The status decides, whatever the body is. */
-export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
+export function refusalOf(answer: Answer, context: RefusalContext) {
   const { status } = answer
   if (status === 429) return rateLimited(answer, context)
   if (status >= 500 || status === 408 || status === 425) return unavailable(answer, context)
