@@ -5,7 +5,7 @@ import { codeOf } from '../errors/faults.ts'
 import { connectionSettings, MirrorClient, schemaOf, timeOf } from '../store/port/postgres-connections.ts'
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning, sessionOn } from '../store/port/postgres-transaction.ts'
-import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
+import { lookAtSchema, requireMirror } from '../store/postgres/examine-server.ts'
 
 /** The most rows that are taken at a time, and about how much of them is in memory. */
 const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
@@ -43,7 +43,7 @@ export async function* readOnServer(
       `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
     ]
     await client.query(beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', place.schema, limits))
-    requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
+    requireMirror(await lookAtSchema(sessionOn(client), place.schema), place, 'read')
     yield* rowsOf(client, sql, values)
   } catch (error) {
     throw statementError(error, place.place)

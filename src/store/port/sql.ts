@@ -122,9 +122,7 @@ export function unreadableIn(error: unknown): string | undefined {
   return error instanceof SyntaxError ? 'holds a text that should be JSON, and cannot be read' : undefined
 }
 
-/*
- * What SQLite and PostgreSQL say in different words, each under one name.
- */
+// What SQLite and PostgreSQL say in different words, each under one name.
 
 /** Whether a column is one of some texts or numbers. PostgreSQL does not see how many there are, and so looks each of them up. */
 export function isIn(column: string, values: readonly string[] | readonly number[]): Sql | Fork {

@@ -171,8 +171,7 @@ const look = (schema: string) => sql`
     SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
 /** Throws MirrorUnusable unless a mirror can be on such a server. */
-export function requireServer(found: Found, address: string, access: 'read' | 'write') {
-  const { server, server_name, encoding, is_read_only } = found
+function requireServer({ server, server_name, encoding, is_read_only }: Found, address: string, access: Access) {
   const refuse = (said: string) => refuseAt(address, 'denied', said)
   if (server < OLDEST_SERVER)
     refuse(`is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`)
@@ -191,11 +190,12 @@ function refuseAt(address: string, code: 'denied' | 'foreign', said: string): ne
   throw new MirrorUnusable(`${address}: ${said}`, { code })
 }
 
-/** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
-export function requireMirror(
-  { is_marked, may_use, relations, triggers, lacking, version }: Found,
-  { place: address, schema }: Place,
-): void {
+type Access = 'read' | 'write'
+
+/** Throws MirrorUnusable unless the schema holds a mirror that this program knows, or one can be made there to write. */
+export function requireMirror(found: Found, { place: address, schema }: Place, access: Access) {
+  const { is_marked, may_use, relations, triggers, lacking, version } = found
+  requireServer(found, address, access)
   if (!may_use) {
     const said = `this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`
     refuseAt(address, 'denied', said)
@@ -204,6 +204,7 @@ export function requireMirror(
     const said = `the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, `
     refuseAt(address, 'foreign', `${said}for example ?schema=${schema}_2.`)
   }
+  if (version === undefined && access === 'read') throw noMirror(address)
   if (version === undefined) return
   if (version !== VERSION) throw otherVersion(address, version)
   const held = new Set([...relations, ...triggers])
@@ -211,12 +212,4 @@ export function requireMirror(
   if (missing.length > 0) throw incomplete(address, missing)
   const said = `lacks the column ${lacking}, which was renamed or dropped`
   if (lacking !== null) throw mirrorFault(address, { fault: 'foreign', said }, { where: 'postgres' })
-}
-
-/** Throws MirrorUnusable unless there is a mirror that this program can read. */
-export function requireReadable(found: Found, place: Place): void {
-  requireServer(found, place.place, 'read')
-  requireMirror(found, place)
-  if (found.version !== undefined) return
-  throw noMirror(place.place)
 }

@@ -13,7 +13,7 @@ import {
 import { postgresError } from '../port/postgres-errors.ts'
 import { beginning, onceTransactions, statementAlone, transaction } from '../port/postgres-transaction.ts'
 import { quoted, sql, text } from '../port/sql.ts'
-import { lookAtSchema, requireMirror, requireReadable, requireServer } from './examine-server.ts'
+import { lookAtSchema, requireMirror } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn, type Mirror } from '../verbs.ts'
@@ -98,12 +98,8 @@ const LOCK = 0x434d4952
 async function openSchema(database: Database, access: 'read' | 'write') {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
-    if (access === 'read') {
-      requireReadable(found, database)
-      return true
-    }
-    requireServer(found, database.place, access)
-    requireMirror(found, database)
+    requireMirror(found, database, access)
+    if (access === 'read') return true
     return found.version !== undefined && (await session.first(sql`SELECT FROM fingerprint_key`)) !== undefined
   })
   if (isReady) return
@@ -114,7 +110,7 @@ async function openSchema(database: Database, access: 'read' | 'write') {
 async function complete(session: ServerSession, database: Database) {
   await session.run(sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${database.schema}))`)
   const found = await lookAtSchema(session, database.schema)
-  requireMirror(found, database)
+  requireMirror(found, database, 'write')
   if (!found.has_schema) await session.run(text(`CREATE SCHEMA ${quoted(database.schema)}`))
   if (found.version === undefined) {
     await session.run(text(POSTGRES_SCHEMA))
