@@ -1,5 +1,4 @@
 import { gzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { customersUrl, placeOf } from '../../src/source/customers-page.ts'
 import {
@@ -142,15 +141,14 @@ test('a page is asked for below the path of the base address, with a sorted quer
 test('the query of a search is sorted, holds unreserved characters only, and reads back', () => {
   const searchFor = (search: string) => customersUrl(new URL('https://acme.example.com'), { page: 1, size: 5, search })
   expect(searchFor("ü ~it's (all)*!").search).toBe('?page=1&per_page=5&search=%C3%BC%20~it%27s%20%28all%29%2A%21')
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-      const { href, search } = searchFor(text)
-      expect(search).toMatch(/^\?[\w.~%=&-]*$/)
-      // The parser of URLs must not change a byte of what is signed.
-      expect(new URL(href).search).toBe(search)
-      expect(new URLSearchParams(search).get('search')).toBe(text)
-    }),
-  )
+  const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+  for (const text of [...ascii, ascii.join(''), 'a+b %41', 'é\u0301', '歳\u{1f600}']) {
+    const { href, search } = searchFor(text)
+    expect(search).toMatch(/^\?[\w.~%=&-]*$/)
+    // The parser of URLs must not change a byte of what is signed.
+    expect(new URL(href).search).toBe(search)
+    expect(new URLSearchParams(search).get('search')).toBe(text)
+  }
 })
 
 const META = { current_page: 1, per_page: 100, total: 2 }

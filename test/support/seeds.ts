@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { inject } from 'vitest'
 
 declare module 'vitest' {
@@ -28,11 +27,3 @@ export function seeds(
 export function someOf<const Case>(all: readonly Case[], { every = 3, isDeep = inject('isDeep') } = {}): Case[] {
   return all.filter((_, index) => isDeep || index % every === 0 || index === all.length - 1)
 }
-
-/**
- * Any character of Unicode, for `fc.string`, as its unit `binary`: which first makes a table of all of them, and so takes a second of a
- * processor.
- */
-export const anyCodePoint = fc
-  .integer({ min: 0, max: 0x10ffff - 0x800 })
-  .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800))
