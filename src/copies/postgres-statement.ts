@@ -80,7 +80,7 @@ function statementError(error: unknown, place: string): unknown {
   return new UsageError(`The statement failed: ${error.message}`)
 }
 
-/** What is not supported, not computable, unknown, a write, a parameter, or lack of room; not rights, and not the time that it waits for a reader. */
+/** The codes for what is not supported, not computable or unknown, for writes, parameters and lack of room; not for rights, nor for a slow reader. */
 const MISTAKES = /^(0A|21|22|25(?!P0[34])|42(?!501)|54|08P01|53[12]00)/
 
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
