@@ -60,8 +60,7 @@ type PauseChange = { pause: Pausing } | { resumeMs: number }
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {
   organization: string
-  added: boolean
-  /** That of the job; or `started` where it was delayed, `full-run` which makes a partial one needless, `told-to-wait` by its service, `paused`. */
+  /** That of the job; or `added`, `started` from its delay, `full-run` which makes a partial one needless, `told-to-wait` by the service, `paused`. */
   state: string
   /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
   untilMs?: number | undefined
@@ -74,7 +73,7 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
     const pauses = await readPauses(opened.backend.values)
     return Array.fromAsync(organizations, async (organization): Promise<RequestedRun> => {
       const paused = pauseOf(pauses, organization, nowMs)
-      if (paused !== undefined) return { organization, added: false, state: 'paused', untilMs: paused.untilMs }
+      if (paused !== undefined) return { organization, state: 'paused', untilMs: paused.untilMs }
       return { organization, ...(await request(opened, organization, kind, nowMs)) }
     })
   })
@@ -82,12 +81,11 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
 
 async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {
   const { isPartial } = KINDS[kind]
-  if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined)
-    return { added: false, state: 'full-run' }
-  const { added, state } = await queues.request(kind, organization, 'manual')
+  if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined) return { state: 'full-run' }
+  const state = await queues.request(kind, organization, 'manual')
   // What was cancelled before is wanted again.
-  if (added && !isPartial) await cancellations.delete(backend.values, organization)
-  return { added, ...(state === 'delayed' ? await hasten(queues[kind], organization, nowMs) : { state }) }
+  if (state === 'added' && !isPartial) await cancellations.delete(backend.values, organization)
+  return state === 'delayed' ? hasten(queues[kind], organization, nowMs) : { state }
 }
 
 /** Starts a delayed job at once, unless it waits on behalf of its service. */

@@ -66,12 +66,9 @@ export function createNotifier(settings: Settings) {
         asked.set(name, dueMs)
       }
   })
-  const worker = createQueueWorker<unknown>(
-    backend,
-    'notify',
-    async (job) => deliver(job, { ...settings, signal: stopping.signal }),
-    { concurrency: AT_ONCE, timings, maxStalledCount: ATTEMPTS },
-  )
+  const work = (job: Job<unknown, void>) => deliver(job, { ...settings, signal: stopping.signal })
+  const how = { concurrency: AT_ONCE, timings, maxStalledCount: ATTEMPTS }
+  const worker = createQueueWorker(backend, 'notify', work, how)
   return {
     worker,
     stop: () => {

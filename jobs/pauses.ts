@@ -20,30 +20,26 @@ export type Pausing = { nowMs: number; untilMs: number | undefined }
 /** Pauses these organizations, or ALL, those too that were resumed before. One that is paused already stays so, with the new end. */
 export async function pause(values: Values, names: readonly string[], { nowMs, untilMs }: Pausing) {
   const pauses = await readPauses(values)
-  return Promise.all(
-    names.map(async (name) => {
-      const own = pauses.get(name)
-      // A pause of ALL leaves out what was resumed since, so that it begins anew.
-      const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
-      const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs, resumedMs: undefined }
-      await kept.write(values, name, stated)
-      const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
-      return { name, before: pauseOf(pauses, name, nowMs), now }
-    }),
-  )
+  return Array.fromAsync(names, async (name) => {
+    const own = pauses.get(name)
+    // A pause of ALL leaves out what was resumed since, so that it begins anew.
+    const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
+    const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs, resumedMs: undefined }
+    await kept.write(values, name, stated)
+    const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
+    return { name, before: pauseOf(pauses, name, nowMs), now }
+  })
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
 export async function resume(values: Values, names: readonly string[], nowMs: number) {
   const pauses = await readPauses(values)
   const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
-  return Promise.all(
-    (names.includes(ALL) ? [ALL, ...own] : names).map(async (name) => {
-      const before = pauseOf(pauses, name, nowMs)
-      if (before !== undefined) await kept.write(values, name, { ...before, resumedMs: nowMs })
-      return { name, before, now: undefined }
-    }),
-  )
+  return Array.fromAsync(names.includes(ALL) ? [ALL, ...own] : names, async (name) => {
+    const before = pauseOf(pauses, name, nowMs)
+    if (before !== undefined) await kept.write(values, name, { ...before, resumedMs: nowMs })
+    return { name, before, now: undefined }
+  })
 }
 
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */

@@ -70,23 +70,17 @@ const MOST_LEFT = 20
 /** A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. */
 export function startRunWorker(kind: RunKind, backend: Backend, processing: Processing, concurrency: number) {
   const { timings, values } = processing
-  return createQueueWorker<Payload, Trigger>(
-    backend,
-    kind,
-    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, _token, lost) =>
-      cancellable(job, { values, lookMs: timings.cancelLookMs }, (cancelled) =>
-        runForJob(kind, job, { lost, cancelled }, processing),
-      ),
-    {
-      ...{ concurrency, timings, maxStalledCount: KINDS[kind].mostStalls, maxStartedAttempts: MOST_STARTS },
-      settings: {
-        // Any other error is that of a job which the queue did not let end.
-        backoffStrategy: (attempts, _type, error) =>
-          error instanceof RunFailed ? error.delayMs : backoff(attempts, processing),
-      },
-    },
-  )
+  const looking = { values, lookMs: timings.cancelLookMs }
+  // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
+  const work = async (job: RunJob, _token?: string, lost?: AbortSignal) =>
+    cancellable(job, looking, (cancelled) => runForJob(kind, job, { lost, cancelled }, processing))
+  // Any other error is that of a job which the queue did not let end.
+  const backoffStrategy = (attempts: number, _type?: string, error?: Error) =>
+    error instanceof RunFailed ? error.delayMs : backoff(attempts, processing)
+  return createQueueWorker(backend, kind, work, {
+    ...{ concurrency, timings, maxStalledCount: KINDS[kind].mostStalls, maxStartedAttempts: MOST_STARTS },
+    settings: { backoffStrategy },
+  })
 }
 
 /** The job must be retried, after `delayMs`. */

@@ -16,9 +16,6 @@ export const payload = z.strictObject({
 })
 export type Payload = z.output<typeof payload>
 
-/** A new job, or the one that there is, in this state. */
-type Requested = { added: boolean; state: string }
-
 /** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
 type Asked = { dueMs?: number; askedAtMs?: number }
 
@@ -32,26 +29,20 @@ export function openQueues(backend: Backend) {
   const notify = new backed.Queue<unknown, void>(nameInDatabase(backend, 'notify'), options)
   const all = [...Object.values(runs), notify] as const
 
-  /** Adds a job, or finds the one that the organization has. The job of a due time has its name, also after it has ended. */
-  async function request(kind: RunKind, organization: string, trigger: Trigger, asked: Asked = {}): Promise<Requested> {
+  /** Adds a job (`added`), or finds the one that the organization has, in its state. The job of a due time has its name, also after it has ended. */
+  async function request(kind: RunKind, organization: string, trigger: Trigger, asked: Asked = {}): Promise<string> {
     const { askedAtMs, dueMs } = asked
     const queue = runs[kind]
     const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
-    const { id } = await queue.add(
-      trigger,
-      { organization, dueMs, version: PROGRAM_VERSION },
-      {
-        ...KINDS[kind].job,
-        ...{ jobId, deduplication: { id: organization }, stackTraceLimit: 0 },
-        ...(askedAtMs !== undefined && { timestamp: askedAtMs }),
-      },
-    )
-    if (id === jobId) return { added: true, state: 'waiting' }
-    if (id === undefined) return { added: false, state: 'unknown' }
+    const named = { ...KINDS[kind].job, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
+    const when = askedAtMs !== undefined && { timestamp: askedAtMs }
+    const { id } = await queue.add(trigger, { organization, dueMs, version: PROGRAM_VERSION }, { ...named, ...when })
+    if (id === jobId) return 'added'
+    if (id === undefined) return 'unknown'
     const state = (await queue.getJobState(id)) ?? 'unknown'
     // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
     const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
-    return isLeft ? request(kind, organization, trigger, asked) : { added: false, state }
+    return isLeft ? request(kind, organization, trigger, asked) : state
   }
 
   return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }

@@ -57,8 +57,8 @@ export async function requestMissedRuns(looking: {
     if (dueMs === undefined || pauseOf(pauses, id, nowMs) !== undefined || (cancelled.get(id)?.untilMs ?? -1) >= dueMs)
       continue
     if (!isMissed(lastRuns.get(id), { dueMs, nowMs, occasion })) continue
-    const { added } = await queues.request('sync', id, 'catch-up', { dueMs, askedAtMs })
-    if (added) requested.push(id)
+    const state = await queues.request('sync', id, 'catch-up', { dueMs, askedAtMs })
+    if (state === 'added') requested.push(id)
   }
   return requested
 }

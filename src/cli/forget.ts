@@ -26,10 +26,8 @@ export function forgetCommand(io: Io) {
       const named = { config: file, organization }
       if (undo) {
         await withMirrorToChange(named, (mirror) => mirror.readmitCustomer({ ...customer, ...clocks() }))
-        return show(io, json, {
-          document: { ...customer, forgottenAt: null },
-          text: `${organization}: ${READMITTED}\n`,
-        })
+        const text = `${organization}: ${READMITTED}\n`
+        return show(io, json, { document: { ...customer, forgottenAt: null }, text })
       }
       const done = await withMirrorToChange(named, async (mirror, config) => {
         // What cannot be listed ends the command before anything is deleted.
@@ -106,10 +104,7 @@ export function beyondText({ copies, replaced, organization, id }: Beyond): stri
     `  - ${id === undefined ? WORKER : 'the service: as long as it lists the customer, it has the data'}`,
     `  - ${ELSEWHERE}`,
     ...listed(COPIES, copies),
-    ...listed(
-      'mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them',
-      replaced,
-    ),
+    ...listed(REPLACED, replaced),
     ...listed('databases that were filled from the mirror. No change announces this deletion. Run there:', deletions),
   ])
 }
@@ -120,3 +115,4 @@ const ELSEWHERE =
   'backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the service or of a proxy: delete them there, or let them expire'
 const COPIES =
   'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); other and older ones, and what a killed publish left (.unfinished), stay until you remove them:'
+const REPLACED = 'mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them'

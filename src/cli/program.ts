@@ -130,11 +130,9 @@ const COMMANDS = new Map(Object.values(GROUPS).flatMap((group) => Object.entries
 /** The command of this name; all commands without a name. */
 export async function loadCommands(name: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
   const named = [...COMMANDS].filter(([each]) => name === undefined || each === name)
-  return Promise.all(
-    named.map(async ([each, [does, load]]) => {
-      const make = (await load())[`${each}Command`]
-      if (make === undefined) throw new Error(`The file of ${each} makes no such command.`)
-      return make(io).description(does)
-    }),
-  )
+  return Array.fromAsync(named, async ([each, [does, load]]) => {
+    const make = (await load())[`${each}Command`]
+    if (make === undefined) throw new Error(`The file of ${each} makes no such command.`)
+    return make(io).description(does)
+  })
 }

@@ -183,11 +183,11 @@ export function runCommand(io: Io) {
     })
 }
 
-function requestedWords({ organization, added, state, untilMs }: Requested, quick: boolean, option: string): string {
+function requestedWords({ organization, state, untilMs }: Requested, quick: boolean, option: string): string {
   const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
   if (state === 'paused')
     return `is paused${until}; nothing was requested. First: customer-mirror resume ${organization}${option}`
-  if (added) return quick ? 'quick run queued' : 'queued'
+  if (state === 'added') return quick ? 'quick run queued' : 'queued'
   if (untilMs === undefined) return STATES[state] ?? `has a job already (${state})`
   return `has a job that starts by itself at ${second(Math.ceil(untilMs / 1000) * 1000)} UTC: until then, its service asked to wait. Nothing was changed`
 }

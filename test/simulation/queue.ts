@@ -41,13 +41,13 @@ export class PlayedQueue {
       const id =
         name === 'schedule' && dueMs !== undefined ? `${organization}.${dueMs}` : `${organization} ${(this.#made += 1)}`
       const known = this.#jobs.find((job) => job.kind === kind && job.id === id) ?? this.#openOf(kind, organization)
-      if (known !== undefined) return { added: false, state: known.state }
+      if (known !== undefined) return known.state
       this.#jobs.push({
         ...{ id, kind, name, data: { organization, ...(dueMs !== undefined && { dueMs }) }, timestamp: askedAtMs },
         ...{ opts: KINDS[kind].job, state: 'waiting', fromMs: 0 },
         ...{ attemptsStarted: 0, attemptsMade: 0, stalls: 0, progress: {} },
       })
-      return { added: true, state: 'waiting' }
+      return 'added'
     },
   }
 

@@ -114,16 +114,14 @@ type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 
 /** The exit code for runs and copies: that of their errors, of partial runs without an order or at their limit, and 3 where a person is awaited. */
 export function exitCodeOfRuns({ outcomes, held = [], published }: Ended): ExitCode {
-  const ofRuns = oneExitCode(
-    outcomes.map(({ error, report: { organization, status, reasons } }) => {
-      if (error !== undefined) return exitCodeOf(error)
-      if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
-      if (status !== 'partial') return 0
-      return reasons.includes('no-order') ? 3 : reasons.includes('request-limit') ? 5 : 0
-    }),
-  )
+  const ofRuns = outcomes.map(({ error, report: { organization, status, reasons } }) => {
+    if (error !== undefined) return exitCodeOf(error)
+    if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
+    if (status !== 'partial') return 0
+    return reasons.includes('no-order') ? 3 : reasons.includes('request-limit') ? 5 : 0
+  })
   const ofCopies = published === undefined ? 0 : copyExitCode(published)
-  return oneExitCode([ofRuns, ofCopies].filter((code) => code !== 0))
+  return oneExitCode([oneExitCode(ofRuns), ofCopies].filter((code) => code !== 0))
 }
 
 /** What failed, and what waits for a decision, each with what to do about it. Empty when all is well. */
