@@ -19,9 +19,8 @@ export type ErrorFacts = {
 type Again = 'wait' | 'retry' | 'never'
 
 /**
- * Why a window could not be read. `hole`: every attempt failed (a poison row). `size-refused`: a 422 for its size.
- * `page-mismatch`: another page, or more rows, than requested. `repeated-page`: an identical page under another number.
- * `cached-answer`: an answer older than the request. `too-large`: more bytes than an answer may have.
+ * Why a window could not be read. `hole`: every attempt failed (a poison row). `size-refused`: a 422. `page-mismatch`: another page, or too many
+ * rows. `repeated-page`: an identical page under another number. `cached-answer`: older than the request. `too-large`: more bytes than allowed.
  */
 export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 

@@ -4,7 +4,7 @@ import { type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode, type WindowF
  * Every error thrown on purpose. `code` is its stable name in `runs.error_code`, in JSON and in metrics; `error-facts.ts` says how it is handled.
  * `message` says what happened, where, and what to do next. Neither ever contains a key, a secret, a signature or a customer.
  */
-abstract class OurError<Code extends ErrorCode = ErrorCode> extends Error {
+class OurError<Code extends ErrorCode = ErrorCode> extends Error {
   declare readonly code: Code
   /** The HTTP status, if there was an answer. */
   declare readonly status: number | undefined
@@ -104,10 +104,8 @@ export class MaxRunReached extends errorOf('max-run') {}
 
 /** The error of a run in another process, from its report: it is handled like the original, but has no other data. */
 export function reportedError({ code, message }: { code: string; message: string }): Error {
-  return isErrorCode(code) ? new ReportedError(message, { code }) : new Error(message)
+  return isErrorCode(code) ? new OurError(message, { code }) : new Error(message)
 }
-
-class ReportedError extends OurError {}
 
 /** Whether an error was thrown on purpose, with a message for people. */
 export function isOurs(error: unknown): error is OurError {

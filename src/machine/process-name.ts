@@ -56,9 +56,8 @@ export function processWords(name: string): string {
 }
 
 /**
- * Names the start of this machine, and with it that of the monotonic clock: processes with the same name read the same time. All
- * containers of a machine share it; after a restart the machine has another one, and no two machines have the same. Undefined where
- * the system does not say. Read once: it never changes within the process, and every saved page needs it.
+ * Names the start of this machine, and with it that of the monotonic clock: processes with the same name, in all containers, read the same time. No
+ * other machine has it, nor this one after a restart. Undefined where the system does not say. Read once: every saved page needs it.
  */
 export const BOOT_NAME = readBoot()
 

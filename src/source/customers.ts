@@ -90,9 +90,8 @@ export function openSource(options: SourceOptions) {
 }
 
 /**
- * After everything that can happen in this turn of the event loop, when there are room and time for a page. When several answers come
- * together, each is followed by its next request before any of them is parsed: a connection that had an answer is free at the end of
- * the turn. Pages that wait for room get it together; each needs time, too.
+ * After all that can happen in this turn of the event loop, when there are room and time for a page: answers that come together are each followed
+ * by their next request before any is parsed, as soon as their connections are free. Pages get room together; each needs time, too.
  */
 async function afterOthers(room: Room, signal: AbortSignal, monotonicMs: () => number): Promise<void> {
   await nextTurn()

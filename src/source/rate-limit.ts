@@ -37,10 +37,7 @@ const MARGIN_MS = 600
 /** A process that was busy for no longer than this makes up for it. */
 const MOST_LATE_MS = 250
 
-/**
- * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit. A request waits for a
- * turn, then for its moment within the minute, then runs; a pause in between gives the turn back, and delays every request under it.
- */
+/** How many requests under one limit run at once, and how fast they start: each waits for a turn, then its moment. A pause delays all of them. */
 export class RateLimit {
   readonly #options: RateLimitOptions
   readonly #turns: LimitFunction
