@@ -79,13 +79,11 @@ async function carryForgotten(from: Connection | undefined, to: Connection) {
   const hashes = from.prepare<[string], { hash: string; at: string }>(
     'SELECT hash, forgotten_at AS at FROM forgotten WHERE organization = ?',
   )
+  const keyOf = to.prepare<[string], Buffer>('SELECT key FROM forgotten_keys WHERE organization = ?').pluck()
   for (const { organization, key } of keys.all()) {
     const name = nameInBackup(from, to, organization)
     to.prepare('INSERT INTO forgotten_keys (organization, key) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, key)
-    const ownKey = to
-      .prepare<[string], Buffer>('SELECT key FROM forgotten_keys WHERE organization = ?')
-      .pluck()
-      .get(name)
+    const ownKey = keyOf.get(name)
     const known = idsByHash(to, name, key)
     for (const { hash, at } of hashes.all(organization)) {
       const id = known.get(hash)

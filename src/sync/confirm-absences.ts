@@ -55,14 +55,13 @@ export const MOST_CONTROLS = 2
 export const MOST_REQUESTS = 100
 
 /**
- * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in
- * any answer is `found`: that customer is listed. An absence is `confirmed` where an answer without the candidate is small
- * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed: by as many fields as
- * `confirmedBy` says. A kind of search that finds no control, or that the service refuses, is not used. With `everyKind`, a kind of search
- * that finds no control is used where no other one confirms the absence: the list may be the wrong one, and the controls with it. There only
- * a customer found proves anything. Where a hundred requests are not enough, a random sample is searched for, until one is found. A search
- * that is refused, or that fails while the service answers with a page of the list, says nothing about its customer: a firewall may take
- * the name for an attack. An outage postpones all of them.
+ * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in any answer is `found`:
+ * that customer is listed. An absence is `confirmed` where an answer without the candidate is small enough to be whole, and the same kind of search
+ * finds one of `controls`, who are known to be listed: by as many fields as `confirmedBy` says. A kind of search that finds no control, or that the
+ * service refuses, is not used; with `everyKind` the former is, where no other one confirms the absence: the list may be the wrong one, and the
+ * controls with it. There only a customer found proves anything. Where the requests are not enough, a random sample is searched for, until one is
+ * found. A search that is refused, or that fails while the service answers with a page of the list, says nothing about its customer: a firewall
+ * may take the name for an attack. An outage postpones all of them.
  */
 export async function confirmAbsences(
   candidates: readonly Candidate[],

@@ -97,11 +97,10 @@ export class ListRecorder {
     { marks, listedAt }: { marks?: Marks | undefined; listedAt?: number | undefined } = {},
   ): void {
     const count = rowIds.length
-    const own = () => ({
-      ...(marks ?? emptyColumns(count)),
-      rowIds: Uint32Array.from(rowIds, (rowId) => Math.max(0, rowId)),
-    })
-    const columns = listedAt === undefined ? own() : this.#known.list.columns
+    const columns =
+      listedAt === undefined
+        ? { ...(marks ?? emptyColumns(count)), rowIds: Uint32Array.from(rowIds, (rowId) => Math.max(0, rowId)) }
+        : this.#known.list.columns
     this.#windows.set(`${start}/${size}`, { start, columns, from: listedAt ?? 0, count })
   }
 

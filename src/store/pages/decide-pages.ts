@@ -84,20 +84,18 @@ class Decision {
 
   addPage(page: SortedPage): void {
     const run = this.#run
-    const tallies: Tallies = {
-      counts: { ...noRecords(), received: page.rowIds.length },
-      warnings: { ...page.warnings },
-    }
+    const counts = { ...noRecords(), received: page.rowIds.length }
+    const tallies: Tallies = { counts, warnings: { ...page.warnings } }
     for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
     for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
     this.#addUnchanged(page.rowIds, tallies)
     const rowIds = this.#addCustomers(page, tallies)
-    if (!addsUp(tallies.counts))
+    if (!addsUp(counts))
       throw new AccountingBroken(
-        `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(tallies.counts)}). ` +
+        `${run.organization}, page ${page.page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
           'The page was not saved. This is a defect of Customer Mirror; please report it.',
       )
-    addRecords(this.saved.records, tallies.counts)
+    addRecords(this.saved.records, counts)
     addWarnings(this.saved.warnings, tallies.warnings)
     this.saved.pages.push(rowIds)
     const { window } = page
@@ -295,8 +293,11 @@ function countGained(gained: Map<string, number>, field: string, customers: numb
   if (gained.size < MOST_GAINED || gained.has(field)) gained.set(field, (gained.get(field) ?? 0) + customers)
 }
 
-/** The fields that show whether a customer changed; `created_at_utc` follows from `created_at`. */
-export const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
+/** The fields that show whether a customer changed. */
+const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
+
+/** All that is stored of a record; `created_at_utc` follows from `created_at`. */
+export const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 type ComparedField = (typeof COMPARED_FIELDS)[number]
 
 function numberById(rows: SortedPage['rows'], rowIds: number[]): void {

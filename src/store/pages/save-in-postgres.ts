@@ -1,10 +1,10 @@
 import pLimit from 'p-limit'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { type Customer, TEXT_FIELDS } from '../../model/customer.ts'
+import type { Customer } from '../../model/customer.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import type { SortedPage } from '../../model/page.ts'
 import type { Run } from '../../model/run.ts'
-import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { decidePages, FIELDS, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
 import { saveBeside } from './save-beside.ts'
 import { notTaken, requireTaken } from '../refusals.ts'
@@ -101,8 +101,6 @@ function lasting(error: unknown, address: string): unknown {
     { code: 'busy' },
   )
 }
-
-const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
 
 type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
 

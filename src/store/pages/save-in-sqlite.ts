@@ -3,7 +3,7 @@ import { isOfSqlite } from '../../errors/faults.ts'
 import type { Customer } from '../../model/customer.ts'
 import type { SortedPage } from '../../model/page.ts'
 import type { Run } from '../../model/run.ts'
-import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided } from './decide-pages.ts'
+import { decidePages, FIELDS, idsIn, type Known, type PagesDecided } from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
 import { saveBeside } from './save-beside.ts'
 import { requireTaken } from '../refusals.ts'
@@ -14,8 +14,6 @@ import { renewLease, updateStamp } from '../runs/lease.ts'
 import { type Connection, statement } from '../sqlite/connect.ts'
 import { CACHE_KB } from '../sqlite/open-database.ts'
 import type { Own } from '../verbs.ts'
-
-const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
 /** How a file saves pages. */
 export function savingIn(db: Connection, store: Store): Pick<Own, 'savePages' | 'began' | 'pagesAtOnce' | 'ending'> {
