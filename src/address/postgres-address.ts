@@ -42,7 +42,7 @@ export function holdsPassword(text: string): boolean {
 
 /** The parts of an address, or a sentence about its mistake, which repeats nothing but names of known parameters. */
 export function parsePostgresAddress(text: string, parameters: readonly string[] = PARAMETERS) {
-  const parts = addressParts(text, { parameters, example: EXAMPLE })
+  const parts = addressParts(text, parameters, EXAMPLE)
   if (parts.problem !== undefined) return { problem: parts.problem }
   const { query, port, user, password, path: database } = parts
   const host = query.get('host') ?? parts.host
@@ -75,10 +75,7 @@ const WITHOUT_AUTHORITY =
   'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full'
 
 /** What every address of a server has, decoded, or a sentence about its mistake. A part of a password may stand anywhere, so none is repeated. */
-export function addressParts(
-  text: string,
-  { parameters, example }: { parameters: readonly string[]; example: string },
-) {
+export function addressParts(text: string, parameters: readonly string[], example: string) {
   const url = URL.parse(text)
   if (url === null || url.port === '0') return { problem: `must look like ${example}; ${ESCAPES}` }
   if (url.hash !== '') return { problem: `has a #; ${ESCAPES}` }

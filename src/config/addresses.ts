@@ -46,7 +46,7 @@ function queueProblem(text: string): string | undefined {
 
 /** The driver takes any path, and its own options as parameters, of which some end the process. Some private networks have IPv6 alone: `family`. */
 function redisProblem(text: string): string | undefined {
-  const parts = addressParts(text, { parameters: ['prefix', 'family'], example: 'redis://127.0.0.1:6379/0' })
+  const parts = addressParts(text, ['prefix', 'family'], 'redis://127.0.0.1:6379/0')
   if ('problem' in parts) return parts.problem
   if (!/^\d{0,9}$/.test(parts.path))
     return 'must have nothing but the number of a database after its host, such as redis://127.0.0.1:6379/0; write a / of a password as %2F'

@@ -95,22 +95,17 @@ export function isOfSqlite(error: unknown): error is Error & { code: unknown } {
   return error instanceof Error && error.name === 'SqliteError' && 'code' in error
 }
 
-/** `place: what was reported (call, code). What to do.` `kept` says before that what became of the work. */
-export function messageOf(
-  place: string,
-  { fault, said }: Seen,
-  { where = 'file', kept = '' }: { where?: Where; kept?: string } = {},
-): string {
+/** `kept` says what became of the work. */
+type Words = { where?: Where; kept?: string }
+
+/** `place: what was reported (call, code). What became of the work. What to do.` */
+export function messageOf(place: string, { fault, said }: Seen, { where = 'file', kept = '' }: Words): string {
   const { [where]: own, file } = SENTENCES[fault]
   return [`${place}: ${said}.`, kept, own ?? file].filter((each) => each !== '').join(' ')
 }
 
 /** A fault of the mirror at `place`, which is a file or the address of a server without secrets. */
-export function mirrorFault(
-  place: string,
-  seen: Seen,
-  { cause, ...words }: { where?: Where; kept?: string; cause?: unknown } = {},
-): MirrorUnusable {
+export function mirrorFault(place: string, seen: Seen, { cause, ...words }: Words & { cause?: unknown } = {}) {
   return new MirrorUnusable(messageOf(place, seen, words), { code: seen.fault }, { cause })
 }
 

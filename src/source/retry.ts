@@ -60,7 +60,7 @@ export class Retry {
     for (let tries = 1; ;) {
       stop.throwIfAborted()
       if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, tries, stop)
-      const tried = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
+      const tried = await rateLimit.admit(() => this.#tryOnce(attempt, tries, { signal, mayAskMore }), { signal, stop })
       if (tried === undefined) continue
       if (tried.succeeded) return tried.result
       refusal = tried.refusal
@@ -72,10 +72,7 @@ export class Retry {
   }
 
   /** Throws an error that is final; returns a refusal after which to ask again, with the wait it needs. */
-  async #tryOnce<T>(
-    attempt: () => Promise<T>,
-    { tries, signal, mayAskMore }: Pick<Asking, 'signal' | 'mayAskMore'> & { tries: number },
-  ): Promise<Tried<T>> {
+  async #tryOnce<T>(attempt: () => Promise<T>, tries: number, { signal, mayAskMore }: Asking): Promise<Tried<T>> {
     const { rateLimit, monotonicMs } = this.#options
     try {
       const result = await attempt()
