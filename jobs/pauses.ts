@@ -48,9 +48,6 @@ export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promis
   return askQueue(queue, OPTIONAL_ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
 }
 
-/** Which organizations are paused, as far as this worker knows. */
-export type PauseWatch = ReturnType<typeof watchPauses>
-
 type Watching = { values: Pick<SharedValues, 'list'>; lookMs: number; now: () => number; onChange: () => void }
 
 /** Looks from now on for pauses that begin and end, and calls `onChange` where one has since the look before. */

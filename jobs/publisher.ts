@@ -10,9 +10,6 @@ import { isOfService } from '../src/status/standing.ts'
 import type { Timings } from './timings.ts'
 import { repeatedly } from '../src/machine/timers.ts'
 
-/** Makes the copies for readers beside the runs of a worker, in a process of their own. */
-export type Publisher = ReturnType<typeof startPublisher>
-
 type Settings = {
   config: { readonly current: Config }
   mirror: Pick<Mirror, 'listUnderway'>
@@ -23,7 +20,7 @@ type Settings = {
   monotonicMs: () => number
 }
 
-/** Looks from now on, until it is stopped, whether a copy is due. */
+/** Looks from now on, until it is stopped, whether a copy for readers is due, which is made in a process of its own. */
 export function startPublisher({ config, mirror, facts, log, timings, monotonicMs }: Settings) {
   let [changedAtMs, endedAtMs, publishedAtMs]: (number | undefined)[] = []
   const stopping = new AbortController()

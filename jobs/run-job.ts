@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import { cancellable } from './cancel.ts'
-import type { PauseWatch } from './pauses.ts'
 import type { Timings } from './timings.ts'
 import { within } from '../src/machine/timers.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from './queue/port.ts'
@@ -23,7 +22,7 @@ import { describeError, factsOf, refusalIn, UsageError } from '../src/errors/err
 import { PROGRAM_VERSION } from '../src/machine/version.ts'
 import type { LastRun } from '../src/model/mirror.ts'
 import type { Mirror } from '../src/store/mirror.ts'
-import { pauseOf } from '../src/model/pause.ts'
+import { pauseOf, type Pauses } from '../src/model/pause.ts'
 import { emptyReport, type Trigger } from '../src/model/report.ts'
 import type { SourceEvent } from '../src/source/customers.ts'
 import type { Wait } from '../src/status/standing.ts'
@@ -52,7 +51,8 @@ export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire'
   mirror: Mirror
   queues: Pick<Queues, 'sync'>
   values: Pick<SharedValues, 'read'>
-  pauses: Pick<PauseWatch, 'latest'>
+  /** Which organizations are paused, as far as this worker knows. */
+  pauses: { latest: () => Promise<Pauses> }
   listener: Listener
   /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
   end: (error: unknown) => void

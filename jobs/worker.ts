@@ -5,7 +5,7 @@ import { NO_SCHEDULE, schedulesNothing, serveHttp, watched, answeringInTime } fr
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics, overviewFacts } from './monitoring/metrics.ts'
 import { createNotifier } from './notify.ts'
-import { type PauseWatch, watchPauses } from './pauses.ts'
+import { watchPauses } from './pauses.ts'
 import { startPublisher } from './publisher.ts'
 import { claimQueue, openBackend } from './queue/backend.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -90,8 +90,7 @@ export async function runWorker(
     // A worker that failed and was resumed already runs.
     for (const worker of workers.filter((each) => !each.isRunning()))
       worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
-    const { kind, place } = backend
-    log.info({ queue: kind, place, http: server.origin }, 'worker started')
+    log.info({ queue: backend.kind, place: backend.place, http: server.origin }, 'worker started')
   }
   await stopped
   if (ending.signal.aborted) log.error({ error: describeError(ending.signal.reason) }, 'worker cannot go on, and ends')
@@ -106,7 +105,8 @@ export async function runWorker(
 const CLOSE_MS = { backend: 500, all: 1000 }
 
 /** Requests missed runs, one look after the other. Never rejects: failures are logged, and a later look follows. */
-function catchingUp({ queues, mirror, backend }: Stores, { config, log, signal }: Common, pauses: PauseWatch) {
+function catchingUp({ queues, mirror, backend }: Stores, common: Common, pauses: Processing['pauses']) {
+  const { config, log, signal } = common
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
       const [{ organizations }, nowMs] = [config.current, Date.now()]

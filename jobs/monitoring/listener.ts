@@ -5,7 +5,6 @@ import { hasChangedCustomers } from '../../src/model/report.ts'
 import type { HeldRemovals } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
-import type { Publisher } from '../publisher.ts'
 import type { Listener, NoRunOfJob, RunOfJob } from '../run-job.ts'
 import { onceAMinute } from '../queue/queue-faults.ts'
 import type { Metrics } from './metrics.ts'
@@ -14,7 +13,7 @@ import type { Metrics } from './metrics.ts'
 export function createListener(parts: {
   metrics: Metrics
   mirror: Pick<Mirror, 'listHeldRemovals'>
-  publisher: Omit<Publisher, 'stop'>
+  publisher: { runEnded: () => void; compareSoon: () => void }
   log: Logger
   monotonicMs: () => number
 }): Listener {

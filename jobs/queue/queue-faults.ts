@@ -60,8 +60,7 @@ type Emitter = Pick<EventEmitter, 'on'>
  *                           │  ▼                    │
  *                           └──────── error ────────┘
  *
- * Clients report every attempt to reconnect: one line a minute has the code and the first line of an error, and another one its end. Then
- * `onBack` is called, since the queue may have lost its data.
+ * Once a minute an error is logged, as clients report each attempt to reconnect, and at last its end; then `onBack`: data of the queue may be lost.
  */
 export function watchQueue(watching: {
   queues: readonly Emitter[]

@@ -229,7 +229,6 @@ export function reportCommand(io: Io) {
 
 const HEAD = ['organization', 'customers', '30 days before', 'new', 'changed', 'removed', 'languages', 'companies']
 
-/** New, changed and removed are those of the latest month. */
 function rowOf({ organization, active, days, months, languages, companies }: Figures) {
   const { added = 0, changed = 0, removed = 0 } = months.at(-1) ?? {}
   const before = days.at(-31)?.active

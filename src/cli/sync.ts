@@ -129,7 +129,6 @@ export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableS
         },
       }
     },
-    /** Ends the output, after all runs have ended. */
     close() {
       clearInterval(timer)
       stop.removeEventListener('abort', draw)
