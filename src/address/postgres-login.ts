@@ -70,9 +70,8 @@ function isCertificate(text: string): boolean {
 }
 
 /**
- * Gives a client without a password that of the password file, if the server asks for one, and has one that cannot log in close its connection.
- * The driver's own way to read the file prints a warning, and takes the last line that fits where PostgreSQL takes the first. It only reports
- * a login that failed, as without a password: the process would wait until the server gives up, a minute by default.
+ * Gives a client without a password that of the password file, and has one that cannot log in close its connection. The driver's own way warns, and
+ * takes the last line that fits where PostgreSQL takes the first; after a failed login the process would wait until the server gives up, a minute.
  */
 export function prepareLogin(client: Login & { password?: string | null | undefined }): void {
   if ((client.password ?? '') === '') Object.assign(client, { password: () => passwordInFile(client) })

@@ -1,7 +1,6 @@
 /**
- * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is not a date. Reads ISO 8601, with a `T` or a space. Without a
- * zone it is taken as UTC. Fractions of a second are cut. The year 0 is no year to Python, Java, .NET and most databases, and in a reader's
- * time zone the first and the last day of their years fall outside of these: such readers would fail at the whole table.
+ * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is no date in ISO 8601; UTC without a zone, fractions cut. Python, Java, .NET and
+ * most databases lack the year 0, and in a reader's time zone the first and last day of their years fall outside: it would fail at the whole table.
  */
 export function utcTime(text: string): string | null {
   const utc = fourDigitTime(text)
