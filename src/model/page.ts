@@ -49,7 +49,6 @@ export type AnsweredWindow = Window & {
   /** The page size the service says it used, and how many customers it says it has. */
   readonly perPage: number
   readonly total: number | undefined
-  readonly lastPage: number | undefined
   /** The list ends before it: it was answered with 404, or is empty. */
   readonly beyondEnd: boolean
 }

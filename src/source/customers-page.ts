@@ -7,7 +7,7 @@ import { type Answer, decodedText } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
-export type CustomersPage = Pick<AnsweredWindow, 'page' | 'total' | 'lastPage' | 'beyondEnd'> & {
+export type CustomersPage = Pick<AnsweredWindow, 'page' | 'total' | 'beyondEnd'> & {
   /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
   size: number
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
@@ -38,7 +38,7 @@ function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage
   const cut = cutPage(body)
   const outline = cut && listEnvelope.safeParse(cut.envelope).data
   const { data, meta } = outline ?? whole()
-  const { per_page: size, total, last_page: lastPage } = meta
+  const { per_page: size, total } = meta
   if (meta.current_page !== asked.page) {
     throw broken(place, `page ${meta.current_page} was answered instead`)
   }
@@ -51,7 +51,6 @@ function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage
     records: () => parsed ?? atMost(size, whole().data, place),
     cut: outline && cut && (() => cutRecords(cut.records, size)),
     total,
-    lastPage,
     bytes: body.byteLength,
     beyondEnd: parsed?.length === 0 && isPastEnd(meta),
   }
@@ -87,7 +86,6 @@ function missingPage(asked: Window, place: string): CustomersPage {
     size: asked.size,
     records: () => [],
     total: undefined,
-    lastPage: undefined,
     bytes: 0,
     beyondEnd: true,
     refusal: new SourceRefused(message, { code: 'not-found', status: 404 }),

@@ -148,7 +148,7 @@ describe('runs show', () => {
   test('a run under way shows what it has read and nothing of its end; one that goes on from it names it', async () => {
     const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
     const first = await mirror.startRun({ ...start, nowMs: START_MS })
-    const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
+    const window = { page: 1, size: 100, perPage: 100, total: 3, beyondEnd: false }
     await mirror.savePages(first, [{ ...aPage(1, customers(1, 3)), window }], START_MS)
     const underway = await shown(1)
     const error = { code: 'interrupted', message: 'stopped as asked' }

@@ -57,7 +57,7 @@ async function everywhere(mirror: Mirror) {
   const error = { code: 'not-found', message: `The service said: no Wanted "Person" 5ü` }
   await night(mirror, 7, [...others, wanted(5)], { ending: { status: 'failed', error } })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 8 * DAY_MS })
-  const window = { page: 1, size: 100, perPage: 100, total: 2, lastPage: 1, beyondEnd: false }
+  const window = { page: 1, size: 100, perPage: 100, total: 2, beyondEnd: false }
   const page = aPage(1, [{ ...wanted(6), phone: {} }, aCustomer(1)])
   await mirror.savePages(run, [{ ...page, window }], START_MS + 8 * DAY_MS)
   await mirror.finishRun(run, anEnding({ status: 'interrupted' }), START_MS + 8 * DAY_MS)

@@ -37,7 +37,7 @@ test('every table and every column of both stores is moved, or known to be made 
 
 test('a mirror goes to PostgreSQL and back, and all is as it was: rows, numbers, views, verbs, queries of the README', async () => {
   const file = await aFullMirror()
-  tamper(file, `INSERT INTO windows VALUES (2, 0, 100, 100, 5, 1, 0, ?, '[]')`, rowIdsFrom([61, 0, -1]))
+  tamper(file, `INSERT INTO windows VALUES (2, 0, 100, 100, 5, 0, ?, '[]')`, rowIdsFrom([61, 0, -1]))
   const database = await aDatabase()
   const { file: returned } = await aSqliteMirror()
 

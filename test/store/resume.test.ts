@@ -99,7 +99,7 @@ function start(mirror: Mirror, nowMs: number, organization = 'acme'): Promise<Ru
 
 /** Page `page` of ten customers, as a chain of windows records it. */
 function recorded(page: number): SortedPage {
-  return aWindowOf(customers(10 * page - 9, 10 * page), { page, total: 30, lastPage: 3 })
+  return aWindowOf(customers(10 * page - 9, 10 * page), { page, total: 30 })
 }
 
 function ended(code: string): Ending {
@@ -114,7 +114,7 @@ function proven(after: number): Ending {
 
 test('a window is recalled exactly as recorded: places, rows, and the meta data of its answer', async () => {
   const mirror = await aMirror()
-  const told = { page: 3, size: 40, perPage: 20, total: 58, lastPage: 3, beyondEnd: false }
+  const told = { page: 3, size: 40, perPage: 20, total: 58, beyondEnd: false }
 
   const odd = [
     ...customers(42, 58),
@@ -175,6 +175,6 @@ async function recordAndRecall(mirror: Mirror, records: readonly unknown[], told
 }
 
 function aWindowOf(records: readonly unknown[], told: Told = {}): SortedPage {
-  const usual = { page: 1, size: 10, perPage: 10, total: 100, lastPage: 10, beyondEnd: false }
+  const usual = { page: 1, size: 10, perPage: 10, total: 100, beyondEnd: false }
   return { ...aPage(told.page ?? 1, records), window: { ...usual, ...told } }
 }

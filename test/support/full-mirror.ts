@@ -32,7 +32,7 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO held_rows VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
-  tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))
+  tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))
   tamper(
     file,
     `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', ?, x'00ff', '{"warnings":[{}]}', ?, ?)`,
@@ -141,7 +141,7 @@ export async function mirrorAllStates(mirror: Mirror): Promise<void> {
 }
 
 function aWindow(size: number, total: number) {
-  return { window: { page: 1, size, perPage: size, total, lastPage: 3, beyondEnd: false } }
+  return { window: { page: 1, size, perPage: size, total, beyondEnd: false } }
 }
 
 /** How a run ends that the service refused. */

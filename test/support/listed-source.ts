@@ -14,8 +14,8 @@ type ReadPage = Source['readPage']
 export function pageOfList(list: readonly unknown[], { page, size: asked }: Window, cap = 100): CustomersPage {
   const size = Math.min(asked, cap)
   const records = list.slice(size * (page - 1), size * page)
-  const told = { total: list.length, lastPage: Math.max(1, Math.ceil(list.length / size)) }
-  return aSourcePage(page, records, { size, beyondEnd: page > 1 && records.length === 0, ...told })
+  const beyondEnd = page > 1 && records.length === 0
+  return aSourcePage(page, records, { size, beyondEnd, total: list.length })
 }
 
 /** A source that answers each page by `readPage`, and counts requests. */

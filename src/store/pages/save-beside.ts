@@ -36,10 +36,10 @@ export async function saveBeside(session: Session, run: Run, decided: PagesDecid
     ),
     take(
       windows,
-      sql`INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
-        SELECT ${run.id}, start, size, per_page, total, last_page, beyond_end, ${ROW_IDS}, rejected
+      sql`INSERT INTO windows (run_id, start, size, per_page, total, beyond_end, row_ids, rejected)
+        SELECT ${run.id}, start, size, per_page, total, beyond_end, ${ROW_IDS}, rejected
         FROM ${given(windows, WINDOW)} WHERE true
-        ON CONFLICT (run_id, start, size) ${text(replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected'))}`,
+        ON CONFLICT (run_id, start, size) ${text(replacing('per_page', 'total', 'beyond_end', 'row_ids', 'rejected'))}`,
     ),
     take(
       edited,
@@ -62,7 +62,7 @@ const REJECT = {
 }
 
 const WINDOW = {
-  ...{ start: 'bigint', size: 'bigint', per_page: 'bigint', total: 'bigint', last_page: 'bigint' },
+  ...{ start: 'bigint', size: 'bigint', per_page: 'bigint', total: 'bigint' },
   ...{ beyond_end: 'boolean', row_ids: 'text', rejected: 'text' },
 }
 

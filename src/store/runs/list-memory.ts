@@ -127,7 +127,7 @@ export async function findDoubts(session: Session, organization: string): Promis
 export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promise<StoredWindow[]> {
   const windows = await records<Omit<StoredWindow, 'rowIds'> & { rowIds: Buffer }>(
     session,
-    sql`SELECT start / size + 1 AS page, size, per_page, total, last_page, beyond_end, row_ids, rejected FROM windows
+    sql`SELECT start / size + 1 AS page, size, per_page, total, beyond_end, row_ids, rejected FROM windows
       WHERE run_id = ${run.id} ORDER BY start, size`,
   )
   return windows.map((window) => ({ ...window, rowIds: rowIdsIn(window.rowIds) }))
@@ -184,7 +184,6 @@ export function windowColumns(window: AnsweredWindow, rowIds: ArrayLike<number>,
     size: window.size,
     per_page: window.perPage,
     total: window.total ?? null,
-    last_page: window.lastPage ?? null,
     beyond_end: window.beyondEnd,
     row_ids: rowIdsFrom(rowIds).toString('hex'),
     rejected: JSON.stringify(rejected),

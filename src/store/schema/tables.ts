@@ -182,7 +182,6 @@ CREATE TABLE windows (
   size       ${w.integer} NOT NULL,              -- as asked for
   per_page   ${w.integer} NOT NULL,              -- as served
   total      ${w.number},
-  last_page  ${w.number},
   beyond_end ${w.truth} NOT NULL,
   row_ids    ${w.bytes} NOT NULL,                -- little-endian int32 a record: its row in customers, 0 for a reject, the number of a
                                                    -- forgotten customer below 0

@@ -35,11 +35,11 @@ export type Recognition = {
 
 /** Sorts a page. A record known by its bytes is not parsed, unless its neighbours are new. Throws ContractBroken where records cannot be parsed. */
 export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
-  const { size, total, lastPage, beyondEnd, refusal, release } = page
+  const { size, total, beyondEnd, refusal, release } = page
   return {
     ...(recognize(page, recognition) ?? parse(page, recognition)),
     ...{ page: page.page, size, total, beyondEnd, refusal, release },
-    window: window && { ...window, perPage: size, total, lastPage, beyondEnd },
+    window: window && { ...window, perPage: size, total, beyondEnd },
   }
 }
 

@@ -194,7 +194,7 @@ test('a night at rest takes as many statements and round trips as another, howev
     const [run, started] = await counted(() => start(1 + pages))
     let saved: [number, number] = [0, 0]
     for (let page = 1; page <= pages; page += 1) {
-      const window = { page, size: 100, perPage: 100, total: 5, lastPage: 1, beyondEnd: false }
+      const window = { page, size: 100, perPage: 100, total: 5, beyondEnd: false }
       const read = [{ ...aPage(page, customers(1, 50)), window }]
       ;[, saved] = await counted(() => mirror.savePages(run, read, START_MS))
     }
