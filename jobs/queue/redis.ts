@@ -42,9 +42,9 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
 }
 
 async function connected<Kind extends Client>(client: Kind): Promise<Kind> {
-  // A wrong password is reported only as an event; a closed port in both ways.
-  client.connect().catch(() => {})
-  if ((await within(once(client, 'ready'), CONNECT_MS, undefined)) !== undefined) return client
+  // A wrong password is reported only as an event, the end of a connection only by the promise; a closed port in both ways.
+  const connecting = Promise.all([once(client, 'ready'), client.connect()])
+  if ((await within(connecting, CONNECT_MS, undefined)) !== undefined) return client
   throw new Error(`no answer within ${CONNECT_MS / 1000} s`)
 }
 
@@ -85,7 +85,10 @@ function kept<Kind extends Client>(client: Kind, open: Set<Client>): Kind {
   return client
 }
 
-/** Rejects where the server is full, a replica or a cluster, where another program has our keys, and where this user lacks a right. */
+/**
+ * Asks for what BullMQ needs. Rejects where the server is full or a replica, where another program has our keys, where this user may not use them,
+ * run scripts or read INFO, and in a cluster without a hash tag. The server answers in order, so the first refusal is thrown.
+ */
 async function probe(client: Client, prefix: string) {
   const keys = [sharedKey(prefix), ...QUEUE_NAMES.map((queue) => `bull:${nameInDatabase({ prefix }, queue)}:meta`)]
   const [, info] = await Promise.all([

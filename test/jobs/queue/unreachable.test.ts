@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
 import { redisProgram, startRedis } from '../../../bench/redis-server.ts'
-import { askQueue } from '../../../jobs/queue/backend.ts'
+import { askQueue, probeQueue } from '../../../jobs/queue/backend.ts'
 import { openPostgres } from '../../../jobs/queue/postgres.ts'
 import { openRedis } from '../../../jobs/queue/redis.ts'
 import { onThisMachine } from '../../support/eventually.ts'
@@ -19,6 +19,14 @@ test('a command waits for a server that answers nothing no longer than asked', a
 
   expect(await askQueue(address, 300, ({ values }) => values.list(''))).toBeUndefined()
   expect(performance.now() - startedMs).toBeLessThan(onThisMachine(1000))
+})
+
+test('a Redis that ends each connection, as one with too many of them, is reported at once', async () => {
+  const open = new Set<Socket>()
+  const server = createServer((socket) => void socket.end('-ERR max number of clients reached\r\n'))
+  const address = `redis://127.0.0.1:${await listenHere(server, open)}`
+
+  await expect(probeQueue(address)).rejects.toThrow('Connection is closed')
 })
 
 const OPENING = { answerMs: 300, prefix: 'silent' }
