@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { writeFile as writeInto } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { shownMirror } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
@@ -87,8 +87,8 @@ function* shownLines(chunks: Iterable<Chunk>): Generator<Chunk, void> {
 async function writeFile(file: string, chunks: Iterable<Chunk>, signal: AbortSignal): Promise<boolean> {
   try {
     return await writeFor(file, async ({ path, place }) => {
-      for await (const chunk of untilStopped(chunks, signal, `Stopped: ${file} was not written.`))
-        appendFileSync(path, chunk)
+      // Opened once, and made by no one else: where it was removed meanwhile, half an export would take its place.
+      await writeInto(path, untilStopped(chunks, signal, `Stopped: ${file} was not written.`), { flag: 'r+' })
       place()
       return true
     })

@@ -1,11 +1,11 @@
-import { linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { exportCommand, summaryOf } from '../../src/cli/export.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
-import { aMirror, mirrorPages, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -66,6 +66,19 @@ test('a file is private, replaced as a whole, and what - would have written; not
   expect(readFileSync(file, 'utf8')).toMatch(/^organization,/)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder)).toEqual(['customers.csv'])
+})
+
+test('where another program removes the file while it is written, no half of the rows takes its place', async () => {
+  tamper(mirror, `UPDATE customers SET address = hex(zeroblob(50000))`)
+  const { signal } = new AbortController()
+  vi.spyOn(signal, 'aborted', 'get').mockImplementation(() => {
+    const begun = readdirSync(folder).filter((name) => statSync(join(folder, name)).size > 0)
+    for (const name of begun) rmSync(join(folder, name))
+    return false
+  })
+  const { code } = await runCommand(exportCommand, ['--mirror', mirror, '--format', 'csv', '-o', file], { signal })
+
+  expect([code, readdirSync(folder)]).toEqual([2, []])
 })
 
 test.each([
