@@ -122,10 +122,13 @@ test.each(['', '<p>html</p>', '{"message":5,"error":{}}', '{"success":true,"mess
   (text) => expect(quoted(text, [])).toBe(''),
 )
 
-test('a key that comes back as the code of an error is not quoted', () => {
-  expect(quoted(JSON.stringify({ error: CREDENTIALS.apiKey, message: 'no' }), [CREDENTIALS.apiKey])).not.toContain(
-    CREDENTIALS.apiKey,
-  )
+test('no key, secret or signature that a service repeats is in anything that an error holds', async () => {
+  const sent: string[] = [CREDENTIALS.apiKey, CREDENTIALS.secret]
+  const { error } = await readFrom((response, request) => {
+    sent.push(String(request.headers['x-signature']))
+    return refusal(403, CREDENTIALS.apiKey, `you sent ${sent.join(' ')}`)(response, request)
+  })
+  for (const secret of sent) expect(everythingIn(error)).not.toContain(secret)
 })
 
 test.each([
