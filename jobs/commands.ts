@@ -60,7 +60,7 @@ type PauseChange = { pause: Pausing } | { resumeMs: number }
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {
   organization: string
-  /** That of the job; or `added`, `started` from its delay, `full-run` which makes a partial one needless, `told-to-wait` by the service, `paused`. */
+  /** That of the job; or `added`, `started` from its delay, `full-run` where no partial one is needed, `told-to-wait` by the service, `paused`. */
   state: string
   /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
   untilMs?: number | undefined

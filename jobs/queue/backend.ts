@@ -94,7 +94,10 @@ export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'> & { noShared
 
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
-/** Opens the queue for the `work` of a command; each question to it rejects after three seconds. Throws UsageError, and QueueUnavailable. */
+/**
+ * Opens the queue for the `work` of a command; each question to it rejects after three seconds. Throws UsageError where there is none, or none on a
+ * server where `noSharedQueue` is given, and QueueUnavailable where it fails or a worker has the embedded one.
+ */
 export async function withQueues<Result>(config: QueueConfig, work: (opened: OpenedQueue) => Promise<Result>) {
   const { queue, noSharedQueue } = config
   const folder = folderBeside(config)

@@ -20,7 +20,7 @@ export type BackupPlan = {
   keep: number | undefined
 }
 
-/** Makes a checked backup of one state of the mirror while runs go on. Throws UsageError for its target, MirrorUnusable, CopyFailed, and Interrupted. */
+/** Makes a checked backup of one state of the mirror, while runs go on. Throws UsageError for its target, MirrorUnusable, CopyFailed, Interrupted. */
 export async function makeBackup(
   { file, mirror, keep }: BackupPlan,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },

@@ -1,7 +1,7 @@
 import { CopyFailed, UsageError } from '../errors/errors.ts'
 import { messageOf, type Seen, seenIn, type Where } from '../errors/faults.ts'
 
-/** Does what follows once a copy, an export or a backup is in its place. A failure of the system there is an error of ours; `what` says what it left. */
+/** Does what follows once a file is in its place. A failure of the system there is an error of ours; `what` says what it left. */
 export function afterPlacing<Result>(place: string, what: string, work: () => Result): Result {
   try {
     return work()

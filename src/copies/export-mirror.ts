@@ -103,7 +103,7 @@ type Exporting = Selected & { recorded?: Recorded; format: Format; isPartition?:
 /** `leftOut`: organizations whose list was never read to its end. */
 export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
 
-/** Begins to export rows of one state of the file, in the transaction of the caller: they are read as chunks are taken. Throws UsageError before that. */
+/** Begins to export one state of the file, in the transaction of the caller: rows are read as chunks are taken. Throws UsageError before that. */
 export function beginExport(
   db: Connection,
   { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
@@ -150,7 +150,7 @@ function selectOrganizations(recorded: Recorded, named: readonly string[], confi
 
 type Rows = Pick<ExportFacts, 'table' | 'columns'> & { sql: string; parameters: unknown[] }
 
-/** The selected rows, with every public column that the file has. An index finds those of a partition; a plus keeps others in the order of the file. */
+/** The selected rows, with the public columns of the file. An index finds those of a partition; a plus keeps others in the order of the file. */
 function selectRows(
   db: Connection,
   { changesSince, includeRemoved = false, withoutPersonalData = false }: Selection,
@@ -220,7 +220,7 @@ const CURRENT = {
 /** As the changes have it for a removal, and otherwise as the customer has it now. */
 const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
 
-/** Organizations of which such a reader may know no row: their lists were first read to their end later. A day more than was missed, since clocks differ. */
+/** Organizations of which such a reader may know no row: their lists were first read to their end later, or a day before: clocks differ. */
 const LATE = `SELECT organization FROM
     (SELECT MIN(id) AS id, organization, finished_at FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
   WHERE id > ? OR finished_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day')`

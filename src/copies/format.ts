@@ -3,7 +3,7 @@ import type { SqlValue } from './read-rows.ts'
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 
-/** A column, whose values are as SQLite has them: INTEGER is a bigint, BOOLEAN 0n or 1n, others strings. After an edit by hand, anything may be anywhere. */
+/** A column, with values as SQLite has them: INTEGER is a bigint, BOOLEAN 0n or 1n, others are strings; after an edit by hand, anything. */
 export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & { isJson?: boolean }
 
 export type ExportRow = readonly SqlValue[]

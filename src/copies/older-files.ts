@@ -43,7 +43,7 @@ export function olderCopies(file: string): string[] {
   return listOlder(file).filter(isOlderCopy)
 }
 
-/** The name under which a file that is about to be replaced is kept: with the time `at`, else with its own. Undefined where there is none, or a kept one. */
+/** The name under which a file to be replaced is kept: with the time `at`, else with its own. Undefined where there is none, or where it is kept. */
 export function nameToKeep(file: string, at: string | undefined): string | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) return undefined
@@ -51,7 +51,7 @@ export function nameToKeep(file: string, at: string | undefined): string | undef
   return existsSync(kept) ? undefined : kept
 }
 
-/** Runs `place`, which replaces `file`, once that has the second name `kept`, taken back on a failure. Where hard links work, a file is always there. */
+/** Runs `place`, which replaces `file`, once that has the second name `kept`; a failure takes it back. With hard links, a file is always there. */
 export function replaceKeeping(file: string, kept: string | undefined, place: () => void): void {
   const takeBack = kept === undefined ? () => {} : giveSecondName(file, kept)
   try {
@@ -78,8 +78,8 @@ function giveSecondName(file: string, kept: string): () => void {
 type Newest = { file: string; at: string; replaced: string | undefined; most: number }
 
 /**
- * Removes the oldest of our files beside `file`, which is of the moment `at`, so that `most` are left: first those with a later time, named by a clock
- * that was ahead, and last the one that `file` has just replaced. Returns what was removed.
+ * Removes the oldest of our files beside `file`, which is of the moment `at`, so that `most` are left: first those with a later time, named by a
+ * clock that was ahead, and last the one that `file` has just replaced. Returns what was removed.
  */
 export function removeTooMany({ file, at, replaced, most }: Newest, mayGo: (path: string) => boolean): string[] {
   return afterPlacing(file, 'an older one could not be removed', () => {
@@ -126,8 +126,8 @@ export function replacedMirrors(mirror: string): string[] {
 }
 
 /**
- * Lists the files that may hold rows of an organization after the mirror has forgotten them; again when the returned function is called, since a publish
- * may make some meanwhile. Throws MirrorUnusable before anything is deleted; later, what was listed first is returned.
+ * Lists the files that may hold rows of an organization after the mirror has forgotten them; again when the returned function is called, since a
+ * publish may make some meanwhile. Throws MirrorUnusable before anything is deleted; later, what was listed first is returned.
  */
 export function listCopiesLeft(config: Config, organization: string) {
   const list = () => ({

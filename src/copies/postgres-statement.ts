@@ -11,8 +11,8 @@ import { lookAtSchema, requireMirror } from '../store/postgres/examine-server.ts
 const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
 
 /**
- * Runs one statement in a READ ONLY transaction of its own connection, and yields rows as they are taken. The server ends it after `limitMs`, after an
- * abort, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
+ * Runs one statement in a READ ONLY transaction of its own connection, and yields rows as they are taken. The server ends it after `limitMs`, after
+ * an abort, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
  */
 export async function* readOnServer(
   address: string,

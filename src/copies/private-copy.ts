@@ -19,7 +19,7 @@ const READ_TABLES = [
   ...['retired_organizations', 'horizons'],
 ]
 
-/** Copies one state of what readers see in a mirror on a server into a private temporary file of SQLite, which the caller ends. Throws MirrorUnusable. */
+/** Copies one state of what readers see on a server into a private temporary file of SQLite, which the caller closes. Throws MirrorUnusable. */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
   let copy: Unfinished | undefined
   try {

@@ -102,7 +102,7 @@ export type Published = {
 const LOCK_WAIT_MS = 60_000
 const GRACE_MS = 600_000
 
-/** The plans of a configuration; none where it asks for no copy. `place`, a file or an address in object storage, replaces its places. Throws UsageError. */
+/** The plans of a configuration, maybe none. `place`, a file or an address in object storage, replaces those. Throws UsageError for a bad address. */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const {
     group,
@@ -154,8 +154,8 @@ type Stopping = { signal: AbortSignal }
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
 /**
- * Publishes in a process of its own: it takes seconds of CPU, for which runs and health checks do not wait. Aborting `signal` kills it; what it had not
- * finished is removed by the next publish. Throws what publishing throws, and Interrupted after an abort.
+ * Publishes in a process of its own: it takes seconds of CPU, for which runs and health checks do not wait. Aborting `signal` kills it; what it had
+ * not finished is removed by the next publish. Throws what publishing throws, and Interrupted after an abort.
  */
 export async function publishApart(plans: readonly TargetPlan[], { signal }: Stopping): Promise<Published> {
   const asked = { env: processEnvironment(), signal }

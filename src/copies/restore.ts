@@ -27,8 +27,8 @@ export type RestorePlan = {
 export type Restored = Awaited<ReturnType<typeof restoreMirror>>
 
 /**
- * Puts a backup in the place of the mirror, once all of it was read and found whole; the mirror that was there is locked meanwhile, and kept beside it.
- * Throws UsageError, MirrorUnusable, CopyFailed during another restore, OrganizationLeased during a run, and Interrupted; nothing is changed then.
+ * Puts a backup in the place of the mirror, once all of it was read and found whole; the mirror that was there is locked meanwhile, and kept beside
+ * it. Throws UsageError, MirrorUnusable, CopyFailed during another restore, OrganizationLeased during a run, Interrupted; nothing is changed then.
  */
 export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Clocks & { signal: AbortSignal }) {
   const { file } = plan

@@ -84,7 +84,7 @@ export function copyTargets(
   })
 }
 
-/** The places of a plan. Throws, without writing, what publishing would: UsageError for a target, a group or rights that cannot be, and MirrorUnusable. */
+/** The places of a plan. Throws, without writing, what publishing would: UsageError for a bad target, group or lack of rights, and MirrorUnusable. */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
   lookBeside(plan.mirror, () => statSync(plan.mirror, { throwIfNoEntry: false }))
   const targets = 'file' in plan ? copyTargets(plan, plan.organizations) : [{ file: plan.parquet, group: plan.group }]

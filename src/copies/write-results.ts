@@ -7,7 +7,7 @@ import type { Chunk } from './format.ts'
 
 type Chunks = Iterable<Chunk> | AsyncIterable<Chunk>
 
-/** Writes chunks as fast as they are read; false if the reader closed the stream. Throws Interrupted, also while it waits, UsageError, and CopyFailed. */
+/** Writes chunks as fast as they are read; false if the reader closed the stream. Throws Interrupted, and UsageError or CopyFailed where it fails. */
 export async function writeToStream(stream: NodeJS.WritableStream, chunks: Chunks, signal: AbortSignal) {
   // A failure is that of a write, and is thrown there; the stream reports it a second time, also later.
   stream.on('error', () => {})

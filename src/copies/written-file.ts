@@ -122,8 +122,8 @@ export function removeLeftovers(folder: string, held?: string): void {
 }
 
 /**
- * Takes the lock of a place: a file beside it that SQLite locks, and that the system releases however the process ends. Throws what `busy` returns when
- * another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
+ * Takes the lock of a place: a file beside it that SQLite locks, and that the system releases however the process ends. Throws what `busy` returns
+ * when another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
  */
 export function lockPlace(
   file: string,

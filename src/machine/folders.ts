@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 /**
  * Makes a private folder (0700) and those above it that are missing, each given to `prepare`; what root makes belongs to the owner of the folder
- * it is in. Throws the error of the system; mkdir with `recursive` takes a read-only file system for a missing folder, and in /proc tries without end.
+ * it is in. Throws the error of the system; mkdir with `recursive` takes a read-only disk for a missing folder, and in /proc it tries without end.
  */
 export function makeFolder(folder: string, prepare: (made: string) => void = () => {}): void {
   if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return

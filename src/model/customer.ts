@@ -111,7 +111,7 @@ export function toCustomer(record: z.output<typeof recordSchema>, received: unkn
   return customer
 }
 
-/** The customer in a record without anything odd; undefined for any other, which `recordSchema` judges: for all, a first load takes a tenth longer. */
+/** The customer in a record without anything odd; undefined for any other, which `recordSchema` judges: for all, a first load takes a tenth more. */
 export function plainCustomer(received: unknown): Customer | undefined {
   const record: Partial<Record<string, unknown>> = Object(received)
   const { id, name, username, email, phone, address, company_name, language, timezone, created_at } = record

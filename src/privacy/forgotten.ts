@@ -14,7 +14,7 @@ export type Suppressed = {
 /** Bytes of a key under which ids are hashed. */
 export const FORGOTTEN_KEY_BYTES = 32
 
-/** Finds a forgotten customer's number by the id in lower case; `numbers` are by hashes under `key`. Undefined for none, so that no record is hashed. */
+/** Finds a forgotten customer's number by the id in lower case, `numbers` being by hashes under `key`; undefined for none: no record is hashed. */
 export function forgottenBy(organization: string, key: Uint8Array | undefined, numbers: ReadonlyMap<string, number>) {
   if (numbers.size === 0) return undefined
   // Without its key no hash can be compared, and every forgotten customer would come back.

@@ -20,7 +20,7 @@ export function orderOfRows(rows: readonly Row[]): RowOrder {
 /** A comparison is a number from 1 to 9 for the way in which two rows compare, 0 where there is no other, and a flag. */
 const [DATED, UNDATED] = [16, 32]
 
-/** Compares each row with the next, and notes whether its time is readable, in a byte that is never 0. Given bytes are kept, their rows not asked for. */
+/** Compares each row with the next, and notes whether its time is readable, in a byte that is never 0. Rows of given bytes are left out. */
 export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => Row | undefined): void {
   // Most rows are the next of the one before: their times are read once.
   let ahead: { place: number; instant: string | undefined } | undefined

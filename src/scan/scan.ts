@@ -78,7 +78,7 @@ export const NO_PROOF = {
   reach: 0,
 } as const
 
-/** One reading of a list, driven from outside: its windows are fetched, and each result is reported. Until done, `next` has one when none is under way. */
+/** One reading of a list, driven from outside: its windows are fetched, and results reported. Until done, `next` has one when none is under way. */
 export interface Scan {
   /** The next windows that may be asked for now, at most `free`; [] while it must wait for windows under way. */
   next(free: number): Window[]

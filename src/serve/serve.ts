@@ -23,8 +23,8 @@ type Serving = {
 }
 
 /**
- * The specification as an HTTP application over a mirror, for readers with keys of their own; with /healthz, /readyz, which asks for each organization,
- * /metrics and /openapi.json. No log line and no metric holds what was searched for.
+ * The specification as an HTTP application over a mirror, for readers with keys of their own; with /healthz, /readyz, which asks for each
+ * organization, /metrics and /openapi.json. No log line and no metric holds what was searched for.
  */
 export function createServe(serving: Serving): Hono<ServiceEnv> {
   const { readers, mirror, log, nowMs, monotonicMs } = serving

@@ -17,8 +17,8 @@ export class NotMirrored extends Error {
 type Snapshot = { session: Session; readings: Set<Promise<unknown>>; over: AbortController }
 
 /**
- * How current an organization is, its rows in the order of the list, and their texts, which may be of an earlier stamp. The version changes once anything
- * is written in the mirror; the stamp, once customers of the organization do: it begins with when any customer was changed last.
+ * How current an organization is, its rows in the order of the list, and their texts, which may be of an earlier stamp. The version changes once
+ * anything is written in the mirror; the stamp, once customers of the organization do: it begins with when any customer was changed last.
  */
 type State = {
   version: string | number | undefined

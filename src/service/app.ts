@@ -151,8 +151,8 @@ function fail(c: Context, status: ErrorStatus, message: string, details?: Detail
 export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
 
 /**
- * Counts requests in windows, and returns whether each may pass, in the terms of the headers; a refused one is not counted. A fixed window starts with
- * the first request after the one before, as in Laravel; a sliding one looks back from each request, so that no window holds more than the limit.
+ * Counts requests in windows, and returns whether each may pass, in the terms of the headers; a refused one is not counted. A fixed window starts
+ * with the first request after the one before, as in Laravel; a sliding one looks back from each request: no window holds more than the limit.
  */
 export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
   const passed: number[] = []

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 
-/** Memory for all pages in transit, from the first byte until their customers are saved: as text and records, a page takes several times its bytes. */
+/** Memory for all pages in transit, from the first byte until their customers are saved: as text and records, it takes several times its bytes. */
 export type ByteBudget = ReturnType<typeof createByteBudget>
 
 /** The memory of one page, counted from its first byte on. */

@@ -12,7 +12,7 @@ const FAR_AHEAD_MS = 60_000
 /** Clocks are set wrong by minutes, or by a time zone. Further off, it is the `Date` that is wrong. */
 const MOST_CORRECTION_MS = 86_400_000
 
-/** The service's clock, by the `Date` of its answers, and that for signing. A lead is how far a clock is ahead of our monotonic one, which cannot be set. */
+/** The service's clock, by the `Date` of answers, and that for signing. A lead is how far one is ahead of our monotonic clock, which is never set. */
 export class Clock {
   readonly #now: () => number
   readonly #monotonicMs: () => number

@@ -67,7 +67,10 @@ export type GetOptions = {
   room?: Room | undefined
 }
 
-/** Sends a request once; any status is an answer, and no redirect is followed. Throws SourceUnavailable, and ContractBroken for an unreadable 200. */
+/**
+ * Sends a request once; any status is an answer, and no redirect is followed. Throws SourceUnavailable without an answer, ContractBroken for a 200
+ * whose body cannot be read, and the reason of the signal.
+ */
 export async function get(request: Request, options: GetOptions): Promise<Answer> {
   const { signal, timeoutMs } = options
   const { place } = request

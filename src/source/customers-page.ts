@@ -136,7 +136,7 @@ const integer = z.union(
   { error: 'must be a whole number' },
 )
 
-/** Some services write an array with holes as an object of integer keys, in order. Every own key is checked, `__proto__` too: no record is left out. */
+/** Some services write an array with holes as an object of integer keys, in order. Every own key is checked, `__proto__` too: no record is lost. */
 const holed = z
   .custom<Readonly<Record<string, unknown>>>(
     (value) => isMapping(value) && Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key)),

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
-/** Aborting `signal` ends everything at once; aborting `stop`, if given, ends all waiting, but no request under way. It must abort with `signal` too. */
+/** Aborting `signal` ends all at once; aborting `stop`, if given, ends all waiting, but no request under way. It must abort with `signal` too. */
 export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 
 /** `mayAskMore` is asked before a refused request, or another one for its sake, is sent once more; by default it may be. */

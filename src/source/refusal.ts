@@ -109,7 +109,7 @@ function beginningOf({ body }: Answer): string {
   return new TextDecoder().decode(body).slice(0, 2048)
 }
 
-/** What the service said, as ` (code: "message")` or empty: two fields of its envelope, at most 60 and 200 characters, no secret or person in them. */
+/** What the service said, as ` (code: "message")` or empty: two fields of its envelope, at most 60 and 200 characters, no secret or person. */
 export function quoted(text: string, secrets: readonly string[]): string {
   const { error, message } = errorEnvelope.safeParse(parsedJson(text)).data ?? {}
   const code = error !== undefined && /^[\w.-]{1,60}$/.test(error) ? scrubbed(error, secrets) : ''

@@ -26,8 +26,8 @@ import { codeOf, tlsFailure } from '../../errors/faults.ts'
 const MANIFEST = 'manifest.json'
 
 /**
- * Looks at a prefix of a bucket. Its manifest is written last, and only where nothing else was published meanwhile. Throws UsageError for the manifest
- * of another program, and CopyFailed, with the code busy where it must be begun anew.
+ * Looks at a prefix of a bucket. Its manifest is written last, and only where nothing else was published meanwhile. Throws UsageError for that of
+ * another program, and CopyFailed, with the code busy where it must be begun anew.
  */
 export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
   const { shown } = store
@@ -78,7 +78,7 @@ const CHANGED =
   'what is there changed meanwhile: another process published there, or objects that were just written are not there. What was published before is ' +
   'unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself, without a proxy that changes an ETag.'
 
-/** The key of an object: `customers/organization=acme/customers-0000000012-9f2b….parquet`. The last by name is the newest; a digest tells processes apart. */
+/** Such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. The last by name is the newest; the digest tells two processes apart. */
 function objectKey(organization: string, generation: number, sha256: string): string {
   return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
 }
@@ -117,8 +117,8 @@ export type StoreLimits = { requestMs: number; attempts: number; partBytes: numb
 const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
 
 /**
- * Opens a bucket of S3, or of a service that speaks it, with credentials of the environment, or those that its client finds. A request that fails for a
- * moment is sent again; one refused for this machine's clock, with the time of the service. Throws ConfigError for an endpoint with a mistake.
+ * Opens a bucket of S3, or of a service that speaks it, with credentials of the environment, or those that its client finds. A request that fails for
+ * a moment is sent again; one refused for this machine's clock, with the time of the service. Throws ConfigError for an endpoint with a mistake.
  */
 export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
@@ -152,8 +152,8 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     ask: () => attempt('ListObjectsV2', () => client.send(new ListObjectsV2Command({ ...ofCustomers, MaxKeys: 1 }))),
     readText,
     /**
-     * Writes an object whose version is still this one; undefined: that is not there yet. Returns false where another process wrote it meanwhile, which
-     * is looked at right before, too: some services take a condition and do not apply it.
+     * Writes an object whose version is still this one; undefined: that is not there yet. Returns false where another process wrote it meanwhile:
+     * that is looked at right before, too: some services take a condition and do not apply it.
      */
     replaceText: (key: string, text: string, version: string | undefined) =>
       attempt('PutObject', async () => {
@@ -172,8 +172,8 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         }
       }),
     /**
-     * Writes an object from an open file, in parts where it is large; no reader sees a part, and a failure removes those that were sent. Throws CopyFailed
-     * `busy` where another process, which published meanwhile, removed what was there of it.
+     * Writes an object from an open file, in parts where it is large; no reader sees a part, and a failure removes those that were sent. Throws
+     * CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
      */
     upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
       attempt('PutObject', async () => {
@@ -235,7 +235,7 @@ function statusOf(error: unknown): number | undefined {
   return answered.safeParse(error).data?.$metadata.httpStatusCode
 }
 
-/** What a bucket could not do, as CopyFailed or UsageError; errors of ours unchanged. It names the code of the service, whose words may quote signatures. */
+/** What a bucket could not do, as CopyFailed or UsageError; errors of ours unchanged. It names a code of the service: its words may quote secrets. */
 export function storeError(error: unknown, shown: string, call: string): unknown {
   if (isOurs(error) || !(error instanceof Error)) return error
   const [name, status] = [errorNameOf(error), statusOf(error)]

@@ -16,8 +16,8 @@ import {
 import { type FoundPlace, type Manifest, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 
 /**
- * Looks at a folder with a file for each organization: makes it where it is missing, keeps other processes out, and removes what killed ones left. Files
- * are written under private names and placed one after the other. Throws UsageError for partitions of another program, and CopyFailed.
+ * Looks at a folder with a file for each organization: makes it where it is missing, keeps other processes out, and removes what killed ones left.
+ * Files have private names until each takes its place. Throws UsageError where others may write or for partitions of another program, and CopyFailed.
  */
 export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {

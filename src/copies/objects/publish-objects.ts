@@ -21,8 +21,8 @@ import { isoOf } from '../../time/moments.ts'
 type ObjectsPlan = FolderPlan | BucketPlan
 
 /**
- * Publishes a Parquet file for each organization in a folder: a reader finds the one from before or the new one. Throws UsageError, before anything is
- * written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
+ * Publishes a Parquet file for each organization in a folder: a reader finds the one from before or the new one. Throws UsageError, before anything
+ * is written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
  */
 export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
@@ -94,7 +94,7 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   return 'to' in plan ? { ...done, bucket: objects } : { ...done, parquet: objects }
 }
 
-/** The next manifest. Objects that the one before, of the same kind, named stay a while for its readers; not those of an organization that is gone. */
+/** The next manifest. Objects that one before of the same kind named stay a while for its readers; not those of an organization that is gone. */
 function contentOf(plan: ObjectsPlan, entries: PublishedObject[], place: FoundPlace, writtenAt: string): Manifest {
   const { generation, manifest: before } = place
   const graceMs = 'to' in plan ? plan.graceMs : 0

@@ -72,7 +72,7 @@ export function shuffled(rows: Rows, salt: number): ServiceCustomer[] {
   return scored.toSorted((one, other) => one.score - other.score).map(({ row }) => row)
 }
 
-/** The rows, shuffled within blocks of neighbours that are `same`: only in those of the page, so that one of a long list costs no more than another. */
+/** The rows, shuffled within blocks of neighbours that are `same`: only in those of the page, so that one of a long list costs no more. */
 function shuffledInBlocks(rows: Rows, query: ListQuery, salt: number, same: (one: number, next: number) => boolean) {
   const { page, perPage } = isUnfiltered(query) ? query : { page: 1, perPage: rows.length }
   const end = Math.min(page * perPage, rows.length)

@@ -4,7 +4,7 @@ import type { ServiceLimit } from '../app.ts'
 import { generateCustomers, isoSecond, type Random, seededRandom, type ServiceCustomer } from '../customers.ts'
 import type { ListEnvelope, ListQuery } from '../listing.ts'
 
-/** One wrong behaviour of a service, by its seed, requests and, where it says so, the clock. Without a rule, the list is at rest and answers are correct. */
+/** One wrong behaviour of a service, by its seed, requests and, where it says so, the clock. What has no rule is correct, and the list at rest. */
 export type Scenario = {
   name: string
   /** Its description, in one sentence. */

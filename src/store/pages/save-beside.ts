@@ -6,7 +6,7 @@ import { requireTaken, wentBack } from '../refusals.ts'
 import { either, given, givenAs, joined, moment, replacing, rowsOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
 
-/** Saves what pages bring besides customers. Throws AccountingBroken where a row was not taken, and MirrorUnusable where earlier pages are gone. */
+/** Saves what pages bring besides customers. Throws AccountingBroken where a change or reject is not taken, MirrorUnusable where pages are gone. */
 export async function saveBeside(session: Session, run: Run, decided: PagesDecided, nowMs: number) {
   const { organization } = run
   const { changes, saved } = decided
