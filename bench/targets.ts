@@ -68,8 +68,9 @@ const TARGETS: readonly Target[] = [
     wall('initial sync', floorOf('initial sync'), 'rows inserted'),
   ),
   ratio('the chain scan at rest, over the plain scan', 1.2, wall('at rest', 'at rest, plain')),
-  ratio('at rest at 20 ms, over waiting alone', 1.25, overWaiting('at rest, 20 ms', 20)),
-  ratio('initial sync at 20 ms, over waiting alone', 1.25, overWaiting('initial sync, 20 ms', 20)),
+  // A wait takes no longer where other programs are busy.
+  amount('at rest at 20 ms, over waiting alone', 1.25, '×', overWaiting('at rest, 20 ms', 20)),
+  amount('initial sync at 20 ms, over waiting alone', 1.25, '×', overWaiting('initial sync, 20 ms', 20)),
   amount('written to disk per customer at rest', 100, 'bytes', (results) =>
     sharesOf(results, 'at rest', 'writtenBytes', 'customers'),
   ),
