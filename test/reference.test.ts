@@ -12,6 +12,14 @@ test('docs/reference/settings.md names every setting', async () => {
   await expect(`${settings()}\n`).toMatchFileSnapshot('../docs/reference/settings.md')
 })
 
+test('every setting that may be left out says when to set or to change it', () => {
+  const optional = listedSettings().filter(({ isNeeded }) => !isNeeded)
+  const silent = optional.filter(({ description = '' }) => !/\b(?:Set|Change|Raise|Lower) /.test(description))
+
+  expect(optional.length).toBeGreaterThan(30)
+  expect(silent.map(({ path }) => path.join('.'))).toEqual([])
+})
+
 test('docs/reference/codes.md names every exit code, error code, reason, warning and metric', async () => {
   const parts = [CODES, exitCodes(), errorCodes(), reasons(), warnings(), await metrics()]
   await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot('../docs/reference/codes.md')
@@ -27,19 +35,18 @@ type Setting = {
   description?: string
   default?: string | number | boolean
   properties?: Record<string, Setting>
+  required?: string[]
   items?: Setting
   anyOf?: Setting[]
 }
 
 function settings(): string {
-  const rows = settingsIn(JSON.parse(JSON.stringify(configJsonSchema())), [])
-  const own = rows.filter(({ path }) => path[0] !== 'organizations' || !rows.some((other) => isSame(path, other.path)))
   return section(
     '# Settings',
     'To look up a setting of the configuration. What stands under `defaults` or `schedule` may stand in an organization too, and holds ' +
       `for that one then. Durations are written as \`500ms\`, \`30s\`, \`15m\`, \`6h\` or \`1d\`, and bounds are included. ${WRITTEN_BY}`,
     ['setting', 'values', 'default', 'meaning'],
-    own.map(({ path, description = '', default: value }) => [
+    listedSettings().map(({ path, description = '', default: value }) => [
       code(path.filter((step) => step !== '0').join('.')),
       valuesOf(path),
       value === undefined || value === '' ? '' : code(String(value)),
@@ -48,17 +55,23 @@ function settings(): string {
   )
 }
 
-type Row = Setting & { path: string[] }
+/** Each setting once: what an organization may set like all others stands under these. */
+function listedSettings(): Row[] {
+  const rows = settingsIn(JSON.parse(JSON.stringify(configJsonSchema())), [])
+  return rows.filter(({ path }) => path[0] !== 'organizations' || !rows.some((other) => isSame(path, other.path)))
+}
 
-function settingsIn(node: Setting, path: string[]): Row[] {
+type Row = Setting & { path: string[]; isNeeded: boolean }
+
+function settingsIn(node: Setting, path: string[], isNeeded = false): Row[] {
   // Two ways to write one setting: a secret is in a variable or in a file.
-  if (node.properties?.['env'] ?? node.anyOf?.[1]?.properties?.['env']) return [{ ...node, path }]
+  if (node.properties?.['env'] ?? node.anyOf?.[1]?.properties?.['env']) return [{ ...node, path, isNeeded }]
   const forms = [node, ...(node.anyOf ?? [])]
-  const below = forms.flatMap(({ properties = {} }) =>
-    Object.entries(properties).flatMap(([name, each]) => settingsIn(each, [...path, name])),
+  const below = forms.flatMap(({ properties = {}, required = [] }) =>
+    Object.entries(properties).flatMap(([name, each]) => settingsIn(each, [...path, name], required.includes(name))),
   )
   if (below.length > 0) return below
-  return node.items?.properties === undefined ? [{ ...node, path }] : settingsIn(node.items, [...path, '0'])
+  return node.items?.properties === undefined ? [{ ...node, path, isNeeded }] : settingsIn(node.items, [...path, '0'])
 }
 
 /** Whether it is the same setting, under `defaults` or at the top level. */

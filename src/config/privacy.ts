@@ -21,15 +21,17 @@ const hashedName = fieldName.refine(
 )
 
 export const privacy = z.strictObject({
-  drop: setting(z.array(fieldName).max(200, TOO_MANY), 'Fields that are not stored at all.', {
-    examples: [['address']],
-  }),
+  drop: setting(
+    z.array(fieldName).max(200, TOO_MANY),
+    'Fields that are not stored at all. Set it for what nobody needs.',
+    { examples: [['address']] },
+  ),
   hash: setting(
     z.array(hashedName).max(200, TOO_MANY),
-    'Fields of which a keyed hash is stored: equal values stay equal, and can be joined and counted.',
+    'Fields of which a keyed hash is stored: equal values stay equal. Set it for what is joined and counted, and never read.',
     { examples: [['phone']] },
   ),
-  key: setting(secretReferenceForm, 'Where the key of the hashes is kept: at least 32 characters.'),
+  key: setting(secretReferenceForm, 'Where the key of the hashes is kept: at least 32 characters. Set it with hash.'),
 })
 
 type Written = z.output<typeof privacy>

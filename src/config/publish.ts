@@ -42,36 +42,39 @@ export const publish = z
     file: setting(
       file,
       'The copy, in a folder of its own; relative to the folder of this configuration. With {organization} in its name there is one for each, ' +
-        'with its own rows and nothing else. file, parquet or to is needed, or several of them.',
+        'with its own rows and nothing else. file, parquet or to is needed, or several of them. Set it for readers of SQL.',
       { examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'] },
     ),
-    parquet: setting(parquet, 'A folder of its own, in which each organization has a Parquet file.', {
-      examples: ['./copies/parquet'],
-    }),
+    parquet: setting(
+      parquet,
+      'A folder of its own, in which each organization has a Parquet file. Set it for readers of DuckDB and the like.',
+      { examples: ['./copies/parquet'] },
+    ),
     to: setting(
       converted(parseBucketAddress),
-      'A place in object storage: a Parquet object for each organization, and a manifest. AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+      'A place in object storage: a Parquet object for each organization, and a manifest. AWS_ENDPOINT_URL_S3 names a service other than ' +
+        'Amazon S3. Set it for readers elsewhere.',
       { examples: ['s3://analytics/customer-mirror'] },
     ),
     group: setting(
       group,
-      'The group whose members may read the copy. Its name may hold {organization} where the file does.',
+      'The group whose members may read the copy. Its name may hold {organization} where the file does. Set it where they are other users.',
       { examples: ['analysts'] },
     ),
     keep: setting(
       whole(0, 1000),
-      'How many older copies are kept beside it, each named by its time; others are removed.',
+      'How many older copies are kept beside it, each named by its time; others are removed. Set it where nights are compared.',
       { examples: [7] },
     ),
     withoutPersonalData: setting(
       yesOrNo,
-      'Leaves personal data out, and lets every user of the machine read the copy.',
+      'Leaves personal data out, and lets every user of the machine read the copy. Set it where figures are enough.',
       { default: false },
     ),
     report: setting(
       yesOrNo,
       'Writes a page of figures beside each copy in a file, as customers.html beside customers.db: growth, changes, languages and companies, ' +
-        'without personal data.',
+        'without personal data. Set it for readers without SQL.',
       { default: false },
     ),
   })

@@ -27,7 +27,8 @@ export const schedule = z.strictObject({
   timezone,
   spread: setting(
     duration({ min: '0s', max: '1d' }),
-    'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs.',
+    'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs. ' +
+      'Raise it where many organizations ask one service.',
     { default: '0s' },
   ),
   quick: setting(
@@ -35,7 +36,7 @@ export const schedule = z.strictObject({
       .string(`must be text of five fields, such as "*/15 * * * *", or ${NEVER}`)
       .check(refusing((text) => (text === NEVER ? undefined : cronProblem(text, QUICK)))),
     'When to look, between full runs and in a few requests, for who came and who left: five cron fields in the same time zone, ' +
-      `or ${NEVER}. Removes no customer.`,
+      `or ${NEVER}. Removes no customer. Set it where a day is too long to wait.`,
     { examples: ['*/15 * * * *', NEVER] },
   ),
 })

@@ -37,10 +37,14 @@ const retention = z.strictObject({
   changes: setting(
     kept,
     'How long changes are kept, reports of runs that no row refers to, and rejected records after they were resolved; history and daily ' +
-      'counts begin where changes do.',
+      'counts begin where changes do. Set it where the mirror grows too large.',
     KEPT_FOREVER,
   ),
-  removedCustomers: setting(kept, 'How long customers are kept after they were removed.', KEPT_FOREVER),
+  removedCustomers: setting(
+    kept,
+    'How long customers are kept after they were removed. Set it where nobody may be kept for ever.',
+    KEPT_FOREVER,
+  ),
 })
 
 const settings = {
@@ -62,7 +66,7 @@ const settings = {
   ),
   scan: setting(
     z.enum(['chain', 'plain']),
-    'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer.',
+    'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer. Set plain where every request counts.',
     { default: BUILT_IN.scan },
   ),
   removals: setting(
@@ -83,7 +87,7 @@ const settings = {
       ),
       shared: setting(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, NAME),
-        'Organizations that name the same limit here share it, pauses included, in all workers of a queue.',
+        'Organizations that name the same limit here share it, pauses included, in all workers of a queue. Set it where the service counts them together.',
       ),
     }),
     'How many requests the service may get.',
@@ -134,16 +138,16 @@ const notify = z.strictObject({
   }),
   secret: setting(
     secretReferenceForm,
-    'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
+    'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it. Set it where others can reach the receiver.',
   ),
   format: setting(
     z.enum(['json', 'slack']),
-    'slack for a chat: a message with a sentence for each organization, as the webhooks of Slack and Mattermost take it.',
+    'The form of the report. Set slack for a chat: a sentence for each organization, as the webhooks of Slack and Mattermost take it.',
     { default: 'json' },
   ),
   only: setting(
     z.enum(['failures']),
-    'Report only nights that did not go well: an organization was not read to its end, or waits for a person.',
+    'Which nights are reported. Set failures to hear only of those in which an organization was not read to its end, or waits for a person.',
   ),
 })
 
@@ -181,21 +185,24 @@ export const configFile = z
   .strictObject({
     mirror: setting(
       mirrorPlace,
-      'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password.',
+      'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password. ' +
+        'Change it where another disk, or a server, is to hold the mirror.',
       {
         default: DEFAULT_MIRROR,
         examples: ['./data/customers.db', 'postgres://mirror@db.example.com:5432/customers'],
       },
     ),
-    queue: setting(queueAddress, 'The queue of the worker; other commands do not need it.', {
+    queue: setting(queueAddress, 'The queue of the worker; other commands do not need it. Set it to run a worker.', {
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: setting(schedule, 'When the worker mirrors every organization.'),
     jobs: setting(
       z.strictObject({
-        concurrency: setting(whole(1, 256), 'Organizations that a worker mirrors at the same time.', {
-          default: BUILT_IN.jobs.concurrency,
-        }),
+        concurrency: setting(
+          whole(1, 256),
+          'Organizations that a worker mirrors at the same time. Lower it where memory is short.',
+          { default: BUILT_IN.jobs.concurrency },
+        ),
       }),
       'How a worker takes jobs.',
     ),

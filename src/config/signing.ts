@@ -15,34 +15,44 @@ import { refusing, setting } from './values.ts'
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
 export const signing = z
   .strictObject({
-    preset: setting(z.enum(PRESET_NAMES), 'The string to sign, by the name of a known form. Excludes template.', {
-      default: DEFAULT_PRESET,
-    }),
+    preset: setting(
+      z.enum(PRESET_NAMES),
+      'The string to sign, by the name of a known form. Excludes template. Change it where the service answers 401.',
+      { default: DEFAULT_PRESET },
+    ),
     template: setting(
       z.string().max(1000, 'must not be longer than 1,000 characters').check(refusing(writtenTemplateProblem)),
-      'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
+      'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset. Set it where no preset fits.',
       { examples: ['{METHOD}\n{path}\n{ts}'] },
     ),
-    encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: USUAL.encoding }),
+    encoding: setting(
+      z.enum(SIGNATURE_ENCODINGS),
+      'How the signature is written. Change it where signing solve says so.',
+      { default: USUAL.encoding },
+    ),
     prefix: setting(
       z
         .string()
         .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space'),
-      'Text before the signature, such as "sha256=".',
+      'Text before the signature, such as "sha256=". Set it where signing solve says so.',
       { default: USUAL.prefix },
     ),
-    secretEncoding: setting(z.enum(SECRET_ENCODINGS), 'How the secret is turned into the bytes of the key.', {
-      default: USUAL.secretEncoding,
-    }),
-    timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
-      default: USUAL.timestamp,
-    }),
+    secretEncoding: setting(
+      z.enum(SECRET_ENCODINGS),
+      'How the secret is turned into the bytes of the key. Change it where signing solve says so.',
+      { default: USUAL.secretEncoding },
+    ),
+    timestamp: setting(
+      z.enum(TIMESTAMP_FORMS),
+      'The time of a request: Unix seconds, Unix milliseconds or ISO 8601. Change it where the service does.',
+      { default: USUAL.timestamp },
+    ),
     nonceHeader: setting(
       z
         .string()
         .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Nonce')
         .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name'),
-      'The header that carries the nonce, where the template uses one.',
+      'The header that carries the nonce, where the template uses one. Change it where the service has another name for it.',
       { default: USUAL.nonceHeader },
     ),
   })
