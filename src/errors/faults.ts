@@ -130,7 +130,7 @@ export function systemCode(error: unknown): string | undefined {
 /** Node has no name for some errors of the system, such as a quota that is used up, and gives their number alone. */
 const UNNAMED = /^(UNKNOWN|Unknown system error -\d+)$/
 
-/** What a failed TLS connection means, and what to do, by its code; undefined for other codes. EPROTO may be all: then `said` has its words. */
+/** What a failed TLS connection means, and what to do, by its code; undefined for other codes. EPROTO may be all: then `said` is OpenSSL's. */
 export function tlsFailure(code: string, said: string) {
   if (!/^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/.test(code))
     return undefined

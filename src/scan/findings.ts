@@ -96,7 +96,7 @@ export class Findings {
     this.#fallen += Math.max(0, -change)
   }
 
-  /** Whether totals leap up and down, as where a database lags behind: a list that changes so much has small steps too, or shows more rows. */
+  /** Whether totals leap up and down, as where a database lags: a list that changes so much has small steps too, or more rows than its total. */
   get areTotalsAtOdds(): boolean {
     const { up, down } = this.#leaps
     const isLeaping = Math.min(up, down) > 0 && up + down > this.#steps
