@@ -23,7 +23,7 @@ const hashedName = fieldName.refine(
 export const privacy = z.strictObject({
   drop: setting(
     z.array(fieldName).max(200, TOO_MANY),
-    'Fields that are not stored at all. Set it for what nobody needs.',
+    'Fields that are not stored at all. Set it for what no reader needs.',
     { examples: [['address']] },
   ),
   hash: setting(

@@ -42,7 +42,7 @@ const retention = z.strictObject({
   ),
   removedCustomers: setting(
     kept,
-    'How long customers are kept after they were removed. Set it where nobody may be kept for ever.',
+    'How long customers are kept after they were removed. Set it where no customer may be kept for ever.',
     KEPT_FOREVER,
   ),
 })
