@@ -20,7 +20,7 @@ export type Pausing = { nowMs: number; untilMs: number | undefined }
 /** Pauses these organizations, or ALL, those too that were resumed before. One that is paused already stays so, with the new end. */
 export async function pause(values: Values, names: readonly string[], { nowMs, untilMs }: Pausing) {
   const pauses = await readPauses(values)
-  return Array.fromAsync(names, async (name) => {
+  const one = async (name: string) => {
     const own = pauses.get(name)
     // A pause of ALL leaves out what was resumed since, so that it begins anew.
     const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
@@ -28,18 +28,20 @@ export async function pause(values: Values, names: readonly string[], { nowMs, u
     await kept.write(values, name, stated)
     const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
     return { name, before: pauseOf(pauses, name, nowMs), now }
-  })
+  }
+  return Promise.all(names.map(one))
 }
 
 /** Ends the pauses of these organizations; with ALL, every pause there is. */
 export async function resume(values: Values, names: readonly string[], nowMs: number) {
   const pauses = await readPauses(values)
   const own = [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
-  return Array.fromAsync(names.includes(ALL) ? [ALL, ...own] : names, async (name) => {
+  const one = async (name: string) => {
     const before = pauseOf(pauses, name, nowMs)
     if (before !== undefined) await kept.write(values, name, { ...before, resumedMs: nowMs })
     return { name, before, now: undefined }
-  })
+  }
+  return Promise.all((names.includes(ALL) ? [ALL, ...own] : names).map(one))
 }
 
 /** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
