@@ -49,7 +49,7 @@ const MANY_YOUNG = `
   import { setImmediate as nextTurn } from 'node:timers/promises'
   import v8 from 'node:v8'
   ;(await import(process.argv[1])).keepYoungSpaceSmall()
-  for (let turn = 0; turn < 100; turn += 1, await nextTurn()) globalThis.kept = Array.from({ length: 50_000 }, (_, at) => ({ at }))
+  for (let turn = 0; turn < 60; turn += 1, await nextTurn()) globalThis.kept = Array.from({ length: 50_000 }, (_, at) => ({ at }))
   console.log(v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1024 ** 2)`
 
 /** The number of a process that has ended. */
