@@ -47,10 +47,9 @@ export function customers(from: number, to: number, overrides: SentRecord = {}):
 export function aSourcePage(number: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const texts = records.map((record) => JSON.stringify(record)).join(',')
   const bytes = `[${texts}]`.length
-  const unknown = { total: undefined, digest: undefined }
   const size = overrides.size ?? 100
   const cut: CustomersPage['cut'] = () => cutRecords(Buffer.from(texts), size)
-  const page = { page: number, size, records: () => records, bytes, beyondEnd: false, ...unknown }
+  const page = { page: number, size, records: () => records, bytes, beyondEnd: false, total: undefined }
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }
 
