@@ -15,7 +15,10 @@ export async function findAbsent(session: Session, run: Run): Promise<{ absent: 
   return { absent, notRemoved }
 }
 
-/** The rows that the run did not receive, removed ones too, unless no other lacks. Throws MirrorUnusable `replaced` where received ones are gone. */
+/**
+ * The rows that the run did not receive, removed ones too; none where it received every customer that is not removed. Throws MirrorUnusable
+ * `replaced` where received ones are gone.
+ */
 export async function findUnseen(session: Session, { organization, seen }: Run) {
   const { count: notRemoved, sum } = await countNotRemoved(session, organization)
   // As many rows with the same sum are taken for the same rows.
