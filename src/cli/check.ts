@@ -107,21 +107,18 @@ function makeable(plan: Exclude<TargetPlan, BucketPlan>): Found {
   return alone === undefined ? can : { said: `${can}, and ${alone.said}`, fix: alone.fix }
 }
 
-/** One request that changes nothing. The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
   const { openS3Store } = await import('../copies/objects/bucket.ts')
   await closing(openS3Store(plan, processEnvironment()), (store) => store.ask())
   return `${placeOf(plan)} answered; what may be written there shows when it is published`
 }
 
-/** Where nights will be reported, once the secret that signs these reports was read. */
 async function nightsReported({ url, secret, only }: NonNullable<Config['notify']>): Promise<string> {
   if (secret !== undefined) await readWebhookSecret(secret)
   const which = only === 'failures' ? ' with a failure' : ''
   return `a report of each night${which} to ${url.host}, ${secret === undefined ? 'not signed' : 'signed'}`
 }
 
-/** Whether the queue on a server answers and keeps what it is given. */
 async function answerOfQueue(queue: string): Promise<Found> {
   const { probeQueue } = await import('../../jobs/queue/backend.ts')
   const { place, dropsKeysBy: policy } = await probeQueue(queue)

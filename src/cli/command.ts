@@ -59,12 +59,10 @@ export function bareCommand(name: string, { about, ...examples }: Help) {
   return new Command(name).addHelpText('after', text)
 }
 
-/** A command that reads the configuration. */
 export function command(name: string, help: Help) {
   return bareCommand(name, help).option('-c, --config <file>', 'configuration file')
 }
 
-/** The same with a document: `--json`. */
 export function jsonCommand(name: string, help: Help) {
   return command(name, help).option('--json', 'print one JSON document')
 }
@@ -114,7 +112,6 @@ export function momentIn(text: string): number | undefined {
 
 export const CSV = new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
 
-/** `--mirror`: another file than the one of the configuration. */
 export const MIRROR = new Option(
   '--mirror <file>',
   'a mirror or a published copy, in place of that of the configuration',

@@ -7,7 +7,6 @@ import { runProgram } from './program.ts'
 import { keepYoungSpaceSmall } from '../machine/memory.ts'
 import { monotonicMs } from '../machine/timers.ts'
 
-/** The program: reads the command line, runs one command, and turns its result into an exit code. */
 async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)

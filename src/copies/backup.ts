@@ -56,11 +56,7 @@ export async function makeBackup(
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
-/**
- * Copies one state of a mirror into the file at `path`, in one read transaction: SQLite would begin anew after every write of another process. The
- * copy is read again, loses the leases, and is marked as a backup where `takenAt` is given. Returns its number of customers. Throws what `unsound`
- * returns for damage, and Interrupted.
- */
+/** Copies one state of a mirror to `path` without leases, and reads it again. Returns its customers. Throws `unsound`, Interrupted. */
 export async function copyChecked(
   source: Connection,
   path: string,
@@ -70,6 +66,7 @@ export async function copyChecked(
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
     return PAGES_AT_ONCE
   }
+  // Without it, SQLite would begin anew after every write of another process.
   source.exec('BEGIN')
   try {
     await source.backup(path, { progress })

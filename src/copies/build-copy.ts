@@ -13,10 +13,7 @@ import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from '../st
 type CopySettings = Pick<PublishPlan, 'mirror' | 'organizations' | 'withoutPersonalData'> &
   Pick<CopyTarget, 'organization'>
 
-/**
- * Fills the empty file at `path` with one state of the mirror, without a WAL or anything beside it. SQLite copies the rows from file to file in one
- * read transaction, which ends before indexes and digests are made: a long one holds up the WAL of the mirror. Memory is bounded.
- */
+/** Fills the empty file at `path` with one state of the mirror, without a WAL or anything beside it. Memory is bounded. */
 export function buildCopy(path: string, settings: CopySettings) {
   // Made anew here, it would have another group and another mode.
   const db = connect(path, { fileMustExist: true })
@@ -24,6 +21,7 @@ export function buildCopy(path: string, settings: CopySettings) {
     writeWithoutWaiting(db)
     db.pragma('main.cache_size = -16000')
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
+    // Its transaction ends before indexes and digests are made: a long one holds up the WAL of the mirror.
     const state = copyState(db, settings)
     addIndexes(db, tablesOfCopy(settings))
     const organizations = db.transaction(() => fillManifest(db, state))()
@@ -34,7 +32,6 @@ export function buildCopy(path: string, settings: CopySettings) {
   }
 }
 
-/** Copies one state of the mirror. Returns what the copy is of. */
 function copyState(db: Connection, { mirror, organization, ...settings }: CopySettings) {
   try {
     db.prepare('ATTACH ? AS mirror').run(mirror)
@@ -42,11 +39,8 @@ function copyState(db: Connection, { mirror, organization, ...settings }: CopySe
       // Names of tables are those of the mirror as long as the copy has none.
       const all = recordedIn(db, { isCopy: false })
       const recorded = all.filter((one) => (organization ?? one.organization) === one.organization)
-      copyTables(db, {
-        ...settings,
-        organizations: idsOf(recorded.filter(isRead)),
-        isOfAll: organization === undefined,
-      })
+      const selected = { organizations: idsOf(recorded.filter(isRead)), isOfAll: organization === undefined }
+      copyTables(db, { ...settings, ...selected })
       const leftOut = organization === undefined ? leftOutOf(all, settings.organizations) : []
       return { recorded, leftOut, publishedAt: nowIn(db) }
     })()
@@ -96,10 +90,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
 }
 
 /** Ages are counted from these dates, and go on while a copy is read. */
-const AGES: Readonly<Record<string, string>> = {
-  read_age_seconds: 'read_as_of',
-  proven_age_seconds: 'proven_as_of',
-}
+const AGES: Readonly<Record<string, string>> = { read_age_seconds: 'read_as_of', proven_age_seconds: 'proven_as_of' }
 
 /** It holds nothing about customers, and is in every copy. */
 const SHARED = 'dictionary'
@@ -137,7 +128,6 @@ type CopiedTable = Omit<PublicTable, 'columns'> & { columns: readonly (PublicCol
 /** The tables that a copy without personal data lacks. A reject is a record as it came: what of it is personal cannot be known. */
 const PERSONAL_TABLES: ReadonlySet<string> = new Set(['rejects', 'customers_normalized'])
 
-/** The public tables that a copy has. */
 export function tablesOfCopy({ withoutPersonalData }: Pick<Settings, 'withoutPersonalData'>): CopiedTable[] {
   const tables = PUBLIC_TABLES.filter(({ name }) => !(withoutPersonalData && PERSONAL_TABLES.has(name)))
   return tables.map((table) => {
@@ -222,11 +212,8 @@ function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: Return
     VALUES ('${MANIFEST.name}', @name, @type, @meaning, @source, @nullable, @personal)`)
   for (const { nullable, personal, ...said } of MANIFEST.columns)
     describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
-  return db
-    .prepare<[], PublishedCopy['organizations'][number]>(
-      `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
-         active_customers AS active, changes, last_seq AS lastSeq, sha256
-       FROM manifest WHERE left_out IS NULL ORDER BY organization`,
-    )
-    .all()
+  const published = `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
+      active_customers AS active, changes, last_seq AS lastSeq, sha256
+    FROM manifest WHERE left_out IS NULL ORDER BY organization`
+  return db.prepare<[], PublishedCopy['organizations'][number]>(published).all()
 }

@@ -49,10 +49,7 @@ function readCopy(file: string) {
   }))
 }
 
-/**
- * The name for the copy that the one at `newPath` is about to replace, with the time of its publish. Undefined where there is none, where it is kept
- * already, after partial runs alone, which would push the copies of nights out, and where it holds what the mirror has forgotten since.
- */
+/** The name under which the copy is kept that the one at `newPath` replaces, by the time of its publish; undefined where it is not. */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
   const [before, now] = [readCopy(file), readCopy(newPath)]
@@ -62,6 +59,7 @@ export function nameOfOlderCopy(file: string, newPath: string): string | undefin
       .values()
       .some((one) => (later.get(one.organization)?.forgotten ?? Infinity) > one.forgotten)
     const isOfSameRuns = later.values().every((one) => one.run === earlier.get(one.organization)?.run)
+    // After partial runs alone it is not kept either: they would push the copies of nights out.
     if (holdsForgotten || (isOfSameRuns && !isDeepStrictEqual(earlier, later))) return undefined
   }
   return nameToKeep(file, before?.publishedAt)

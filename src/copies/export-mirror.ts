@@ -13,16 +13,8 @@ import { lastNumber, nowIn, numberIn, openToRead } from '../store/sqlite/open-to
 import { plainLines } from '../text/plain-text.ts'
 import { listedNames } from '../text/wording.ts'
 import { atPlace, copyError } from './copy-error.ts'
-import {
-  type Chunk,
-  type ExportColumn,
-  type ExportFacts,
-  type ExportRow,
-  type Format,
-  type FormatName,
-  type FormatSettings,
-  loadFormat,
-} from './format.ts'
+import type { Chunk, ExportColumn, ExportFacts, ExportRow, Format, FormatName, FormatSettings } from './format.ts'
+import { loadFormat } from './format.ts'
 import { idsOf, isRead, type Recorded, recordedIn } from './organizations.ts'
 import { requireFeed, withFileToRead } from './read-rows.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
@@ -54,10 +46,7 @@ export type ExportPlan = Selected & {
   isForTerminal?: boolean
 }
 
-/**
- * Exports one state of a mirror or a copy; a file is written as a whole or not at all. Undefined where the reader of the stream closed it before
- * the end. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted after an abort.
- */
+/** Exports one state. Undefined where the reader closed the stream. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted. */
 export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promise<Exported | undefined> {
   const { mirror, configuration, to, settings, isForTerminal = false, ...asked } = plan
   if (typeof to === 'string')
@@ -83,7 +72,7 @@ function* shownLines(chunks: Iterable<Chunk>): Generator<Chunk, void> {
   for (const chunk of chunks) yield typeof chunk === 'string' ? plainLines(chunk.replaceAll('\r\n', '\n')) : chunk
 }
 
-/** Returns true: all of it is written. Errors of SQLite are of the mirror. */
+/** Writes the file as a whole or not at all, and returns true. Errors of SQLite are of the mirror. */
 async function writeFile(file: string, chunks: Iterable<Chunk>, signal: AbortSignal): Promise<boolean> {
   try {
     return await writeFor(file, async ({ path, place }) => {

@@ -2,6 +2,7 @@ import type { Reading, ReadOrganization } from './organizations.ts'
 import type { SqlValue } from './read-rows.ts'
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
+import { escaped } from '../text/plain-text.ts'
 
 /** A column, with values as SQLite has them: INTEGER is a bigint, BOOLEAN 0n or 1n, others are strings; after an edit by hand, anything. */
 export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & { isJson?: boolean }
@@ -76,12 +77,11 @@ function truth(value: SqlValue): string {
   return value === 0n || value === 1n ? String(value === 1n) : jsonOf(value)
 }
 
-function jsonOf(value: SqlValue): string {
+/** A number that is not finite is null. */
+export function jsonOf(value: SqlValue): string {
   if (value === null) return 'null'
-  if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'bigint') return value.toString()
-  if (typeof value === 'number') return Number.isFinite(value) ? JSON.stringify(value) : 'null'
-  return `{"base64":"${value.toString('base64')}"}`
+  return typeof value === 'object' ? `{"base64":"${value.toString('base64')}"}` : JSON.stringify(value)
 }
 
 /** As it is written in the mirror, so that numbers keep all their digits; as text where it is no JSON. */
@@ -92,9 +92,7 @@ function nested(value: SqlValue): string {
 
 /** Some readers end a line at these characters too, which JSON may hold as they are. */
 function onOneLine(json: string): string {
-  return json.replaceAll(/[\u0085\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
+  return json.replaceAll(/[\u0085\u2028\u2029]/g, escaped)
 }
 
 /** CSV as in RFC 4180: NULL is an empty field, the empty text `""`, BOOLEAN 1 or 0. With `excel` there is a BOM, and no value is a formula. */
@@ -144,10 +142,7 @@ export function harmlessInSpreadsheet(text: string): string {
 /** The most characters of a cell. What follows them in a file begins a cell of its own, and so may begin a formula. */
 const CELL = 32_767
 
-/**
- * Where a cell begins, also in a program that is set to another separator than the comma, for which quotes do not hold; what programs skip
- * there, such as white space and what is not seen; and the start of a formula, which may have a wide form.
- */
+/** Where a cell begins, for any separator and in quotes; what programs skip there; and the start of a formula, also in its wide form. */
 const CELL_START = /((?:^|[;|\t\r\n])[\s\p{C}\p{Z}"']*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/gu
 
 /** Digits, and what stands between them in numbers, dates and times, whatever the language of the program. */

@@ -77,10 +77,7 @@ function giveSecondName(file: string, kept: string): () => void {
 
 type Newest = { file: string; at: string; replaced: string | undefined; most: number }
 
-/**
- * Removes the oldest of our files beside `file`, which is of the moment `at`, so that `most` are left: first those with a later time, named by a
- * clock that was ahead, and last the one that `file` has just replaced. Returns what was removed.
- */
+/** Removes our oldest files beside `file` but for `most`: first those later than `at`, as a clock was ahead; last `replaced`. */
 export function removeTooMany({ file, at, replaced, most }: Newest, mayGo: (path: string) => boolean): string[] {
   return afterPlacing(file, 'an older one could not be removed', () => {
     const older = listOlder(file).filter(mayGo)
@@ -106,7 +103,6 @@ export function ifReadable<Said>(path: string, read: (db: Connection) => Said): 
   }
 }
 
-/** The name of a mirror that a restore replaces. */
 export function nameOfReplaced(mirror: string, time: string): string {
   return olderName(replacedName(mirror), time)
 }
@@ -125,10 +121,7 @@ export function replacedMirrors(mirror: string): string[] {
   })
 }
 
-/**
- * Lists the files that may hold rows of an organization after the mirror has forgotten them; again when the returned function is called, since a
- * publish may make some meanwhile. Throws MirrorUnusable before anything is deleted; later, what was listed first is returned.
- */
+/** Lists what may hold rows to be forgotten; again when called, as a publish may make some. Throws MirrorUnusable the first time. */
 export function listCopiesLeft(config: Config, organization: string) {
   const list = () => ({
     copies: configuredPlans(config).flatMap((plan) => copiesOf(plan, organization)),

@@ -9,10 +9,7 @@ import { PROGRAM_VERSION } from '../machine/version.ts'
 const GROUP_ROWS = 10_000
 const GROUP_BYTES = 8_000_000
 
-/**
- * Parquet, compressed by zstd: times are timestamps in UTC, and the metadata of the file says what it holds. No more than one row group is in memory,
- * and a few hundred bytes for each that is written. Throws UsageError for a value that is not of the type of its column.
- */
+/** Parquet, with no more than one row group in memory. Throws UsageError for a value that is not of the type of its column. */
 export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
   return function* (rows, facts) {
     const columns = facts.columns.map(({ name, type }) => {

@@ -10,10 +10,7 @@ import { lookAtSchema, requireMirror } from '../store/postgres/examine-server.ts
 /** The most rows that are taken at a time, and about how much of them is in memory. */
 const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
 
-/**
- * Runs one statement in a READ ONLY transaction of its own connection, and yields rows as they are taken. The server ends it after `limitMs`, after
- * an abort, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
- */
+/** Rows of a statement, READ ONLY, ended after `limitMs`, an abort or this process. Throws UsageError for a mistake, MirrorUnusable. */
 export async function* readOnServer(
   address: string,
   { text, values }: { text: string; values: readonly unknown[] },

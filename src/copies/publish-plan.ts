@@ -1,11 +1,6 @@
 import { processEnvironment } from '../config/environment.ts'
-import {
-  type BucketAddress,
-  bucketAddressText,
-  isBucketAddress,
-  parseBucketAddress,
-  type PublishSettings,
-} from '../config/publish.ts'
+import type { BucketAddress, PublishSettings } from '../config/publish.ts'
+import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/publish.ts'
 import type { Config } from '../config/read-config.ts'
 import { copyFault } from './copy-error.ts'
 import { describeError, Interrupted, reportedError, UsageError } from '../errors/errors.ts'
@@ -104,13 +99,8 @@ const GRACE_MS = 600_000
 
 /** The plans of a configuration, maybe none. `place`, a file or an address in object storage, replaces those. Throws UsageError for a bad address. */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
-  const {
-    group,
-    keep,
-    report,
-    withoutPersonalData = false,
-    ...settings
-  }: Partial<PublishSettings> = config.publish ?? {}
+  const configured: Partial<PublishSettings> = config.publish ?? {}
+  const { group, keep, report, withoutPersonalData = false, ...settings } = configured
   const { file, parquet, to }: Partial<PublishSettings> =
     place === undefined ? settings : isBucketAddress(place) ? { to: addressOf(place) } : { file: place }
   const shared = {
@@ -153,10 +143,7 @@ type Stopping = { signal: AbortSignal }
 
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
-/**
- * Publishes in a process of its own: it takes seconds of CPU, for which runs and health checks do not wait. Aborting `signal` kills it; what it had
- * not finished is removed by the next publish. Throws what publishing throws, and Interrupted after an abort.
- */
+/** Publishes in a process of its own, since it takes seconds of CPU; an abort kills it. Throws what publishing throws, and Interrupted. */
 export async function publishApart(plans: readonly TargetPlan[], { signal }: Stopping): Promise<Published> {
   const asked = { env: processEnvironment(), signal }
   const { said, ending } = await askApart('report/publish-process', JSON.stringify(plans), asked)

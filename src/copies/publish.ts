@@ -14,10 +14,7 @@ import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { accessOf, type CopyTarget, copyTargets, prepareFolder, requirePublishable } from './target-place.ts'
 import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
 
-/**
- * Publishes copies of the mirror, each one state of it and each replaced as a whole: a reader finds the one from before or the new one, whenever this
- * process ends. Throws UsageError, before anything is written, for a target that cannot be replaced, and MirrorUnusable.
- */
+/** Publishes copies, each of one state of the mirror and replaced as a whole. Throws UsageError before it writes, and MirrorUnusable. */
 export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, recordedIn)
   const targets = copyTargets(plan, idsOf(recorded.filter(isRead)))
@@ -119,9 +116,8 @@ function sentence(text: string): string {
 export async function requireHidden({ hidden = {} }: Pick<PublishPlan, 'hidden'>, address: string): Promise<void> {
   if (Object.keys(hidden).length === 0) return
   const policies = await closing(await openMirrorToRead(address), (mirror) => mirror.listPrivacy())
-  const stored = new Map(policies.map((one) => [one.organization, one]))
   const shown = Object.entries(hidden).flatMap(([id, wanted]) => {
-    const found = stored.get(id)
+    const found = policies.find(({ organization }) => organization === id)
     return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted) ? [id] : []
   })
   // Others have no rows in a copy.

@@ -91,11 +91,9 @@ export function lengthOf(row: readonly SqlValue[]): number {
   return length
 }
 
-/**
- * Prepares the one statement of `sql`, whose rows are arrays. Throws UsageError, before anything of it is run, unless it only reads. SQLite runs some
- * statements while it prepares them, and calls others read-only that write files (ATTACH, VACUUM INTO), so the first word decides before it does.
- */
+/** Prepares one statement that only reads, whose rows are arrays. Throws UsageError before anything of it is run. */
 export function prepareToRead(db: Connection, asked: string): Statement<unknown[], SqlValue[]> {
+  // The first word decides: SQLite runs some statements while it prepares them, and calls some read-only that write (ATTACH, VACUUM INTO).
   readingStatement(asked, ['SELECT', 'WITH', 'VALUES'])
   const statement = db.prepare<unknown[], SqlValue[]>(asked)
   if (!statement.readonly || !statement.reader) throw new UsageError(WRITES)
@@ -215,10 +213,7 @@ const ACCENTS = /[\u0300-\u036f]/g
 const PLAIN: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe', þ: 'th', ð: 'd', ς: 'σ' }
 const APART = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g')
 
-/**
- * Whether a customer may be one that is searched for. The database lowers the letters of ASCII alone: PostgreSQL as "C" has them, since
- * in Turkish, the small form of I is another one than ours. Values that are longer in bytes than in characters are decided here.
- */
+/** Whether a row may be found. Only ASCII is lowered ("C": Turkish has another small I); other texts are decided here. */
 function mayMention(searched: readonly string[], wanted: string): Sql {
   const found = searched.map((column) => {
     const name = text(column)

@@ -74,10 +74,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
-/**
- * Locks the mirror, which SQLite grants only while no other program has it open: each holds a lock of its own all the time. Merges its WAL. Undefined
- * where there is no file, or with `force` where it is too damaged to be locked. Throws MirrorUnusable `busy`, and OrganizationLeased.
- */
+/** Locks the mirror, which no program may have open, and merges its WAL. Undefined without one, or with `force` for a damaged one. */
 async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise<Connection | undefined> {
   if (isMissing(file)) return undefined
   requireRegularFile(file)

@@ -85,7 +85,6 @@ export function writeTextFile(file: string, text: string, writing: Writing = {})
   }
 }
 
-/** A private name beside a file, under which what will replace it is made. */
 export function privateName(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.unfinished`)
 }
@@ -121,10 +120,7 @@ export function removeLeftovers(folder: string, held?: string): void {
     }
 }
 
-/**
- * Takes the lock of a place: a file beside it that SQLite locks, and that the system releases however the process ends. Throws what `busy` returns
- * when another process has it for longer than `waitMs`, and UsageError where another file stands in its place.
- */
+/** Locks a place by a file beside it, which ends with the process. Throws `busy` after `waitMs`, and UsageError for another file. */
 export function lockPlace(
   file: string,
   { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: { waitMs?: number; busy?: (cause: unknown) => Error } = {},

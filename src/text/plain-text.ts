@@ -22,7 +22,8 @@ const PLAIN = /^[\x20-\x7e]*$/
 
 const SHORT: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
-function escaped(character: string): string {
+/** A character as JSON escapes it. */
+export function escaped(character: string): string {
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

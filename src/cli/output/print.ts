@@ -171,7 +171,6 @@ function narrowed(whole: readonly number[], least: readonly number[], columns: n
   return widths
 }
 
-/** A row is as high as its highest cell. */
 function drawTable(lines: readonly string[][], widths: readonly number[], isRight: readonly boolean[]): string {
   const drawn = lines.flatMap((cells) => {
     const parts = cells.map((text, column) => wrapText(text, widths[column] ?? 0))

@@ -1,5 +1,5 @@
 import { isTerminal, jsonDocument, renderTable, screenOf } from './print.ts'
-import { csvLine } from '../../copies/format.ts'
+import { csvLine, jsonOf } from '../../copies/format.ts'
 import type { SomeRows, SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'
 
@@ -111,7 +111,6 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: reado
   return { open: lineOf(columns), row: lineOf, close: () => '' }
 }
 
-/** One document: what comes before its rows, a row on each line, and what comes after them. */
 function objectFormat(layout: Extract<Layout, { format: 'json' }>, names: readonly string[]): RowFormat {
   const between = layout.onOneLine === true ? '' : '\n    '
   let separator = between
@@ -139,11 +138,7 @@ function keysOf(columns: readonly string[]): string[] {
 }
 
 function valueText(value: SqlValue): string {
-  if (value === null) return 'null'
-  if (typeof value === 'string') return plainJson(JSON.stringify(value))
-  if (typeof value === 'bigint') return value.toString()
-  if (typeof value === 'number') return numberText(value)
-  return `{"base64":"${value.toString('base64')}"}`
+  return typeof value === 'number' ? numberText(value) : plainJson(jsonOf(value))
 }
 
 /** A REAL in SQL and in JSON, with which it stays one: `1.0`, `1e+300`, `9e999` for infinity. */

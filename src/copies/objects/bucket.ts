@@ -1,16 +1,7 @@
 import { createReadStream, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  AbortMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  paginateListObjectsV2,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3'
+import { paginateListObjectsV2, S3 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import pLimit from 'p-limit'
 import { z } from 'zod'
@@ -25,10 +16,7 @@ import { codeOf, tlsFailure } from '../../errors/faults.ts'
 
 const MANIFEST = 'manifest.json'
 
-/**
- * Looks at a prefix of a bucket. Its manifest is written last, and only where nothing else was published meanwhile. Throws UsageError for that of
- * another program, and CopyFailed, with the code busy where it must be begun anew.
- */
+/** Looks at a prefix of a bucket. Throws UsageError for the manifest of another program, and CopyFailed, `busy` to begin anew. */
 export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
   const { shown } = store
   const found = await store.readText(MANIFEST)
@@ -91,9 +79,8 @@ function generationOf(key: string): number | undefined {
 
 /** Removes objects that the manifest in its place does not name, and uploads that were not ended. What cannot be removed is a warning. */
 async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: string) => boolean): Promise<Swept> {
-  const limit = pLimit(8)
   try {
-    await limit.map(keys, (key) => store.remove(key))
+    await pLimit(8).map(keys, (key) => store.remove(key))
     // Also one of an object that is named: it is there already, by another upload of the same.
     await store.abandonUploads(isOver)
     return { warnings: [], isLeft: false }
@@ -110,17 +97,13 @@ const OBJECTS = 'customers/'
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
 type ObjectStore = ReturnType<typeof openS3Store>
 
-/** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
-export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
+/** How long a request may take before it is sent again, how often it is sent, and the size of a part, 5 MiB or more: four are in memory. */
+const LIMITS = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
 
-/** The service takes parts from 5 MiB on, and 10,000 of them. Four are sent at the same time, and are in memory. */
-const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
+export type StoreLimits = typeof LIMITS
 
-/**
- * Opens a bucket of S3, or of a service that speaks it, with credentials of the environment, or those that its client finds. A request that fails for
- * a moment is sent again; one refused for this machine's clock, with the time of the service. Throws ConfigError for an endpoint with a mistake.
- */
-export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
+/** Opens a bucket, whose client sends again what fails for a moment, or for this machine's clock. Throws ConfigError for a bad endpoint. */
+export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
   const service = bucketEnvironment(environment)
@@ -139,7 +122,7 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
   const readText = (key: string) =>
     attempt('GetObject', async () => {
       try {
-        const { Body, ETag } = await client.send(new GetObjectCommand(place(key)))
+        const { Body, ETag } = await client.getObject(place(key))
         return { text: (await Body?.transformToString()) ?? '', version: ETag }
       } catch (error) {
         if (errorNameOf(error) === 'NoSuchKey') return undefined
@@ -149,19 +132,17 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
   return {
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
-    ask: () => attempt('ListObjectsV2', () => client.send(new ListObjectsV2Command({ ...ofCustomers, MaxKeys: 1 }))),
+    ask: () => attempt('ListObjectsV2', () => client.listObjectsV2({ ...ofCustomers, MaxKeys: 1 })),
     readText,
-    /**
-     * Writes an object whose version is still this one; undefined: that is not there yet. Returns false where another process wrote it meanwhile:
-     * that is looked at right before, too: some services take a condition and do not apply it.
-     */
+    /** Writes an object that still has this version (undefined: is not there yet); false where another process wrote it meanwhile. */
     replaceText: (key: string, text: string, version: string | undefined) =>
       attempt('PutObject', async () => {
+        // Some services take a condition and do not apply it.
         if ((await readText(key))?.version !== version) return false
         const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
         const object = { ...place(key), Body: text, ContentType: 'application/json', ...condition }
         try {
-          await client.send(new PutObjectCommand(object))
+          await client.putObject(object)
           return true
         } catch (error) {
           // Where it was deleted meanwhile, there is no object to match.
@@ -171,10 +152,7 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
           return (await readText(key))?.text === text
         }
       }),
-    /**
-     * Writes an object from an open file, in parts where it is large; no reader sees a part, and a failure removes those that were sent. Throws
-     * CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
-     */
+    /** Writes an object from an open file, seen only as a whole. Throws CopyFailed `busy` where another process removed parts of it. */
     upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
       attempt('PutObject', async () => {
         const Body = createReadStream('', { fd: descriptor, start: 0, end: bytes - 1, autoClose: false })
@@ -188,25 +166,22 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         const objects = (await Array.fromAsync(pages)).flatMap(({ Contents = [] }) => Contents)
         return keysOf(objects.map(({ Key }) => Key))
       }),
-    remove: (key: string) => attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key)))),
+    remove: (key: string) => attempt('DeleteObject', () => client.deleteObject(place(key))),
     /** Ends uploads that were begun and not ended. */
     abandonUploads: async (isOver: (key: string) => boolean) => {
-      const ask = new ListMultipartUploadsCommand(ofCustomers)
-      const { Uploads = [] } = await attempt('ListMultipartUploads', () => client.send(ask))
+      const { Uploads = [] } = await attempt('ListMultipartUploads', () => client.listMultipartUploads(ofCustomers))
       for (const { Key, UploadId } of Uploads)
         for (const key of keysOf([Key]).filter(isOver))
-          await attempt('AbortMultipartUpload', () =>
-            client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId })),
-          )
+          await attempt('AbortMultipartUpload', () => client.abortMultipartUpload({ ...place(key), UploadId }))
     },
     close: () => client.destroy(),
   }
 }
 
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
-function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
+function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3 {
   const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
-  return new S3Client({
+  return new S3({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),

@@ -15,15 +15,11 @@ import {
 } from '../written-file.ts'
 import { type FoundPlace, type Manifest, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 
-/**
- * Looks at a folder with a file for each organization: makes it where it is missing, keeps other processes out, and removes what killed ones left.
- * Files have private names until each takes its place. Throws UsageError where others may write or for partitions of another program, and CopyFailed.
- */
+/** Looks at a folder, which it may make, and keeps others out. Throws UsageError for partitions of another program, and CopyFailed. */
 export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {
     prepareFolder(folder, access)
-    const busy = (cause: unknown) => busyAt(folder, cause)
-    const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy })
+    const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy: (cause) => busyAt(folder, cause) })
     try {
       removeUnfinished(folder)
       const found = readManifestIn(folder)

@@ -44,7 +44,6 @@ const publishedObject = z.object({
   /** The number of the customer who was forgotten last, 0 while there is none. */
   forgotten: z.number(),
 })
-/** What a published object holds of its organization. */
 export type PublishedObject = z.output<typeof publishedObject>
 
 const manifest = z.object({

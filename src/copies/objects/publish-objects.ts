@@ -20,10 +20,7 @@ import { isoOf } from '../../time/moments.ts'
 
 type ObjectsPlan = FolderPlan | BucketPlan
 
-/**
- * Publishes a Parquet file for each organization in a folder: a reader finds the one from before or the new one. Throws UsageError, before anything
- * is written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
- */
+/** Publishes a Parquet file for each organization, replaced as a whole. Throws UsageError before it writes, CopyFailed, MirrorUnusable. */
 export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
@@ -31,10 +28,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   return publishObjects(plan, async () => lookAtFolder(folder, access))
 }
 
-/**
- * Publishes an object for each organization, and then the manifest that names them: a reader that begins with the manifest finds the set from before
- * or the new one, whenever this process ends. Throws UsageError for the manifest of another program, CopyFailed, and MirrorUnusable.
- */
+/** Publishes an object for each, then the manifest: a reader that begins there finds one whole set. Throws as `publishFolder` does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment, limits?: StoreLimits) {
   const { lookAtBucket, openS3Store } = await import('./bucket.ts')
   return closing(openS3Store(plan, environment, limits), (store) => publishObjects(plan, () => lookAtBucket(store)))
@@ -126,12 +120,8 @@ function keptEntry({ afterRuns = false }: ObjectsPlan, db: Connection, one: Read
 }
 
 /** Writes the object of an organization from one state of the mirror. Returns the failure where Parquet cannot hold a value of it. */
-async function writeObject(
-  { withoutPersonalData }: ObjectsPlan,
-  place: FoundPlace,
-  db: Connection,
-  one: ReadOrganization,
-) {
+async function writeObject(plan: ObjectsPlan, place: FoundPlace, db: Connection, one: ReadOrganization) {
+  const { withoutPersonalData } = plan
   const { organization } = one
   const { descriptor, folder, put } = place.begin(organization)
   const digest = createHash('sha256')
