@@ -19,50 +19,42 @@ const TIME_HOLDS_MS = 5000
  * a service whose clock is behind: so the service is sent a request that no cache can answer, once and whenever dates contradict each other, and
  * the `Date` of that answer is its clock.
  */
-export class CachedAnswers {
-  readonly #options: CachedAnswersOptions
-  #askedMs: number[] = []
-  #asking: Promise<void> | undefined
+export function refusingCachedAnswers({ requests, rateLimit, now, monotonicMs }: CachedAnswersOptions) {
+  const { clock } = requests
+  let askedMs: number[] = []
+  let asking: Promise<void> | undefined
 
-  constructor(options: CachedAnswersOptions) {
-    this.#options = options
+  function mayAskTime(): boolean {
+    const nowMs = monotonicMs()
+    askedMs = askedMs.filter((atMs) => nowMs - atMs < TIME_HOLDS_MS)
+    return askedMs.length < MOST_ASKED
   }
 
-  /** Throws `ContractBroken` for such an answer. May first request the service's time. */
-  async refuse(answer: Answer, place: string, { mayAskMore, ...stopping }: Asking): Promise<void> {
-    const { clock } = this.#options.requests
-    const mayWait = () => this.#asking !== undefined || (this.#mayAskTime() && mayAskMore?.() !== false)
-    while (!clock.fits(answer) && mayWait())
-      await (this.#asking ??= this.#learnTime(stopping).finally(() => (this.#asking = undefined)))
-    if (clock.isOld(answer)) throw cachedAnswer(answer, place)
-  }
-
-  #mayAskTime(): boolean {
-    const nowMs = this.#options.monotonicMs()
-    this.#askedMs = this.#askedMs.filter((atMs) => nowMs - atMs < TIME_HOLDS_MS)
-    return this.#askedMs.length < MOST_ASKED
-  }
-
-  async #learnTime(stopping: Stopping): Promise<void> {
-    const { requests, rateLimit, monotonicMs } = this.#options
+  async function learnTime(stopping: Stopping): Promise<void> {
     try {
-      const answer = await rateLimit.admit(() => this.#askAnew(stopping.signal), stopping)
-      if (answer !== undefined) requests.clock.anchor(answer)
+      const answer = await rateLimit.admit(() => askAnew(stopping.signal), stopping)
+      if (answer !== undefined) clock.anchor(answer)
     } catch (error) {
       if (!isOurs(error)) throw error
     }
-    this.#askedMs.push(monotonicMs())
+    askedMs.push(monotonicMs())
   }
 
   /** A search for a text that was never searched before: no cache has an answer to it. One that asks to slow down has the time too. */
-  async #askAnew(signal: AbortSignal): Promise<Answer> {
-    const { requests, rateLimit, now, monotonicMs } = this.#options
+  async function askAnew(signal: AbortSignal): Promise<Answer> {
     const { answer } = await requests.send({ page: 1, size: 1, search: randomUUID() }, { signal })
     if (answer.status === 429) {
       const serviceNowMs = httpDateMs(headerOf(answer.headers, 'date') ?? '') ?? now()
       rateLimit.pauseUntil(monotonicMs() + (retryAfterMs(answer.headers, serviceNowMs) ?? SHORTEST_PAUSE_MS))
     }
     return answer
+  }
+
+  /** Throws `ContractBroken` for such an answer. May first request the service's time. */
+  return async (answer: Answer, place: string, { mayAskMore, ...stopping }: Asking): Promise<void> => {
+    const mayWait = () => asking !== undefined || (mayAskTime() && mayAskMore?.() !== false)
+    while (!clock.fits(answer) && mayWait()) await (asking ??= learnTime(stopping).finally(() => (asking = undefined)))
+    if (clock.isOld(answer)) throw cachedAnswer(answer, place)
   }
 }
 

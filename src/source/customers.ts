@@ -3,11 +3,11 @@ import { factsOf } from '../errors/errors.ts'
 import type { Window } from '../model/page.ts'
 import { turnWithTime } from '../machine/timers.ts'
 import { PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
-import { CachedAnswers } from './cached-answers.ts'
+import { refusingCachedAnswers } from './cached-answers.ts'
 import { type CustomersPage, LARGEST_SIZE, pageIn, type Question, refuseUnencrypted } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
 import { Retry } from './retry.ts'
-import { SignedRequests, type SourceOptions } from './signed-requests.ts'
+import { signedRequests, type SourceOptions } from './signed-requests.ts'
 
 export type { CustomersPage } from './customers-page.ts'
 export type { CutRecords } from './cut-page.ts'
@@ -30,9 +30,9 @@ export function openSource(options: SourceOptions) {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
   refuseUnencrypted(settings.baseUrl)
   const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
-  const requests = new SignedRequests(options, rateLimit)
+  const requests = signedRequests(options, rateLimit)
   const retry = new Retry({ ...options, ...settings, rateLimit })
-  const cachedAnswers = new CachedAnswers({ ...options, requests, rateLimit })
+  const refuseCached = refusingCachedAnswers({ ...options, requests, rateLimit })
   const rooms = new Set<Room>()
 
   async function read(question: Question, { onAnswered, ...asking }: ReadOptions): Promise<CustomersPage> {
@@ -45,7 +45,7 @@ export function openSource(options: SourceOptions) {
     rooms.add(room)
     try {
       const { answer, place } = await requests.askOnTime(retry, question, { ...asking, room })
-      await cachedAnswers.refuse(answer, place, asking)
+      await refuseCached(answer, place, asking)
       onAnswered?.()
       await afterOthers(room, signal, monotonicMs)
       return { ...pageIn(answer, question, place), release }

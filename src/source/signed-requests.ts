@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
 import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import { Clock } from './clock.ts'
+import { serviceClock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get, type GetOptions } from './connection.ts'
 import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit, RateLimitOptions } from './rate-limit.ts'
@@ -44,48 +44,53 @@ export type SourceEvent = WaitingEvent | { kind: 'clock-corrected'; offsetMs: nu
 
 type SendOptions = Pick<GetOptions, 'signal' | 'room'>
 
-/** Requests to one list. Each is signed at the moment it is sent, and sent once. */
-export class SignedRequests {
-  readonly clock: Clock
-  readonly #options: SourceOptions
-  readonly #rateLimit: RateLimit
-  /** Requests sent so far, and how many requests for pages were answered with 429. */
-  readonly counters = { requests: 0, throttled: 0 }
+export type SignedRequests = ReturnType<typeof signedRequests>
 
-  constructor(options: SourceOptions, rateLimit: RateLimit) {
-    this.#options = options
-    this.#rateLimit = rateLimit
-    this.clock = new Clock(options)
+/** Requests to one list. Each is signed at the moment it is sent, and sent once. */
+export function signedRequests(options: SourceOptions, rateLimit: RateLimit) {
+  const { settings, credentials, userAgent, monotonicMs, onEvent, onAnswer } = options
+  const { signing, requestTimeoutMs } = settings
+  const { connections = connectionsWithin(requestTimeoutMs) } = options
+  const clock = serviceClock(options)
+  /** Requests sent so far, and how many requests for pages were answered with 429. */
+  const counters = { requests: 0, throttled: 0 }
+
+  /** Resolves with any answer, without interpreting it, and with what was sent. */
+  async function send(question: Question, { signal, room }: SendOptions) {
+    const url = customersUrl(settings.baseUrl, question)
+    const moment = { unixMs: clock.signingMs, ...(usesNonce(signing) && { nonce: randomUUID() }) }
+    const signed = signedHeaders({ method: 'GET', url }, credentials, moment, signing)
+    const request = { address: url, headers: { 'User-Agent': userAgent, ...signed }, place: placeOf(url, question) }
+    counters.requests += 1
+    const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
+    onAnswer?.(answer)
+    return { answer, request }
   }
 
   /** Resolves with an answer that has a page, or a 404, and its place in messages; throws the error of any other answer. */
-  async #ask(question: Question, options: SendOptions) {
+  async function ask(question: Question, asking: SendOptions) {
     // The bytes of an earlier answer.
-    options.room?.release()
-    const { correctionMs } = this.clock
-    const { answer, request } = await this.send(question, options)
+    asking.room?.release()
+    const { correctionMs } = clock
+    const { answer, request } = await send(question, asking)
     const { address: url, place, headers } = request
-    this.clock.observe(answer)
+    clock.observe(answer)
     if (holdsPage(answer, question)) {
-      this.#rateLimit.succeeded(remainingIn(answer.headers))
+      rateLimit.succeeded(remainingIn(answer.headers))
       return { answer, place }
     }
-    const { credentials, settings } = this.#options
     const secrets = [credentials.secret, ...Object.values(headers)]
-    const context = { url, place, clock: this.clock, correctionMs, secrets, settings }
-    const refusal = refusalOf(answer, context)
-    if (refusal instanceof RateLimited) this.counters.throttled += 1
+    const refusal = refusalOf(answer, { url, place, clock, correctionMs, secrets, settings })
+    if (refusal instanceof RateLimited) counters.throttled += 1
     throw refusal
   }
 
   /** Asks through `retry`; once more, signed by the service's clock, if refused as unauthorized where the time of the signature may be the reason. */
-  async askOnTime(retry: Pick<Retry, 'ask'>, question: Question, { room, ...asking }: Asking & SendOptions) {
-    const { clock } = this
-    const { onEvent, monotonicMs } = this.#options
+  async function askOnTime(retry: Pick<Retry, 'ask'>, question: Question, { room, ...asking }: Asking & SendOptions) {
     let signedLeadMs = 0
     const attempt = () => {
       signedLeadMs = clock.signingMs - monotonicMs()
-      return this.#ask(question, { signal: asking.signal, room })
+      return ask(question, { signal: asking.signal, room })
     }
     try {
       return await retry.ask(attempt, asking)
@@ -98,19 +103,5 @@ export class SignedRequests {
     }
   }
 
-  /** Resolves with any answer, without interpreting it, and with what was sent. */
-  async send(question: Question, { signal, room }: SendOptions) {
-    const { settings, credentials, userAgent, monotonicMs, onAnswer } = this.#options
-    const { signing, requestTimeoutMs } = settings
-    const url = customersUrl(settings.baseUrl, question)
-    const moment = { unixMs: this.clock.signingMs, ...(usesNonce(signing) && { nonce: randomUUID() }) }
-    const signed = signedHeaders({ method: 'GET', url }, credentials, moment, signing)
-    const headers = { 'User-Agent': userAgent, ...signed }
-    const { connections = connectionsWithin(requestTimeoutMs) } = this.#options
-    this.counters.requests += 1
-    const request = { address: url, headers, place: placeOf(url, question) }
-    const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
-    onAnswer?.(answer)
-    return { answer, request }
-  }
+  return { clock, counters, send, askOnTime }
 }
