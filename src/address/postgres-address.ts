@@ -2,24 +2,7 @@ import { isLoopback, withoutBrackets } from './http-address.ts'
 import { isLikeAddress, isPostgres } from './mirror-address.ts'
 
 /** Where a mirror or a queue in PostgreSQL is, and how it is reached. */
-export type PostgresAddress = {
-  /** A name, an IP address, or the absolute folder of a Unix socket. */
-  host: string
-  port: number | undefined
-  /** Without these, the driver takes PGUSER and PGPASSWORD, or a password file. */
-  user: string | undefined
-  password: string | undefined
-  database: string
-  schema: string
-  tls: Tls
-}
-
-/** `require` encrypts and checks nothing; `verify-ca` checks who signed the certificate; `verify-full` the name in it too. */
-export type Tls = {
-  mode: (typeof TLS_MODES)[number]
-  /** The file with the certificates to trust; those of Node.js if undefined. */
-  rootCertificate: string | undefined
-}
+export type PostgresAddress = NonNullable<ReturnType<typeof parsePostgresAddress>['address']>
 
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const PARAMETERS = ['schema', 'sslmode', 'sslrootcert', 'host']
@@ -65,7 +48,18 @@ export function parsePostgresAddress(text: string, parameters: readonly string[]
   ]
   const [, problem] = problems.find(([isSo]) => isSo) ?? []
   if (problem !== undefined || mode === undefined) return { problem: problem ?? BAD_MODE }
-  return { address: { host, port, user, password, database, schema, tls: { mode, rootCertificate } } }
+  return {
+    address: {
+      /** A name, an IP address, or the absolute folder of a Unix socket. */
+      host,
+      /** Without a user and a password, the driver takes PGUSER and PGPASSWORD, or a password file. */
+      ...{ port, user, password, database, schema },
+      /** `require` encrypts and checks nothing; `verify-ca` checks who signed the certificate; `verify-full` the name in it too. */
+      tlsMode: mode,
+      /** The file with the certificates to trust; those of Node.js if undefined. */
+      rootCertificate,
+    },
+  }
 }
 
 const EXAMPLE = 'postgres://user@host:5432/database'

@@ -7,26 +7,24 @@ import type { ConnectionOptions } from 'node:tls'
 import { getFileName, type Login, match, parseLine } from 'pgpass/lib/helper.js'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
-import type { PostgresAddress, Tls } from './postgres-address.ts'
+import type { PostgresAddress } from './postgres-address.ts'
 
-/** What the driver is given. Without a user or a password it takes those of PGUSER, PGPASSWORD or a password file. */
-export type PostgresSettings = Omit<PostgresAddress, 'schema' | 'tls'> & { ssl: false | ConnectionOptions }
+/** What the driver is given. */
+export type PostgresSettings = ReturnType<typeof postgresSettings>
 
 /** How the driver reaches the server: it would read the TLS modes of an address in its own way. Throws what `refused` makes of a bad certificate. */
-export function postgresSettings(
-  { schema: _schema, tls, ...login }: PostgresAddress,
-  refused: (what: string) => Error,
-): PostgresSettings {
-  return { ...login, ssl: tlsSettings(tls, refused) }
+export function postgresSettings(address: PostgresAddress, refused: (what: string) => Error) {
+  const { host, port, user, password, database } = address
+  return { host, port, user, password, database, ssl: tlsSettings(address, refused) }
 }
 
 /** As libpq has it: `require` checks nothing, unless an authority is named. */
-function tlsSettings({ mode, rootCertificate }: Tls, refused: (what: string) => Error): PostgresSettings['ssl'] {
-  if (mode === 'disable') return false
-  if (mode === 'require' && rootCertificate === undefined) return { rejectUnauthorized: false }
+function tlsSettings({ tlsMode, rootCertificate }: PostgresAddress, refused: (what: string) => Error) {
+  if (tlsMode === 'disable') return false
+  if (tlsMode === 'require' && rootCertificate === undefined) return { rejectUnauthorized: false }
   const checks = {
     rejectUnauthorized: true,
-    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    ...(tlsMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
   }
   return rootCertificate === undefined ? checks : trusting(rootCertificate, checks, refused)
 }

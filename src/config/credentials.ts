@@ -102,7 +102,7 @@ async function valueOf(reference: SecretReference, environment = processEnvironm
     return text === undefined ? { problem: 'is not set: export it before running, or use { file: path }' } : { text }
   }
   const content = await readText(reference.file, { maxBytes: MAX_BYTES })
-  if ('problem' in content) {
+  if (content.text === undefined) {
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
     return { problem: content.problem + advice }
   }

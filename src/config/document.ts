@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { ConfigError } from '../errors/errors.ts'
+import { ConfigError, type Problem } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { LineCounter, isMap, isNode, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, Pair, YAMLError } from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
-export type Parsed = { data: unknown; place: (where: Where) => Place }
+export type Parsed = ReturnType<typeof parseText>
 
 /** A value by its path, or its key itself. */
 type Where = { path: readonly PropertyKey[]; isKey?: boolean }
@@ -15,28 +15,21 @@ type Where = { path: readonly PropertyKey[]; isKey?: boolean }
 /** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
 export type Mistake = Where & { message: string }
 
-/** Both from 1. */
-type Place = { line: number; column: number }
-
 /** Parses YAML, which includes JSON. Throws ConfigError where it is none, or is empty, which never repeats the text: it may hold a secret. */
-export function parseText(text: string, file: string): Parsed {
+export function parseText(text: string, file: string) {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
-  const placeOf = (offset: number): Place => {
-    const { line, col: column } = lines.linePos(offset)
-    return { line, column }
-  }
-  const refuse = (message: string, place?: Place) => new ConfigError([{ file, ...place, message }])
+  const refuse = (message: string, place?: Problem['place']) => new ConfigError([{ file, place, message }])
   // After one mistake the parser takes the rest of the text for something else.
   const [error] = [...document.errors, ...document.warnings]
   if (error !== undefined) {
     // What follows a colon may be quoted from the file.
     const message = WORDINGS[error.code] ?? `is not valid YAML: ${error.message.split(/[:;\n]/)[0]}`
-    throw refuse(message, placeOf(error.pos[0]))
+    throw refuse(message, lines.linePos(error.pos[0]))
   }
   visit(document, {
     Alias: (_key, alias) => {
-      if (alias.resolve(document) === undefined) throw refuse(LOOSE, placeOf(alias.range?.[0] ?? 0))
+      if (alias.resolve(document) === undefined) throw refuse(LOOSE, lines.linePos(alias.range?.[0] ?? 0))
     },
   })
   let data: unknown
@@ -47,7 +40,7 @@ export function parseText(text: string, file: string): Parsed {
     throw refuse('uses its aliases (*name) too often: write the values out')
   }
   if (data === null) throw refuse("is empty: 'customer-mirror init' writes one to start from")
-  return { data, place: (where) => placeOf(offsetOf(document, where)) }
+  return { data, place: (where: Where) => lines.linePos(offsetOf(document, where)) }
 }
 
 const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
@@ -73,12 +66,10 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
   return path.reduce<unknown>((inner, step) => Object.getOwnPropertyDescriptor(Object(inner), step)?.value, data)
 }
 
-/** The text of a file, or a phrase that continues "the file …" and says why there is none. */
-type FileText = { text: string } | { problem: string; missing: boolean }
-
-/** Reads a small UTF-8 file without its byte order mark. Never throws. A pipe is not opened: a thread could wait for it for ever. */
-export async function readText(path: string, { maxBytes }: { maxBytes: number }): Promise<FileText> {
+/** A small UTF-8 file without its byte order mark; or, as a phrase that continues "the file …", why there is none. Never throws. */
+export async function readText(path: string, { maxBytes }: { maxBytes: number }) {
   try {
+    // A thread could wait for it for ever.
     if ((await stat(path)).isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
     // Reading one byte past the limit shows that a file is too large, and ends the reading of an endless device.
     const bytes = await buffer(createReadStream(path, { end: maxBytes }))

@@ -52,7 +52,7 @@ export async function readConfig(options: {
 
 async function read({ path, shown, origin }: ConfigLocation, instead: string | undefined): Promise<string> {
   const content = await readText(path, { maxBytes: MAX_BYTES })
-  if ('text' in content) return content.text
+  if (content.text !== undefined) return content.text
   const others = instead === undefined ? '' : `, or ${instead}`
   const advice = `: run 'customer-mirror init' to write one, or name another with --config${others}`
   throw new ConfigError([{ file: shown, message: content.problem + origin + (content.missing ? advice : '') }])
@@ -64,8 +64,8 @@ function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: Conf
   // Every organization that inherits a mistake under defaults would report it again.
   const distinct = new Map(mistakes.map((mistake) => [JSON.stringify([mistake.path, mistake.message]), mistake]))
   return [...distinct.values()]
-    .map((mistake) => ({ file: shown, ...place(mistake), path: dotted(mistake.path), message: mistake.message }))
-    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+    .map((mistake) => ({ file: shown, place: place(mistake), path: dotted(mistake.path), message: mistake.message }))
+    .toSorted((a, b) => a.place.line - b.place.line || a.place.col - b.place.col)
 }
 
 /** Keys are free text, so they are shortened, and control characters are removed. */

@@ -28,12 +28,12 @@ function errorOf<Code extends ErrorCode>(code: Code) {
   }
 }
 
-/** One mistake in the configuration, with its place. */
+/** One mistake in the configuration. */
 export type Problem = {
   /** The file, or `environment`. */
   file: string
-  line?: number
-  column?: number
+  /** Both from 1. */
+  place?: { line: number; col: number } | undefined
   /** Dotted path to the value, e.g. `organizations.0.baseUrl`. */
   path?: string
   message: string
@@ -41,17 +41,14 @@ export type Problem = {
 
 /** Stop: the configuration, or a secret it refers to, has mistakes. The message lists all of them, one on each line. */
 export class ConfigError extends errorOf('config') {
-  readonly problems: readonly Problem[]
-
   constructor(problems: readonly Problem[]) {
     super(problems.map(describeProblem).join('\n'))
-    this.problems = problems
   }
 }
 
-function describeProblem({ file, line, column, path, message }: Problem): string {
-  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`
-  return path === undefined || path === '' ? `${place} ${message}` : `${place} ${path}: ${message}`
+function describeProblem({ file, place, path = '', message }: Problem): string {
+  const where = place === undefined ? file : `${file}:${place.line}:${place.col}`
+  return path === '' ? `${where} ${message}` : `${where} ${path}: ${message}`
 }
 
 /** Stop: an argument of the command does not exist or makes no sense, such as an unknown organization. */

@@ -161,12 +161,8 @@ export type Searched = {
 }
 
 /** A customer that was listed before, but not in this scan. */
-export type Absent = {
+export type Absent = Listed & {
   rowId: number
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
   /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
   createdAtUtc: string | null
   /** In how many scans in a row before this one: proven ones, proven and settled ones, and these with unproven ones that were whole. */
@@ -175,12 +171,12 @@ export type Absent = {
   missingWhole: number
 }
 
-export type Named = Pick<Absent, 'name' | 'username' | 'email'>
-
 /** A customer about to be removed, with the values last read, if the row has others. */
 export type Candidate = Absent & { earlier: readonly Named[] }
 
 export type Listed = Named & { id: string }
+
+export type Named = Record<'name' | 'username' | 'email', string | null>
 
 /** A window as read: its request, the meta data of its answer, and its rows; a reject has no row number, and that of a forgotten customer is below 0. */
 export type RecordedWindow = AnsweredWindow & { rows: Row[] }

@@ -85,10 +85,8 @@ export function mixedPolicy(one: HiddenFields, other: HiddenFields): HiddenField
     const treatment = treatmentOf(one, field)
     return treatment === treatmentOf(other, field) ? treatment : 'mixed'
   })
-  const [drop = [], hash = [], mixed = []] = ['drop', hashedWith(one), 'mixed'].map((treatment) =>
-    fields.get(treatment),
-  )
-  return { drop, hash, mixed, keyCheck: one.keyCheck }
+  const those = (treatment: string) => fields.get(treatment) ?? []
+  return { drop: those('drop'), hash: those(hashedWith(one)), mixed: those('mixed'), keyCheck: one.keyCheck }
 }
 
 /** What happens to a stored value; `blank`: it cannot be told what the new policy would have stored. */

@@ -181,23 +181,7 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
 }
 
 /** What the pages read show. */
-export type Conclusion = {
-  /** Rows that left their places, and that stand nowhere in the list as far as it was read or is trusted. */
-  readonly gone: readonly number[]
-  /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
-  readonly pending: readonly number[]
-  /**
-   * Those of the rows gone that need no search: they left in this run, in an order that no change alters. One that an earlier run missed may
-   * have come back, to a part that was not read and that another row has left.
-   */
-  readonly certain: readonly number[]
-  /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
-  readonly isAnyUnmet: boolean
-  /** Pages that were not read, and that are trusted to hold the rows expected there. */
-  readonly trustedPages: number
-  /** The row numbers in list order, 0 for a record without a customer; undefined where the rows stand in another order altogether. */
-  readonly laterOrder: readonly number[] | undefined
-}
+export type Conclusion = Readonly<ReturnType<typeof conclude>>
 
 /** What else is known: rows that an earlier run missed, and whether the rows read stand in an order that no change of a customer alters. */
 type Known = {
@@ -220,7 +204,7 @@ export function conclude(
   { kept, known, gaps }: Comparison,
   expected: ExpectedOrder,
   { size, isEndKnown, orderStays, pending }: Known,
-): Conclusion {
+) {
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
@@ -230,11 +214,20 @@ export function conclude(
   const unmet = gaps.flatMap((gap) => (gap.isOneCut || gap.holes.length > 0 ? [] : rowsAt(gap.places, expected)))
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
   return {
+    /** Rows that left their places, and that stand nowhere in the list as far as it was read or is trusted. */
     gone: isWhole ? missed : [],
+    /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
     pending: isWhole ? [] : missed,
+    /**
+     * Those of the rows gone that need no search: they left in this run, in an order that no change alters. One that an earlier run missed may
+     * have come back, to a part that was not read and that another row has left.
+     */
     certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
+    /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
     isAnyUnmet: unmet.some((rowId) => rowId !== 0),
+    /** Pages that were not read, and that are trusted to hold the rows expected there. */
     trustedPages: Math.round(trusted / size),
+    /** The row numbers in list order, 0 for a record without a customer; undefined where the rows stand in another order altogether. */
     laterOrder: known <= MOST_MOVED * kept ? foundOrder(cuts, gaps, expected) : undefined,
   }
 }

@@ -84,10 +84,10 @@ export class Chain implements Stage {
   }
 
   #mayPlan(end: number): boolean {
-    if (this.#pending.count === 0) return true
+    if (this.#pending.isOver) return true
     const { rows, isFixed } = this.#findings
     const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
-    return isBelowEnd && this.#pending.count < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0
+    return isBelowEnd && this.#pending.all.length < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0
   }
 
   waitingFor(window: Window): Pending | undefined {
@@ -119,7 +119,7 @@ export class Chain implements Stage {
 
   #settleFirst(): void {
     while (!this.isOver) {
-      const pending = this.#pending.first
+      const [pending] = this.#pending.all
       if (pending?.outcome === undefined) return
       if (typeof pending.outcome === 'string') this.#settleFailure(pending, pending.outcome)
       else this.#settleRead(pending, pending.outcome)
@@ -289,7 +289,7 @@ export class Chain implements Stage {
     const { total, rows, isFixed, size } = this.#findings
     if (this.#reach === 0) return this.#conclude()
     this.#pending.drop(pending)
-    if (this.#pending.count > 0) return
+    if (!this.#pending.isOver) return
     if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
       this.#steps += 1
       return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
@@ -342,7 +342,7 @@ export class Chain implements Stage {
     this.#steps = 0
     this.#pending.keep((each) => endOf(each.window) > this.#reach)
     const { rows, total } = this.#findings
-    if (this.#pending.count === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
+    if (this.#pending.isOver && this.#reach >= rows && total !== undefined) this.#conclude()
   }
 
   /** Ends the scan before the end of the list, which was not reached. */

@@ -12,27 +12,19 @@ export type Pending = {
 
 /** Windows to be asked for in this order, and those that were and are not settled yet; each of them once. */
 export class PendingWindows {
-  #all: Pending[] = []
-
-  get first(): Pending | undefined {
-    return this.#all[0]
-  }
-
-  get count(): number {
-    return this.#all.length
-  }
+  all: readonly Pending[] = []
 
   get isOver(): boolean {
-    return this.#all.length === 0
+    return this.all.length === 0
   }
 
   get reach(): number {
-    return this.#all.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), 0)
+    return this.all.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), 0)
   }
 
   /** The first that was not asked for yet: now it is. */
   next(): Window | undefined {
-    const pending = this.#all.find(({ asked }) => !asked)
+    const pending = this.all.find(({ asked }) => !asked)
     if (pending !== undefined) pending.asked = true
     return pending?.window
   }
@@ -40,7 +32,7 @@ export class PendingWindows {
   /** The one that was asked for and is not settled yet; undefined for any other window. */
   waitingFor(window: Window): Pending | undefined {
     const key = windowKey(window)
-    return this.#all.find((each) => each.asked && windowKey(each.window) === key && each.outcome === undefined)
+    return this.all.find((each) => each.asked && windowKey(each.window) === key && each.outcome === undefined)
   }
 
   /** Takes out a window that was asked for; false for another one. */
@@ -53,15 +45,15 @@ export class PendingWindows {
   putFirst(windows: readonly Window[], { tries = 1, isBridge = false } = {}): void {
     const keys = new Set(windows.map(windowKey))
     this.keep((each) => !keys.has(windowKey(each.window)))
-    this.#all = [...windows.map((window) => ({ window, tries, isBridge, asked: false })), ...this.#all]
+    this.all = [...windows.map((window) => ({ window, tries, isBridge, asked: false })), ...this.all]
   }
 
   putLast(window: Window): void {
-    this.#all.push({ window, tries: 1, isBridge: false, asked: false })
+    this.all = [...this.all, { window, tries: 1, isBridge: false, asked: false }]
   }
 
   keep(isWanted: (pending: Pending) => boolean): void {
-    this.#all = this.#all.filter(isWanted)
+    this.all = this.all.filter(isWanted)
   }
 
   drop(pending: Pending): void {
@@ -69,7 +61,7 @@ export class PendingWindows {
   }
 
   replaceBy(window: Window): void {
-    this.#all = []
+    this.all = []
     this.putLast(window)
   }
 }
