@@ -12,6 +12,7 @@ import type { Night } from './score.ts'
 import type { Truth } from '../../src/service/scenarios/scenario.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
+import { HEADERS } from '../../src/signing/signing.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
 
 export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: number }
@@ -21,8 +22,13 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const { seed, concurrency } = settings
   const { customers, requestsPerMinute } = scaleOf(name, settings)
   const clock = skippingClock(FIRST_NIGHT_MS)
+  const answered: Answered[] = []
   const sandbox = await startSandbox({
     ...{ scenario: name, customers, seed, now: clock.now, dripMs: 3 * REQUEST_TIMEOUT_MS },
+    intercept: async (c, next) => {
+      await next()
+      answered.push({ apiKey: c.req.header(HEADERS.key), isSearch: Boolean(c.req.query('search')) })
+    },
     // A shared limit needs a second organization.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
@@ -33,7 +39,7 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const seats: Seat[] = []
   try {
     for (const organization of sandbox.organizations) {
-      seats.push({ sandbox, organization, terms, contender: await open(organization, terms) })
+      seats.push({ sandbox, answered, organization, terms, contender: await open(organization, terms) })
     }
     const nights: Night[] = []
     for (let night = 1; night <= NIGHTS && !seats.some(hasOvergrown); night += 1) {
@@ -57,18 +63,26 @@ const REQUEST_TIMEOUT_MS = 2000
 /** Times as long as at first: a list that grows with every request would fill the memory in a few nights. */
 const MOST_GROWTH = 10
 
+/** A request that a sandbox has answered. */
+type Answered = { apiKey: string | undefined; isSearch: boolean }
+
 /** A contender at work on one organization. */
-type Seat = { sandbox: Sandbox; organization: Organization; terms: Terms; contender: Contender }
+type Seat = {
+  sandbox: Sandbox
+  answered: readonly Answered[]
+  organization: Organization
+  terms: Terms
+  contender: Contender
+}
 
 function hasOvergrown({ sandbox, organization, terms }: Seat): boolean {
   return sandbox.organization(organization.id).customers.length > MOST_GROWTH * terms.customers
 }
 
 async function spendNight(seat: Seat, night: number): Promise<Night> {
-  const { sandbox, organization, contender } = seat
+  const { sandbox, answered, organization, contender } = seat
   const truth = sandbox.truth(organization.id)
-  const hand = sandbox.organization(organization.id)
-  const before = { active: contender.active(), requests: hand.requests.length }
+  const before = { active: contender.active(), answered: answered.length }
   const mark = truth.mark()
   let history: History | undefined
   const said = await contender.spendNight(() => {
@@ -79,7 +93,7 @@ async function spendNight(seat: Seat, night: number): Promise<Night> {
   const owed = customersOwed(said, history, read)
   const active = contender.active()
   const listed = truth.listed()
-  const requests = hand.requests.slice(before.requests)
+  const requests = answered.slice(before.answered).filter(({ apiKey }) => apiKey === organization.apiKey)
   const absent = history.lived.difference(active)
   return {
     night,
@@ -89,7 +103,7 @@ async function spendNight(seat: Seat, night: number): Promise<Night> {
     unread: owed.difference(read).size,
     wronglyRemoved: before.active.difference(active).intersection(listed),
     requests: requests.length,
-    pages: requests.filter(({ search }) => search === '').length,
+    pages: requests.filter(({ isSearch }) => !isSearch).length,
   }
 }
 

@@ -6,22 +6,13 @@ import { addHeaders, addHealth, type Readiness } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
 import type { ServiceCustomer } from './customers.ts'
 import { type Details, listPage, type ListQuery, readListQuery } from './listing.ts'
-import {
-  type Credentials,
-  HEADERS,
-  readTimestamp,
-  type Recipe,
-  signature,
-  stringToSign,
-  usesNonce,
-} from '../signing/signing.ts'
+import { type Credentials, HEADERS, readTimestamp, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 
 /** An organization of the service. Its API key identifies its requests. */
 export type ServiceOrganization = Credentials & {
   id: string
   /** The current customers, read once for each page, so that a list may change while it is read. None where `answer` needs none. */
   customers?: { list(query: ListQuery): readonly ServiceCustomer[] } | undefined
-  /** How its requests are signed. */
   recipe: Recipe
   rateLimit?: ServiceLimit | undefined
   /** Answers requests for the list in place of the service. */
@@ -42,7 +33,6 @@ export type ServiceOptions = {
 
 export type ServiceEnv = { Bindings: Partial<HttpBindings>; Variables: { organization: ServiceOrganization } }
 
-/** The part of every address that names version 1 of the interface. */
 export const BASE_PATH = '/api/v1'
 
 /** The specification as an HTTP application over lists of customers. Where the specification is silent, it works like Laravel. */
@@ -147,24 +137,18 @@ function fail(c: Context, status: ErrorStatus, message: string, details?: Detail
   return c.json(errorEnvelope(status, message, details), status)
 }
 
-/** At most `requests` in each `windowMs` milliseconds, in fixed windows unless `window` says otherwise. */
-export type ServiceLimit = { requests: number; windowMs: number; window?: 'fixed' | 'sliding' | undefined }
+/** At most `requests` in each `windowMs` milliseconds. A window starts with the first request after the one before, as in Laravel. */
+export type ServiceLimit = { requests: number; windowMs: number }
 
-/**
- * Counts requests in windows, and returns whether each may pass, in the terms of the headers; a refused one is not counted. A fixed window starts
- * with the first request after the one before, as in Laravel; a sliding one looks back from each request: no window holds more than the limit.
- */
-export function rateLimiter({ requests, windowMs, window }: ServiceLimit) {
-  const passed: number[] = []
+/** Counts requests, and returns whether each may pass, in the terms of the headers; a refused one is not counted. */
+export function rateLimiter({ requests, windowMs }: ServiceLimit) {
+  let [remaining, endMs] = [requests, -Infinity]
   return (nowMs: number) => {
-    const isOver = (atMs = nowMs) => atMs <= nowMs - windowMs
-    while (isOver(passed[0])) passed.splice(0, window === 'sliding' ? 1 : passed.length)
-    const allowed = passed.length < requests
-    if (allowed) passed.push(nowMs)
-    const endMs = (passed[0] ?? nowMs) + windowMs
+    if (nowMs >= endMs) [remaining, endMs] = [requests, nowMs + windowMs]
+    const allowed = remaining > 0
+    if (allowed) remaining -= 1
     return {
-      allowed,
-      ...{ limit: requests, remaining: requests - passed.length },
+      ...{ allowed, limit: requests, remaining },
       /** Whole seconds until the window ends, at least 1, and the Unix second at which it ends. */
       retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
       resetUnixSeconds: Math.ceil(endMs / 1000),
@@ -177,15 +161,14 @@ const TOLERANCE_MS = 300_000
 
 /** Whether a request was signed by its organization just now. */
 function isSigned(c: Context<ServiceEnv>, nowMs: number): boolean {
-  const { apiKey, secret, recipe } = c.get('organization')
-  const names = [recipe.nonceHeader, HEADERS.signature, HEADERS.timestamp]
-  const [nonce, given, text = ''] = names.map((name) => c.req.header(name))
-  const at = readTimestamp(text)
+  const { recipe, ...credentials } = c.get('organization')
+  const at = readTimestamp(c.req.header(HEADERS.timestamp) ?? '')
   if (at?.form !== recipe.timestamp || Math.abs(at.unixMs - nowMs) > TOLERANCE_MS) return false
-  if (given === undefined || (usesNonce(recipe) && !nonce)) return false
+  const nonce = c.req.header(recipe.nonceHeader) ?? ''
+  if (usesNonce(recipe) && nonce === '') return false
   const request = { method: c.req.method, url: urlAsSent(c) }
-  const moment = { unixMs: at.unixMs, ...(nonce !== undefined && { nonce }) }
-  return sameText(given, signature(stringToSign(request, apiKey, moment, recipe), secret, recipe))
+  const { [HEADERS.signature]: right } = signedHeaders(request, credentials, { ...at, nonce }, recipe)
+  return right !== undefined && sameText(c.req.header(HEADERS.signature) ?? '', right)
 }
 
 /** Compares two texts in constant time, for texts of the same length. */

@@ -6,19 +6,7 @@ export type Details = Record<string, string[]>
 /** The query of a request for the list, with defaults filled in. */
 export type ListQuery = { page: number; perPage: number; search: string; language: string }
 
-export type ListEnvelope<Row = ServiceCustomer> = {
-  success: true
-  data: readonly Row[]
-  meta: {
-    current_page: number
-    from: number | null
-    last_page: number
-    per_page: number
-    to: number | null
-    total: number
-  }
-  links: { first: string; last: string; prev: string | null; next: string | null }
-}
+export type ListEnvelope<Row = ServiceCustomer> = ReturnType<typeof envelopeOf<Row>>
 
 /** One page of `customers`; `address` is the URL of the list without a query, used for the links. */
 export function listPage(customers: readonly ServiceCustomer[], query: ListQuery, address: string): ListEnvelope {
@@ -32,13 +20,13 @@ export function envelopeOf<Row>(
   data: readonly Row[],
   total: number,
   { query: { page, perPage }, address }: { query: ListQuery; address: string },
-): ListEnvelope<Row> {
+) {
   const start = (page - 1) * perPage
   const lastPage = Math.max(1, Math.ceil(total / perPage))
   // Like Laravel's paginator, links contain the page and no other parameter.
   const link = (number: number): string => `${address}?page=${number}`
   return {
-    success: true,
+    success: true as const,
     data,
     meta: {
       current_page: page,

@@ -14,7 +14,7 @@ import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type Serv
 import { generateCustomers } from './customers.ts'
 import { stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { type Credentials, DEFAULT_PRESET, HEADERS, type Recipe, recipeOf } from '../signing/signing.ts'
+import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../signing/signing.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
 export type SandboxOptions = Pick<ServiceOptions, 'latencyMs'> & {
@@ -67,19 +67,11 @@ export async function startSandbox(options: SandboxOptions = {}) {
     if (found === undefined) throw new UsageError(`The sandbox has no organization "${id}".`)
     return found
   }
-  const requests = new Map(organizations.map(({ apiKey }) => [apiKey, Array<LoggedRequest>()]))
-  const log: MiddlewareHandler<ServiceEnv> = async (c, next) => {
-    await next()
-    const answered = requests.get(c.req.header(HEADERS.key) ?? '') ?? []
-    const { page = 1, per_page = 15, search = '' } = c.req.query()
-    answered.push({ page: Number(page), per_page: Number(per_page), search, status: c.res.status })
-    if (answered.length > MOST_LOGGED) answered.splice(0, MOST_LOGGED / 2)
-  }
   const service = createService({
     ...options,
     sharedRateLimit,
     now: () => now() + clockAheadMs,
-    around: [log, ...(options.intercept ? [options.intercept] : [])],
+    around: options.intercept && [options.intercept],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
       ...{ id, apiKey, secret, recipe, customers: staged.customers },
       answer: options.forbidden?.includes(id)
@@ -101,15 +93,8 @@ export async function startSandbox(options: SandboxOptions = {}) {
     truth: (id: string) => find(id).staged.truth,
     /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
     organization: (id: string) => {
-      const { apiKey, staged } = find(id)
-      const { rows, insert, delete: remove } = staged.list
-      return {
-        customers: rows(),
-        /** The latest that were answered, 100,000 at most. */
-        requests: requests.get(apiKey) ?? [],
-        insert,
-        delete: remove,
-      }
+      const { rows, insert, delete: remove } = find(id).staged.list
+      return { customers: rows(), insert, delete: remove }
     },
     close,
   }
@@ -140,10 +125,6 @@ const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000
 /** Longer than most clients wait for an answer. */
 const DRIP_MS = 40_000
-
-/** One received request, with the status of its answer. */
-type LoggedRequest = { page: number; per_page: number; search: string; status: number }
-const MOST_LOGGED = 100_000
 
 /** Top-level settings of the configuration; without a queue it is for `sync`, and for a worker that keeps its queue itself. */
 type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }

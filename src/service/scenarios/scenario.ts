@@ -167,10 +167,8 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
 
   return {
     rows: (): readonly ServiceCustomer[] => rows,
-    /** Inserts a customer in the order of the list. Throws a UsageError when the id is listed already. */
+    /** Inserts a customer, who is not listed, in the order of the list. */
     insert: (customer: ServiceCustomer): void => {
-      if (rows.some(({ id }) => id === customer.id))
-        throw new UsageError(`The customer ${customer.id} is listed already.`)
       rows.splice(placeFor(customer, rows, order), 0, customer)
       changes += 1
       arrivals.set(customer.id, changes)

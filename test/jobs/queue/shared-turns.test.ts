@@ -14,14 +14,28 @@ const sleep: Sleep = (ms) => new Promise((resolve) => void setTimeout(resolve, m
 
 const LIMIT: ServiceLimit = { requests: 120, windowMs: 60_000 }
 
-test.each<[workers: number, how: string, window: ServiceLimit['window']]>([
-  [1, 'fixed windows', 'fixed'],
-  [3, 'fixed windows', 'fixed'],
-  [3, 'a sliding window', 'sliding'],
+/** Counts in a window that looks back from each request: no window holds more than the limit. */
+const inSlidingWindow: typeof rateLimiter = ({ requests: limit, windowMs }) => {
+  let passed: number[] = []
+  return (nowMs) => {
+    passed = passed.filter((atMs) => atMs > nowMs - windowMs)
+    const allowed = passed.length < limit
+    if (allowed) passed.push(nowMs)
+    const endMs = (passed[0] ?? nowMs) + windowMs
+    const retryAfterSeconds = Math.ceil((endMs - nowMs) / 1000)
+    const resetUnixSeconds = Math.ceil(endMs / 1000)
+    return { allowed, limit, remaining: limit - passed.length, retryAfterSeconds, resetUnixSeconds }
+  }
+}
+
+test.each<[workers: number, how: string, limiter: typeof rateLimiter]>([
+  [1, 'fixed windows', rateLimiter],
+  [3, 'fixed windows', rateLimiter],
+  [3, 'a sliding window', inSlidingWindow],
 ])(
   'workers under one limit use nine tenths of it and more, and two in a hundred are refused at most: %i, with %s',
-  async (workers, _how, window) => {
-    const world = aWorld({ ...LIMIT, window }, workers)
+  async (workers, _how, limiter) => {
+    const world = aWorld(LIMIT, workers, limiter)
     await world.play(179_000)
 
     expect(world.answered / (120 * 3)).toBeGreaterThanOrEqual(0.9)
@@ -56,12 +70,12 @@ test('a database that answers slowly gives turns all the same', async () => {
 })
 
 /** A service with a limit, the database of the limit, and workers with two organizations each, whose clocks differ by hours. */
-function aWorld(limit: ServiceLimit, workers: number) {
+function aWorld(limit: ServiceLimit, workers: number, limiter = rateLimiter) {
   vi.useFakeTimers({ now: 0 })
   onTestFinished(() => void vi.useRealTimers())
   const random = dice(7)
   const values = valuesHere()
-  const take = rateLimiter(limit)
+  const take = limiter(limit)
   const lines: [facts: unknown, said?: string][] = []
   const note = (...line: [facts: unknown, said?: string]) => void lines.push(line)
 
