@@ -1,24 +1,9 @@
 import { columnsThere, readStatement } from '../copies/read-rows.ts'
 
 /** An organization in figures, none of which says anything of a single customer. */
-export type Figures = {
-  organization: string
-  /** The start of the last scan that read the list to its end, `YYYY-MM-DD HH:MM:SS` in UTC; undefined where none did. */
-  readAsOf: string | undefined
-  active: number
-  missing: number
-  removed: number
-  /** The latest days, in order: at most DAYS. `day` is YYYY-MM-DD; `active` are those at its end. */
-  days: { day: string; active: number }[]
-  /** The latest months, in order: at most MONTHS. `month` is YYYY-MM. */
-  months: { month: string; added: number; removed: number; changed: number }[]
-  /** Active customers by language, most first; the text is as sent, and empty for those without one. */
-  languages: Share[]
-  /** Companies by how many active customers they have; undefined where the names of companies are not known. */
-  companies: Share[] | undefined
-}
+export type Figures = ReturnType<typeof figuresOf>
 
-export type Share = { name: string; count: number }
+export type Share = Figures['languages'][number]
 
 const DAYS = 400
 const MONTHS = 24
@@ -28,16 +13,18 @@ export async function readFigures(place: string): Promise<Figures[]> {
   // A copy without personal data has no names of companies.
   const hasCompanies = (await columnsThere(place, ['company_name'])).length > 0
   const statement = `${FIGURES} ${hasCompanies ? OF_COMPANIES : ''} ORDER BY 1, 2, 3`
-  const found = new Map<string, Figures>()
+  const found: Found[] = []
   for await (const { rows } of readStatement(place, statement, { asMade: true }))
-    for (const [kind, id, label, ...counts] of rows) {
-      const organization = String(id)
-      const gathered = found.get(organization) ?? nothing(organization, hasCompanies)
-      found.set(organization, gathered)
-      GATHER[String(kind)]?.(gathered, String(label), counts.map(Number))
+    for (const [kind, organization, label, ...counts] of rows) {
+      const [one = 0, two = 0, three = 0] = counts.map(Number)
+      found.push({ kind: String(kind), organization: String(organization), label: String(label), one, two, three })
     }
-  return [...found.values()].map(inOrder).toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+  return [...Map.groupBy(found, ({ organization }) => organization)]
+    .map(([organization, own]) => figuresOf(organization, own, hasCompanies))
+    .toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }
+
+type Found = { kind: string; organization: string; label: string; one: number; two: number; three: number }
 
 /** One statement for all of it, so that the figures are of one state. */
 const FIGURES = `
@@ -57,27 +44,28 @@ const OF_COMPANIES = `
 
 const SIZES = ['one customer', '2 to 4 customers', '5 to 19 customers', '20 or more']
 
-function nothing(organization: string, hasCompanies: boolean): Figures {
-  const lists = { days: [], months: [], languages: [], companies: hasCompanies ? [] : undefined }
-  return { organization, readAsOf: undefined, active: 0, missing: 0, removed: 0, ...lists }
-}
-
-const GATHER: Readonly<Record<string, (into: Figures, label: string, counts: readonly number[]) => void>> = {
-  list(into, label, [active = 0, missing = 0, removed = 0]) {
-    Object.assign(into, { readAsOf: label === '' ? undefined : label.slice(0, 19), active, missing, removed })
-  },
-  day: ({ days }, day, [active = 0]) => void days.push({ day, active }),
-  month: ({ months }, month, [added = 0, removed = 0, changed = 0]) =>
-    void months.push({ month, added, removed, changed }),
-  language: ({ languages }, name, [count = 0]) => void languages.push({ name, count }),
-  company: ({ companies }, size, [count = 0]) => void companies?.push({ name: SIZES[Number(size)] ?? size, count }),
-}
-
-function inOrder({ days, months, languages, ...facts }: Figures): Figures {
+function figuresOf(organization: string, found: readonly Found[], hasCompanies: boolean) {
+  const byKind = Map.groupBy(found, ({ kind }) => kind)
+  const all = (kind: string) => byKind.get(kind) ?? []
+  const [list] = all('list')
+  const sizes = all('company').map(({ label, one: count }) => ({ name: SIZES[Number(label)] ?? label, count }))
+  const languages = all('language').map(({ label: name, one: count }) => ({ name, count }))
+  const days = all('day').map(({ label: day, one: active }) => ({ day, active }))
+  const months = all('month').map(({ label: month, one: added, two: removed, three: changed }) => {
+    return { month, added, removed, changed }
+  })
   return {
-    ...facts,
+    organization,
+    /** The start of the last scan that read the list to its end, `YYYY-MM-DD HH:MM:SS` in UTC; undefined where none did. */
+    readAsOf: list?.label.slice(0, 19) || undefined,
+    ...{ active: list?.one ?? 0, missing: list?.two ?? 0, removed: list?.three ?? 0 },
+    /** Companies by how many active customers they have; undefined where the names of companies are not known. */
+    companies: hasCompanies ? sizes : undefined,
+    /** The latest days, in order: at most DAYS. `day` is YYYY-MM-DD; `active` are those at its end. */
     days: days.slice(-DAYS),
+    /** The latest months, in order: at most MONTHS. `month` is YYYY-MM. */
     months: months.slice(-MONTHS),
+    /** Active customers by language, most first; the text is as sent, and empty for those without one. */
     languages: languages.toSorted((one, other) => other.count - one.count),
   }
 }
