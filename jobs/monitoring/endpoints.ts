@@ -69,7 +69,7 @@ export function createPages({ mirror, facts }: Looking, notices: () => readonly 
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    const [overview, served] = await readPart(mirror, await facts(), asked)
+    const { overview, served } = await readPart(mirror, await facts(), asked)
     const sentences = notices().map((text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`)
     return context.html(overviewPage(overview, { ...served, notices: sentences }), 200, PAGE_HEADERS)
   })

@@ -57,20 +57,28 @@ export async function readOverview(mirror: Readable, facts: OverviewFacts, limit
   }
 }
 
-/** Looks up the part of the overview that a server shows: all runs that are drawn only of the organizations that are shown. */
-export async function readPart(
-  mirror: Readable,
-  facts: OverviewFacts,
-  wanted: { find: string; page: number },
-): Promise<[Overview, Served]> {
-  const [part, served] = partOf(await readOverview(mirror, facts, LEAST_RUNS), wanted)
-  const shown = part.organizations.map(({ organization }) => organization)
-  const drawn = Map.groupBy(await mirror.listLatestRuns({ organizations: shown, limit: DRAWN_RUNS }), idOf)
-  const organizations = part.organizations.map((view) => {
+/** The part of the organizations that a server shows: `find` is in their ids. `notices` are what is wrong with that server. */
+export type Served = { find: string; page: number; pages: number; found: number; notices?: readonly string[] }
+
+const ON_A_PAGE = 50
+
+/**
+ * Looks up the part of the overview that `page` shows, of the organizations whose ids hold `find`. A page that is not there is the nearest one.
+ * All runs that are drawn are looked up only of the organizations that are shown.
+ */
+export async function readPart(mirror: Readable, facts: OverviewFacts, { find, page }: Pick<Served, 'find' | 'page'>) {
+  const overview = await readOverview(mirror, facts, LEAST_RUNS)
+  const found = overview.organizations.filter(({ organization }) => organization.includes(find))
+  const pages = Math.max(1, Math.ceil(found.length / ON_A_PAGE))
+  const shown = Number.isInteger(page) ? Math.min(Math.max(1, page), pages) : 1
+  const views = found.slice((shown - 1) * ON_A_PAGE, shown * ON_A_PAGE)
+  const drawn = Map.groupBy(await mirror.listLatestRuns({ organizations: views.map(idOf), limit: DRAWN_RUNS }), idOf)
+  const organizations = views.map((view) => {
     const known = { ...view, runs: drawn.get(view.organization) ?? [] }
     return { ...known, standing: standingOf(known) }
   })
-  return [{ ...part, organizations }, served]
+  const served: Served = { find, page: shown, pages, found: found.length }
+  return { overview: { ...overview, organizations }, served }
 }
 
 async function readViews<Shown extends UncountedFreshness>(
@@ -103,21 +111,4 @@ async function readViews<Shown extends UncountedFreshness>(
 
 function idOf({ organization }: { organization: string }): string {
   return organization
-}
-
-/** The part of the organizations that a server shows: `find` is in their ids. `notices` are what is wrong with that server. */
-export type Served = { find: string; page: number; pages: number; found: number; notices?: readonly string[] }
-
-const ON_A_PAGE = 50
-
-/** The part of the overview that `page` shows, of the organizations whose ids hold `find`. A page that is not there is the nearest one. */
-export function partOf(overview: Overview, { find, page }: { find: string; page: number }): [Overview, Served] {
-  const found = overview.organizations.filter(({ organization }) => organization.includes(find))
-  const pages = Math.max(1, Math.ceil(found.length / ON_A_PAGE))
-  const shown = Number.isInteger(page) ? Math.min(Math.max(1, page), pages) : 1
-  const organizations = found.slice((shown - 1) * ON_A_PAGE, shown * ON_A_PAGE)
-  return [
-    { ...overview, organizations },
-    { find, page: shown, pages, found: found.length },
-  ]
 }

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { EXACT_VERSION } from '../../src/machine/version.ts'
 import { framed } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
-import { partOf } from '../../src/status/overview.ts'
+import { readPart } from '../../src/status/overview.ts'
 import { ago } from '../../src/status/sentences.ts'
 import { progressOf } from '../../src/status/standing.ts'
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
-import { cardsOf, LOOKED_AT_MS, overviewOf, overviewOfAll, REFUSED } from '../support/full-mirror.ts'
+import { cardsOf, LOOKED_AT_MS, factsOf, overviewOf, overviewOfAll, REFUSED } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 
 const UNDERWAY = {
@@ -76,16 +76,16 @@ test('a thousand organizations are shown a few at a time, and found by a part of
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 3), { organization: 'org-0999' })
   const ids = Array.from({ length: 1000 }, (_, n) => `org-${String(n).padStart(4, '0')}`)
-  const overview = await overviewOf(mirror, ids)
+  const part = (asked: { find: string; page: number }) => readPart(mirror, factsOf(ids), asked)
 
-  const [part, served] = partOf(overview, { find: '', page: 2 })
-  expect(part.organizations).toHaveLength(50)
+  const { overview, served } = await part({ find: '', page: 2 })
+  expect(overview.organizations).toHaveLength(50)
   expect(served).toEqual({ find: '', page: 2, pages: 20, found: 1000 })
-  expect(partOf(overview, { find: '', page: 99 })[1].page).toBe(20)
-  expect(partOf(overview, { find: '', page: Number.NaN })[1].page).toBe(1)
-  const [found] = partOf(overview, { find: '0999', page: 1 })
-  expect(found.organizations.map(({ organization }) => organization)).toEqual(['org-0999'])
-  expect(await overviewPage(part, served)).toContain('1,000 of 1,000 organizations need attention.')
+  expect((await part({ find: '', page: 99 })).served.page).toBe(20)
+  expect((await part({ find: '', page: Number.NaN })).served.page).toBe(1)
+  const found = await part({ find: '0999', page: 1 })
+  expect(found.overview.organizations.map(({ organization }) => organization)).toEqual(['org-0999'])
+  expect(await overviewPage(overview, served)).toContain('1,000 of 1,000 organizations need attention.')
 })
 
 test.each([

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Pause } from '../../src/model/pause.ts'
-import { type Overview, readOverview } from '../../src/status/overview.ts'
+import { type Overview, type OverviewFacts, readOverview } from '../../src/status/overview.ts'
 import type { Due } from '../../src/status/standing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
@@ -208,8 +208,13 @@ export function overviewOf(
   ids: readonly string[],
   paused: Record<string, Pause> = {},
 ): Promise<Overview> {
+  return readOverview(mirror, factsOf(ids, paused))
+}
+
+/** What is known of organizations that are due every night. */
+export function factsOf(ids: readonly string[], paused: Record<string, Pause> = {}): OverviewFacts {
   const organizations = ids.map((id) => ({ id, dueOf: dueEveryNight, paused: paused[id] }))
-  return readOverview(mirror, { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+  return { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined }
 }
 
 /** The text of each card, by its organization. */
