@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
-import { RUN_KINDS, type SharedValues, valuesNamed } from './queue/port.ts'
-import { ENDED, findJob, type Queues } from './queue/queues.ts'
+import { RUN_KINDS, type RunKind, type SharedValues, valuesNamed } from './queue/port.ts'
+import { ENDED, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
 import { sleep, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 
@@ -54,7 +54,7 @@ export async function cancelRuns(config: QueueConfig, organizations: readonly st
 }
 
 async function cancel({ backend: { values }, queues }: OpenedQueue, organization: string, waiting: CancelWaiting) {
-  const found = (await Promise.all(RUN_KINDS.map((kind) => findOpen(queues[kind], organization)))).flat()
+  const found = (await Promise.all(RUN_KINDS.map((kind) => findOpen(queues, kind, organization)))).flat()
   if (found.length === 0) return 'nothing'
   // The clock of the worker that added the job may be ahead.
   const untilMs = Math.max(waiting.now(), ...found.map(({ job }) => job.timestamp))
@@ -67,9 +67,9 @@ async function cancel({ backend: { values }, queues }: OpenedQueue, organization
 type Found = Awaited<ReturnType<typeof findOpen>>[number]
 
 /** The job of an organization that has not ended. */
-async function findOpen(queue: Queues['sync'], organization: string) {
-  const job = await findJob(queue, organization)
-  return job?.id === undefined || ENDED.has(await job.getState()) ? [] : [{ queue, id: job.id, job }]
+async function findOpen(queues: Queues, kind: RunKind, organization: string) {
+  const job = await queues.jobOf(kind, organization)
+  return job?.id === undefined || ENDED.has(await job.getState()) ? [] : [{ queue: queues[kind], id: job.id, job }]
 }
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */

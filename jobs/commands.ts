@@ -1,4 +1,3 @@
-import type { Job } from 'bullmq'
 import type { Config } from '../src/config/read-config.ts'
 import { ALL, pauseOf } from '../src/model/pause.ts'
 import { closing, openMirrorIfThere } from '../src/store/mirror.ts'
@@ -7,7 +6,7 @@ import { cancellations } from './cancel.ts'
 import { pause, type Pausing, readPauses, readSharedPauses, resume } from './pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from './queue/backend.ts'
 import { KINDS, RUN_KINDS, type RunKind } from './queue/port.ts'
-import { type Payload, findJob, jobStateOf, payload, progressOf, waitOf } from './queue/queues.ts'
+import { payload, progressOf, type RunJob, waitOf } from './queue/queues.ts'
 import { isDue } from './schedule/due-runs.ts'
 import { type Schedule, betweenNights, comingRuns } from './schedule/due-times.ts'
 import { succeeds } from '../src/machine/timers.ts'
@@ -30,7 +29,7 @@ export async function listJobs(config: QueueConfig) {
 const STATES = { running: ['active'], waiting: ['waiting', 'prioritized'], delayed: ['delayed'] } as const
 
 /** A job as commands show it. Times in Unix milliseconds. */
-function listed(job: Job<Payload, void>, kind: RunKind, state: string) {
+function listed(job: RunJob, kind: RunKind, state: string) {
   const isRunning = state === 'running'
   return {
     // Another program may have made the job.
@@ -81,21 +80,21 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
 
 async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {
   const { isPartial } = KINDS[kind]
-  if (isPartial && (await jobStateOf(queues.sync, organization)) !== undefined) return { state: 'full-run' }
+  if (isPartial && (await queues.stateOf('sync', organization)) !== undefined) return { state: 'full-run' }
   const state = await queues.request(kind, organization, 'manual')
   // What was cancelled before is wanted again.
   if (state === 'added' && !isPartial) await cancellations.delete(backend.values, organization)
-  return state === 'delayed' ? hasten(queues[kind], organization, nowMs) : { state }
+  return state === 'delayed' ? hasten(queues, kind, organization, nowMs) : { state }
 }
 
 /** Starts a delayed job at once, unless it waits on behalf of its service. */
-async function hasten(queue: OpenedQueue['queues']['sync'], organization: string, nowMs: number) {
-  const job = await findJob(queue, organization)
+async function hasten(queues: OpenedQueue['queues'], kind: RunKind, organization: string, nowMs: number) {
+  const job = await queues.jobOf(kind, organization)
   const { why, untilMs = 0 } = (job && progressOf(job).wait) ?? {}
   if (why === 'rate-limit' && untilMs > nowMs) return { state: 'told-to-wait', untilMs }
   // Where it cannot be promoted, it was started, or ended, in this moment.
   const isStarted = job !== undefined && (await succeeds(job.promote()))
-  return { state: isStarted ? 'started' : ((await jobStateOf(queue, organization)) ?? 'ended') }
+  return { state: isStarted ? 'started' : ((await queues.stateOf(kind, organization)) ?? 'ended') }
 }
 
 const NO_SHARED_QUEUE =

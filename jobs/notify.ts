@@ -7,9 +7,9 @@ import type { Timings } from './timings.ts'
 import { repeatedly } from '../src/machine/timers.ts'
 import type { Backend } from './queue/port.ts'
 import { failureOf } from './queue/queue-faults.ts'
-import { createQueueWorker, handBack, jobStateOf, putOff, type Queues } from './queue/queues.ts'
+import { createQueueWorker, handBack, putOff, type Queues } from './queue/queues.ts'
 import { dueOutlook, GRACE_MS, type Scheduled, wasReadSince } from './schedule/due-runs.ts'
-import { nextAfter, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
+import { nextDueMs, previousDueMs, type Schedule, startDelayMs } from './schedule/due-times.ts'
 import { readWebhookSecret } from '../src/config/credentials.ts'
 import type { Config } from '../src/config/read-config.ts'
 import { factsOfCode } from '../src/errors/error-facts.ts'
@@ -30,7 +30,7 @@ const payload = z.object({ kind: z.enum(KINDS), rota: z.string(), dueMs: z.numbe
 type Settings = {
   config: { readonly current: Config }
   mirror: Mirror
-  queues: Pick<Queues, 'sync' | 'notify'>
+  queues: Pick<Queues, 'stateOf' | 'notify'>
   backend: Backend
   log: Logger
   timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs' | 'leftWaitMs' | 'lockMs' | 'stalledMs'>
@@ -57,12 +57,12 @@ export function createNotifier(settings: Settings) {
   const options = { attempts: ATTEMPTS, backoff, removeOnComplete: KEPT, removeOnFail: KEPT, stackTraceLimit: 0 }
   const looking = repeatedly(timings.notifyLookMs, async () => {
     for (const kind of KINDS.filter((each) => config.current[each] !== undefined))
-      for (const { name: rota, ...line } of rotasOf(config.current.organizations)) {
-        const dueMs = previousDueMs(rota, { ...line, spreadMs: 0 }, now())
-        const name = `${kind}.${rota}`
+      for (const line of rotasOf(config.current.organizations)) {
+        const dueMs = previousDueMs(line.name, line, now())
+        const name = `${kind}.${line.name}`
         // None for years: 0.
         if (dueMs === 0 || asked.get(name) === dueMs) continue
-        await queues.notify.add(kind, { kind, rota, dueMs }, { ...options, jobId: `${name}.${dueMs}` })
+        await queues.notify.add(kind, { kind, rota: line.name, dueMs }, { ...options, jobId: `${name}.${dueMs}` })
         asked.set(name, dueMs)
       }
   })
@@ -161,7 +161,7 @@ export function rotasOf(organizations: readonly { id: string; schedule: Schedule
   const byLine = Map.groupBy(scheduled, ({ schedule: { cron, timezone } }) => `${cron}\n${timezone}`)
   return [...byLine].map(([line, members]) => {
     const [cron = '', timezone = ''] = line.split('\n')
-    return { name: hash('sha256', line).slice(0, 12), cron, timezone, organizations: members }
+    return { name: hash('sha256', line).slice(0, 12), cron, timezone, spreadMs: 0, organizations: members }
   })
 }
 
@@ -171,10 +171,11 @@ type Rota = ReturnType<typeof rotasOf>[number]
 type Night = ReturnType<typeof nightAt>
 
 /** It ends two hours after the last organization is due, or a worker first saw it, or when the next night begins. */
-export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number) {
+export function nightAt(rota: Rota, dueMs: number, seenMs: number) {
+  const { name, cron, timezone, organizations } = rota
   const due = organizations.map(({ id, schedule }) => ({ id, dueMs: dueMs + startDelayMs(id, schedule) }))
   const spreadMs = Math.max(0, ...due.map((each) => each.dueMs - dueMs))
-  const lastMs = spreadMs + Math.min(nextAfter({ cron, timezone }, dueMs), Math.max(dueMs, seenMs) + GRACE_MS)
+  const lastMs = spreadMs + Math.min(nextDueMs(name, rota, dueMs), Math.max(dueMs, seenMs) + GRACE_MS)
   return { cron, timezone, dueMs, organizations: due, lastMs }
 }
 
@@ -196,7 +197,7 @@ export async function standingsOf({ organizations, lastMs }: Night, sources: Sou
       const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
       const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
       const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
-      const state = await jobStateOf(queues.sync, id)
+      const state = await queues.stateOf('sync', id)
       // While it has a job, a failed run is tried again.
       const hasJob = state !== undefined && !(isPaused && state === 'delayed')
       return { organization: id, dueMs, ended: (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'unfinished' }

@@ -6,13 +6,11 @@ import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from '../src/machine/timers.ts'
 import { OPTIONAL_ANSWER_MS, type SharedValues, valuesNamed } from './queue/port.ts'
 
-const stored = z
-  .object({ sinceMs: z.number(), untilMs: z.number().optional(), resumedMs: z.number().optional() })
-  .transform((stated) => ({ untilMs: undefined, resumedMs: undefined, ...stated }))
+const moment = z.number().optional()
+const kept = valuesNamed('pause:', z.object({ sinceMs: z.number(), untilMs: moment, resumedMs: moment }))
 
 /** The pauses that all workers see. */
-const kept = valuesNamed('pause:', stored)
-export const readPauses: (values: Pick<SharedValues, 'list'>) => Promise<Pauses> = kept.list
+export const readPauses = kept.list
 
 type Values = Pick<SharedValues, 'list' | 'write'>
 export type Pausing = { nowMs: number; untilMs: number | undefined }
@@ -24,7 +22,7 @@ export async function pause(values: Values, names: readonly string[], { nowMs, u
     const own = pauses.get(name)
     // A pause of ALL leaves out what was resumed since, so that it begins anew.
     const isKept = name !== ALL && own !== undefined && isPaused(own, nowMs)
-    const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs, resumedMs: undefined }
+    const stated = { sinceMs: isKept ? own.sinceMs : nowMs, untilMs }
     await kept.write(values, name, stated)
     const now = pauseOf(new Map([...pauses, [name, stated]]), name, nowMs)
     return { name, before: pauseOf(pauses, name, nowMs), now }

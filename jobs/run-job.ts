@@ -1,19 +1,10 @@
 import { once } from 'node:events'
-import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
+import { DelayedError, UnrecoverableError } from 'bullmq'
 import { cancellable } from './cancel.ts'
 import type { Timings } from './timings.ts'
 import { within } from '../src/machine/timers.ts'
 import { KINDS, type RunKind, type Backend, type SharedValues } from './queue/port.ts'
-import {
-  createQueueWorker,
-  handBack,
-  jobStateOf,
-  payload,
-  type Payload,
-  progressOf,
-  putOff,
-  type Queues,
-} from './queue/queues.ts'
+import { createQueueWorker, handBack, payload, progressOf, putOff, type Queues, type RunJob } from './queue/queues.ts'
 import { isDue, wasReadSince } from './schedule/due-runs.ts'
 import { betweenNights } from './schedule/due-times.ts'
 import type { Organization } from '../src/config/organization.ts'
@@ -31,8 +22,6 @@ import { runOrganization, type RunSettings } from '../src/sync/run-organization.
 import { backoffMs } from '../src/time/durations.ts'
 import { isFarAhead } from '../src/time/moments.ts'
 
-export type RunJob = Job<Payload, void, Trigger>
-
 /** The end of a run of a job, the verdict on it, and whether the job ends with it. */
 export type RunOfJob = { kind: RunKind; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
 
@@ -49,7 +38,7 @@ export type Listener = {
 export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire' | 'now' | 'monotonicMs' | 'random'> & {
   organizationOf: (id: string) => Organization | undefined
   mirror: Mirror
-  queues: Pick<Queues, 'sync'>
+  queues: Pick<Queues, 'stateOf'>
   values: Pick<SharedValues, 'read'>
   /** Which organizations are paused, as far as this worker knows. */
   pauses: { latest: () => Promise<Pauses> }
@@ -236,11 +225,11 @@ export type WhyNone =
   | ('newer-version' | 'another-configuration' | 'read-since' | 'refused-since' | 'ended-before')
   | ('paused' | 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused')
 
-function isNewer({ version: other }: Pick<Payload, 'version'>): boolean {
+function isNewer({ version: other }: RunJob['data']): boolean {
   return typeof other === 'string' && other.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
 }
 
-type AskedJob = Pick<RunJob, 'name' | 'timestamp' | 'attemptsStarted'> & { data: Pick<Payload, 'dueMs'> }
+type AskedJob = Pick<RunJob, 'name' | 'timestamp' | 'attemptsStarted'> & { data: Pick<RunJob['data'], 'dueMs'> }
 
 /** Why a full run is not needed: another may have ended between the look at the mirror and `timestamp`, when the run was asked for. */
 export function whyNotNeeded(job: AskedJob, lastRun: LastRun | undefined, nowMs: number): WhyNone | undefined {
@@ -267,7 +256,7 @@ export async function whyNoPartialRun(
   const { id: organization, schedule, resumeWithinMs } = configured
   const isWanted = job.name === 'manual'
   if (!isWanted && (schedule && betweenNights(schedule)) === undefined) return 'not-scheduled'
-  if ((await jobStateOf(queues.sync, organization)) !== undefined) return 'full-run'
+  if ((await queues.stateOf('sync', organization)) !== undefined) return 'full-run'
   const nowMs = now()
   // A full run goes on where it was interrupted, or waits for the service.
   const waits = lastRun?.status === 'interrupted' || lastRun?.status === 'waiting'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DelayedError, type Job, type Processor, WaitingError, withBackend, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
-import type { Wait } from '../../src/status/standing.ts'
+import { storedWait, type Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
@@ -14,7 +14,9 @@ export const payload = z.strictObject({
   dueMs: z.number().optional(),
   version: z.string().optional(),
 })
-export type Payload = z.output<typeof payload>
+type Payload = z.output<typeof payload>
+
+export type RunJob = Job<Payload, void, Trigger>
 
 /** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
 type Asked = { dueMs?: number; askedAtMs?: number }
@@ -45,7 +47,15 @@ export function openQueues(backend: Backend) {
     return isLeft ? request(kind, organization, trigger, asked) : state
   }
 
-  return { ...runs, notify, all, request, close: () => Promise.all(all.map((queue) => queue.close())) }
+  /** The job of an organization, which may have ended; undefined where it has none. */
+  async function jobOf(kind: RunKind, organization: string) {
+    const id = await runs[kind].getDeduplicationJobId(organization)
+    return id === null ? undefined : runs[kind].getJob(id)
+  }
+
+  const stateOf = async (kind: RunKind, organization: string) => (await jobOf(kind, organization))?.getState()
+
+  return { ...runs, notify, all, request, jobOf, stateOf, close: () => Promise.all(all.map((queue) => queue.close())) }
 }
 
 /** Delays a job without using one of its attempts. `then` follows a move that the queue does not refuse, as it does where the job was lost. */
@@ -69,19 +79,6 @@ export async function putBackLeft({ all }: Queues): Promise<void> {
   // By this token BullMQ asks for no lock.
   for (const queue of all) for (const job of await queue.getActive()) await job.moveToWait('0')
 }
-
-/** The job of an organization in a queue. It may have ended. */
-export async function findJob(queue: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>, organization: string) {
-  const id = await queue.getDeduplicationJobId(organization)
-  return id === null ? undefined : queue.getJob(id)
-}
-
-const storedWait = z.object({
-  why: z.enum(['rate-limit', 'outage', 'retry']),
-  untilMs: z.number().optional(),
-  status: z.number().optional(),
-  attempt: z.number().optional(),
-}) satisfies z.ZodType<Wait>
 
 /** What a job keeps between two starts, because several workers may run it in turn. */
 const progress = z.object({
@@ -108,11 +105,6 @@ export async function listWaits({ sync }: Pick<Queues, 'sync'>) {
   const waits = (jobs: typeof active, state: string) =>
     jobs.map((job) => [job.data.organization, waitOf(job, state)] as const)
   return new Map([...waits(active, 'running'), ...waits(delayed, 'delayed')])
-}
-
-/** The state of the job of an organization in a queue; undefined where it has none. */
-export async function jobStateOf(...asked: Parameters<typeof findJob>): Promise<string | undefined> {
-  return (await findJob(...asked))?.getState()
 }
 
 type Heartbeat = Pick<Timings, 'lockMs' | 'stalledMs'>

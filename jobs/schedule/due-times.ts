@@ -2,9 +2,7 @@ import { hash } from 'node:crypto'
 import { parsedCron } from '../../src/config/schedule.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
-export type Schedule = CronLine & { spreadMs: number }
-
-type CronLine = { cron: string; timezone: string }
+export type Schedule = { cron: string; timezone: string; spreadMs: number }
 
 /** How much later than its cron line an organization starts: always the same, and shorter than the time to the next moment. */
 export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Schedule, 'cron' | 'spreadMs'>): number {
@@ -35,10 +33,13 @@ export function previousDueMs(organization: string, schedule: Schedule, nowMs: n
   return lastMs === 0 ? 0 : lastMs + delayMs
 }
 
-/** The first moment after `nowMs` at which the organization is due. */
+/**
+ * The first moment after `nowMs` at which the organization is due. A time of day that clocks skip is due when the gap ends, and one that they show
+ * twice the first time; a line with `*` or a step for its hours or minutes goes on through both. Throws when there is none.
+ */
 export function nextDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  return nextAfter(schedule, nowMs - delayMs) + delayMs
+  return momentsAround(schedule, nowMs - delayMs).nextMs + delayMs
 }
 
 /** The moments of the next `count` runs after `nowMs`. */
@@ -47,16 +48,8 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
   return Array.from({ length: count }, () => (atMs = nextDueMs(organization, schedule, atMs)))
 }
 
-/**
- * The first moment of the cron line after `fromMs`, without the spread. A time of day that clocks skip is due when the gap ends, and one that they
- * show twice the first time; a line with `*` or a step for its hours or minutes goes on through both. Throws when there is none.
- */
-export function nextAfter(line: CronLine, fromMs: number): number {
-  return momentsAround(line, fromMs).nextMs
-}
-
 /** The moments of a cron line around one: the latest until then, 0 if there was none for years, and the first after it. */
-function momentsAround(line: CronLine, atMs: number): { lastMs: number; nextMs: number } {
+function momentsAround(line: Schedule, atMs: number): { lastMs: number; nextMs: number } {
   const key = `${line.cron}\n${line.timezone}`
   const found = FOUND.get(key) ?? []
   const known = found.find(({ lastMs, nextMs }) => lastMs <= atMs && atMs < nextMs)

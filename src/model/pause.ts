@@ -1,8 +1,8 @@
 /** An organization that starts no run by itself: since when, and until when if that is known. Unix milliseconds. */
-export type Pause = { sinceMs: number; untilMs: number | undefined }
+export type Pause = { sinceMs: number; untilMs?: number | undefined }
 
 /** What was last said about an organization, or about all of them. */
-export type Stated = Pause & { resumedMs: number | undefined }
+export type Stated = Pause & { resumedMs?: number | undefined }
 
 /** Which organizations are paused, by their ids and ALL. */
 export type Pauses = ReadonlyMap<string, Stated>

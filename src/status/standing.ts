@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { Pause } from '../model/pause.ts'
 import type { LatestRun, LeasedRun } from '../model/report.ts'
@@ -24,15 +25,16 @@ export const STATES = {
 type State = keyof typeof STATES
 
 /** What a job waits for: its service asked for it, or failed; or `retry`, after another failure or for another run of its organization. */
-export type Wait = {
-  why: 'rate-limit' | 'outage' | 'retry'
+export const storedWait = z.object({
+  why: z.enum(['rate-limit', 'outage', 'retry']),
   /** Unix milliseconds; undefined where it is not known. */
-  untilMs?: number | undefined
+  untilMs: z.number().optional(),
   /** What the service answered, if it did. */
-  status?: number | undefined
+  status: z.number().optional(),
   /** The number of the attempt that follows. */
-  attempt?: number | undefined
-}
+  attempt: z.number().optional(),
+})
+export type Wait = z.output<typeof storedWait>
 
 /** How an organization stands. */
 export type Standing = ReturnType<typeof standingOf>

@@ -60,13 +60,9 @@ test.each<
 ])('an organization that %s is %s', async (_what, expected, around) => {
   const { lastRun, state, cancels = new Map() } = { lastRun: {}, ...around }
   const night = nightAt(aRota({ id: 'acme', schedule: nightly }), DUE_MS, DUE_MS)
-  const sync = {
-    getDeduplicationJobId: async () => (state === undefined ? null : 'job'),
-    getJob: async () => ({ getState: async () => state }),
-  }
   const standings = await standingsOf(night, {
     mirror: Object({ listLastRuns: async () => (lastRun === undefined ? [] : [{ ...LAST_RUN, ...lastRun }]) }),
-    queues: Object({ sync }),
+    queues: Object({ stateOf: async () => state }),
     backend: Object({ values: { list: async (beginning: string) => (beginning === 'cancel:' ? cancels : new Map()) } }),
     now: () => DUE_MS + HOUR_MS,
   })

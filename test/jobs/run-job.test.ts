@@ -131,19 +131,15 @@ type Around = {
   trigger?: string
   isConfigured?: boolean
   quick?: string | undefined
-  fullRun?: string
+  fullRun?: 'active' | 'prioritized'
   lastRun?: LastRun | undefined
 }
 
 function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around }: Around) {
   const { quick, lastRun } = { quick: SCHEDULE.quick, lastRun: read, ...around }
   const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
-  const sync = {
-    getDeduplicationJobId: async () => (fullRun === undefined ? null : 'job'),
-    getJob: async () => ({ getState: async () => fullRun }),
-  }
   return runs.whyNoPartialRun(isConfigured ? organization : undefined, { name: trigger }, lastRun, {
-    queues: Object({ sync }),
+    queues: { stateOf: async () => fullRun },
     now: () => NOW_MS,
   })
 }

@@ -1,7 +1,6 @@
 import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq'
 import { KINDS, type RunKind } from '../../jobs/queue/port.ts'
-import type { Payload, Queues } from '../../jobs/queue/queues.ts'
-import type { RunJob } from '../../jobs/run-job.ts'
+import type { Queues, RunJob } from '../../jobs/queue/queues.ts'
 
 type State = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
@@ -10,7 +9,7 @@ export type PlayedJob = {
   readonly id: string
   readonly kind: RunKind
   readonly name: string
-  readonly data: Payload
+  readonly data: RunJob['data']
   readonly timestamp: number
   readonly opts: (typeof KINDS)[RunKind]['job']
   state: State
@@ -52,13 +51,8 @@ export class PlayedQueue {
   }
 
   /** The part that partial runs look at. */
-  get looked(): Pick<Queues, 'sync'> {
-    return Object({
-      sync: {
-        getDeduplicationJobId: async (organization: string) => this.#openOf('sync', organization)?.id ?? null,
-        getJob: async (id: string) => ({ getState: async () => this.#jobs.find((job) => job.id === id)?.state }),
-      },
-    })
+  readonly looked: Pick<Queues, 'stateOf'> = {
+    stateOf: async (kind, organization) => this.#openOf(kind, organization)?.state,
   }
 
   /** When the next job can be started; undefined where there is none. */
