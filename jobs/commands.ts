@@ -1,6 +1,6 @@
 import type { Config } from '../src/config/read-config.ts'
 import { ALL, pauseOf } from '../src/model/pause.ts'
-import { closing, openMirrorIfThere } from '../src/store/mirror.ts'
+import { closing, ifThere, openMirrorToRead } from '../src/store/mirror.ts'
 import { localTime } from '../src/time/moments.ts'
 import { cancellations } from './cancel.ts'
 import { pause, type Pausing, readPauses, readSharedPauses, resume } from './pauses.ts'
@@ -103,7 +103,7 @@ const NO_SHARED_QUEUE =
 
 /** The next `count` runs of every organization with a schedule, of a paused one after its pause; in Unix milliseconds, and in its time zone. */
 export async function listSchedule(config: Config, { nowMs, count }: { nowMs: number; count: number }) {
-  const mirror = await openMirrorIfThere(config.mirror)
+  const mirror = await ifThere(openMirrorToRead(config.mirror))
   const lastRuns = mirror && (await closing(mirror, () => mirror.listLastRuns()))
   const pauses = await readSharedPauses(config)
   return config.organizations.map(({ id: organization, schedule }) => {

@@ -9,7 +9,7 @@ import { folderBeside, isPostgres, isSharedQueue, shownMirror } from '../../src/
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'
-import { closing, openMirrorIfThere, type Mirror } from '../../src/store/mirror.ts'
+import { closing, ifThere, openMirrorToRead, type Mirror } from '../../src/store/mirror.ts'
 
 /** Longer than a worker waits for a job in one command. */
 const SILENCE_MS = 60_000
@@ -146,7 +146,7 @@ export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'fil
 /** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
 export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
   // One that cannot be read is reported by what needs it.
-  const mirror = await openMirrorIfThere(address).catch(() => undefined)
+  const mirror = await ifThere(openMirrorToRead(address)).catch(() => undefined)
   if (mirror !== undefined) await requireSame(values, await closing(mirror, known))
 }
 

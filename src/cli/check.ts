@@ -16,7 +16,7 @@ import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
 import { isOtherKey } from '../privacy/privacy-policy.ts'
-import { closing, examineServer, findAdditions, openMirrorIfThere } from '../store/mirror.ts'
+import { closing, examineServer, findAdditions, ifThere, openMirrorToRead } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 
 export function checkCommand(io: Io) {
@@ -132,7 +132,7 @@ async function answerOfQueue(queue: string): Promise<Found> {
 /** Opens the mirror and has all of it read. If there is none yet, checks that one can be made. */
 async function inFile(file: string): Promise<Found> {
   try {
-    const opened = await openMirrorIfThere(file)
+    const opened = await ifThere(openMirrorToRead(file))
     if (opened === undefined) {
       if (existsSync(file)) await access(file, constants.W_OK)
       // Rights alone do not show whether anything can be made in a folder: in /proc, nothing can.
@@ -179,7 +179,7 @@ async function onServer(address: string): Promise<Found> {
     const said = `${shown}: this user may not write the schema ${schema}${where}. ${OWNER}`
     throw new MirrorUnusable(said, { code: 'denied' })
   }
-  const opened = await openMirrorIfThere(address)
+  const opened = await ifThere(openMirrorToRead(address))
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
   const rights = '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
   const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.may_vacuum ? '' : rights}`
@@ -224,7 +224,7 @@ async function exposedFile(reference: Organization['apiKey'] | undefined): Promi
 async function whatIsHidden(organization: Organization, mirror: string | undefined): Promise<Found | undefined> {
   if (organization.privacy === undefined) return undefined
   const policy = await readPrivacy(organization)
-  const opened = mirror === undefined ? undefined : await openMirrorIfThere(mirror)
+  const opened = mirror === undefined ? undefined : await ifThere(openMirrorToRead(mirror))
   const stored = opened === undefined ? [] : await closing(opened, (each) => each.listPrivacy())
   const before = stored.find((each) => each.organization === organization.id)
   if (before !== undefined && isOtherKey(before.policy, policy))

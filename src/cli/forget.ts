@@ -4,7 +4,7 @@ import { clocks, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/older-files.ts'
 import { isOurs } from '../errors/errors.ts'
-import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
+import type { Mirror } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 
 const UUID = argument(
@@ -54,7 +54,8 @@ function asFailed(failure: unknown) {
 const READMITTED =
   'the customer is no longer forgotten. The next run that receives the record saves it as a new customer; what was deleted does not come back.'
 
-type Done = ForgottenCustomer & { mirror: string; erased: Erased | 'failed' }
+type Answer<Verb extends 'forgetCustomer' | 'eraseForgotten'> = Awaited<ReturnType<Mirror[Verb]>>
+type Done = Answer<'forgetCustomer'> & { mirror: string; erased: Answer<'eraseForgotten'> | 'failed' }
 
 function doneText(organization: string, { mirror, deleted, forgottenAtMs, wasForgotten, erased }: Done): string {
   const { customers, changes, rejects } = deleted

@@ -9,9 +9,9 @@ import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import { countOf, type Session } from '../store/port/store.ts'
-import { openDatabase as openServer, requireAllRows } from '../store/postgres/open-database.ts'
+import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { createReadingIndexes } from '../store/reading-indexes.ts'
-import { type Clocks, requireNoLease } from '../store/runs/lease.ts'
+import { type Clocks, requireAllRows, requireNoLease } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { JOURNALS, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 import { refused } from './target-place.ts'
@@ -39,7 +39,6 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
     return writeFor(file, async ({ path, place }) => {
       let latest = 0
       const moved = await server.read(async (session) => {
-        await requireAllRows(session)
         latest = await latestAtRest(session, moving)
         return closing(openDatabase(path, 'write'), async (db) => {
           writeWithoutWaiting(db)

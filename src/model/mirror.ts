@@ -2,19 +2,6 @@ import type { Proof, Report, RunStatus } from './report.ts'
 import type { Listed, Tally } from './run.ts'
 import type { Reject } from './page.ts'
 
-/** A customer that was forgotten, now or before, and how many rows of each table were deleted. */
-export type ForgottenCustomer = {
-  deleted: { customers: number; changes: number; rejects: number }
-  forgottenAtMs: number
-  wasForgotten: boolean
-}
-
-/**
- * What became of the bytes of deleted rows. `busy`: another program, or a full or failing disk, keeps the mirror from erasing them for now.
- * `held`: rows of other customers hold the id. `released`: a server has freed them, and no one can say where else it has written them.
- */
-export type Erased = 'erased' | 'busy' | 'held' | 'released'
-
 /** The results of the saved pages, with what was received for the first time in this run. */
 export type PagesSaved = Tally & {
   /** The row number of each record of each page, in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { UsageError } from '../errors/errors.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../privacy/forgotten.ts'
 import { requireTaken } from './refusals.ts'
 import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
@@ -20,7 +19,11 @@ export function forgetting(store: Store) {
      */
     forgetCustomer: (asked: Forgetting) =>
       store.write((session) => forgetCustomer(session, asked), { securely: true }, asked),
-    /** Has the bytes that deleted rows left overwritten or freed, and looks for the id in rows of other customers. */
+    /**
+     * Has the bytes that deleted rows left overwritten or freed, and looks for the id in rows of other customers, which may be `held`. `busy`:
+     * another program, or a full or failing disk, keeps the mirror from it for now. `released`: a server has freed them, and no one can say
+     * where else it has written them.
+     */
     eraseForgotten: (id: string) => eraseForgotten(store, id),
     /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
     readmitCustomer: (asked: Forgetting) => store.write((session) => readmitCustomer(session, asked), {}, asked),
@@ -28,10 +31,13 @@ export function forgetting(store: Store) {
 }
 
 /** A run whose lease has expired may only be paused: without the lease it can write nothing. */
-async function forgetCustomer(session: Session, asked: Forgetting): Promise<ForgottenCustomer> {
+async function forgetCustomer(session: Session, asked: Forgetting) {
   const { organization, nowMs } = asked
   await requireUnleased(session, organization, 'changed', asked)
-  const sinceMs = await forgottenSinceMs(session, asked)
+  const before = await session.first<{ forgotten_at: string }>(
+    sql`SELECT forgotten_at FROM forgotten ${await hashed(session, asked)}`,
+  )
+  const sinceMs = timeIn(before?.forgotten_at)
   const deleted = await purgeCustomer(session, asked)
   const isKnown = Object.values(deleted).some((count) => count > 0)
   if (sinceMs === undefined && !isKnown)
@@ -44,7 +50,7 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
 }
 
 /** A file is written anew: earlier nights may have left values of the customer in unused parts of it. */
-async function eraseForgotten(store: Store, id: string): Promise<Erased> {
+async function eraseForgotten(store: Store, id: string): Promise<'erased' | 'busy' | 'held' | 'released'> {
   if (!(await store.purge(HOLDING_TABLES))) return 'busy'
   if (await store.read((session) => isNamed(session, id))) return 'held'
   return store.kind === 'sqlite' ? 'erased' : 'released'
@@ -84,7 +90,7 @@ const where = ({ organization, id }: Of, column = 'id'): Sql =>
   sql`WHERE organization = ${organization} AND ${text(column)} = ${id}`
 
 /** Deletes all that the mirror holds of a customer, and the memory of the list, which may hold its fingerprints: the next run reads it anew. */
-export async function purgeCustomer(session: Session, of: Of): Promise<ForgottenCustomer['deleted']> {
+export async function purgeCustomer(session: Session, of: Of) {
   const texts = await textsOf(session, of)
   const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
   const rejects = await deleteRejects(session, of, texts.email)
@@ -144,7 +150,7 @@ async function hideInRuns(session: Session, { organization, id }: Of, values: re
   const digits = id.replaceAll('-', '')
   const texts = givenAs('value', [id, id.toUpperCase(), digits, digits.toUpperCase(), ...values])
   await session.run(sql`
-    UPDATE runs SET error = ${HIDDEN_ERROR}
+    UPDATE runs SET error = 'The message named a customer that is forgotten.'
     WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM ${texts} WHERE ${mentions('error', sql`given.value`)})`)
   // Only the id: a name that someone chose may be a word of the certificate.
   await session.run(sql`
@@ -154,8 +160,6 @@ async function hideInRuns(session: Session, { organization, id }: Of, values: re
     )}
     WHERE organization = ${organization} AND ${place('certificate', id)} > 0`)
 }
-
-const HIDDEN_ERROR = 'The message named a customer that is forgotten.'
 
 const DOCUMENT = NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')
 
@@ -168,13 +172,6 @@ export async function loadForgotten(session: Session, organization: string): Pro
     storedKey(session, organization),
   )
   return forgottenBy(organization, key, new Map(rows.map(({ number, hash }) => [hash, number])))
-}
-
-async function forgottenSinceMs(session: Session, of: Of): Promise<number | undefined> {
-  const found = await session.first<{ forgotten_at: string }>(
-    sql`SELECT forgotten_at FROM forgotten ${await hashed(session, of)}`,
-  )
-  return timeIn(found?.forgotten_at)
 }
 
 /** Which row the customer has who is forgotten; none where no customer of the organization is. */

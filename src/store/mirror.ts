@@ -3,7 +3,6 @@ import type { Opening } from '../model/mirror.ts'
 import type * as Sqlite from './open-sqlite.ts'
 import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/open-database.ts'
-import { ifThere } from './refusals.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import type { Mirror } from './verbs.ts'
 
@@ -21,11 +20,6 @@ export async function openMirror(address: string, opening?: Opening): Promise<Mi
 /** Opens the mirror at `address` to read. Throws MirrorUnusable `missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return (await storeOf(address)).openMirrorToRead(address)
-}
-
-/** Opens the mirror at `address` to read; undefined if there is none. */
-export async function openMirrorIfThere(address: string): Promise<Mirror | undefined> {
-  return await ifThere(openMirrorToRead(address))
 }
 
 /** Closes a mirror, or what else was opened, after `work`. */

@@ -121,16 +121,13 @@ async function deleteAll(session: Session, organization: string, clocks: Clocks)
   await session.run(sql`${NOTICED}`)
   // A run that was refused because its customers were known under this organization named it.
   await session.run(sql`
-    UPDATE runs SET error = organization || ${`: ${KNOWN_UNDER_A_FORGOTTEN_ONE}`}
+    UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
     WHERE error_code = 'tenant-mixup' AND ${place('error', ` under ${organization}. `)} > 0`)
   await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
 }
 
 /** Every table of the mirror with a column `organization`. */
 export const ORGANIZATION_TABLES = Object.keys(COLUMNS).filter((table) => COLUMNS[table]?.includes('organization'))
-
-/** The error, after the name, of a run that was refused because its customers were known under an organization that was forgotten. */
-const KNOWN_UNDER_A_FORGOTTEN_ONE = 'its customers were known under another organization, which was forgotten since.'
 
 /** Whether the mirror holds anything of an organization but the report of a run that failed before it saved anything: that keeps its place. */
 async function isTaken(session: Session, organization: string): Promise<boolean> {

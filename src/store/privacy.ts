@@ -3,13 +3,7 @@ import { TEXT_FIELDS } from '../model/customer.ts'
 import { rejectKey } from '../model/page.ts'
 import type { Run, RunPrivacy, Start } from '../model/run.ts'
 import { type HidableColumns, hiddenValues, type HiddenValues } from '../privacy/hidden-values.ts'
-import {
-  type HiddenFields,
-  mixedPolicy,
-  NOTHING_HIDDEN,
-  policyJson,
-  type PrivacyPolicy,
-} from '../privacy/privacy-policy.ts'
+import { type HiddenFields, mixedPolicy, NOTHING_HIDDEN, policyJson } from '../privacy/privacy-policy.ts'
 import { asText, either, given, isIn, joined, replacing, sql, text } from './port/sql.ts'
 import { records, type Session, type Store } from './port/store.ts'
 import { renewLease, updateStamp } from './runs/lease.ts'
@@ -23,7 +17,8 @@ export function privacyVerbs(store: Store) {
     applyPrivacy: async (run: Run, nowMs: number) => {
       if (run.privacy?.isUnapplied !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true
-      if (await isPurged(store)) await store.write(notePurged)
+      const purged = sql`UPDATE privacy_policies SET is_unpurged = false WHERE next_policy IS NULL`
+      if (await isPurged(store)) await store.write((session) => session.run(purged))
       return false
     },
     listPrivacy: () => store.read(listPrivacy),
@@ -91,10 +86,6 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   return next !== undefined
 }
 
-async function notePurged(session: Session) {
-  await session.run(sql`UPDATE privacy_policies SET is_unpurged = false WHERE next_policy IS NULL`)
-}
-
 /** Where a run that has ended read the list to its end, a value that takes the place of NULL is a change from then on. */
 export async function noteFilled(session: Session, { id, organization, privacy }: Run) {
   if (privacy === undefined || privacy.unfilled.length === 0) return
@@ -130,7 +121,7 @@ type StoredPolicy = {
   isUnpurged: boolean
 }
 
-function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): RunPrivacy {
+function runPrivacy(policy: RunPrivacy['policy'], stored: StoredPolicy | undefined): RunPrivacy {
   return {
     policy,
     hidden: hiddenValues(NOTHING_HIDDEN, policy),

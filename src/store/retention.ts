@@ -2,20 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nothingPruned, type Pruned } from '../model/report.ts'
 import type { Reckoning, Retention } from '../model/run.ts'
 import { requireTaken } from './refusals.ts'
-import {
-  asText,
-  either,
-  FOR_UPDATE,
-  fromSqlTime,
-  greatest,
-  isFoundBy,
-  isIn,
-  moment,
-  rowsOf,
-  sql,
-  sqlTime,
-  text,
-} from './port/sql.ts'
+import { FOR_UPDATE, fromSqlTime, greatest, isFoundBy, isIn, moment, rowsOf, sql, sqlTime, text } from './port/sql.ts'
 import type { Session, Store } from './port/store.ts'
 import { requireCurrent } from './runs/lease.ts'
 import { runsToKeep } from './schema/views.ts'
@@ -73,11 +60,9 @@ const KINDS = [
   ['runs', runsPruning],
 ] as const
 
-const DAY = either('substr(started_at, 1, 10)', `to_char(started_at, 'YYYY-MM-DD')`)
-
 async function believedDay(session: Session, organization: string): Promise<string | undefined> {
   const days = await session.all<{ day: string }>(sql`
-    SELECT ${DAY} AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
+    SELECT substr(CAST(started_at AS text), 1, 10) AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
     GROUP BY 1 ORDER BY max(id) DESC LIMIT ${DAYS_TO_BELIEVE}`)
   return days.at(-1)?.day
 }
@@ -106,7 +91,7 @@ function customersPruning(organization: string, { beforeMs }: Due): Deletion {
       DO UPDATE SET customers_from = ${greatest(sql`horizons.customers_from`, sql`excluded.customers_from`)}`)
     await session.run(sql`
       UPDATE changes SET fields = '{ }'
-      WHERE organization = ${organization} AND ${isIn('id', ids)} AND ${asText('fields')} IS DISTINCT FROM '{ }'`)
+      WHERE organization = ${organization} AND ${isIn('id', ids)} AND CAST(fields AS text) IS DISTINCT FROM '{ }'`)
     await session.run(sql`DELETE FROM rejects WHERE organization = ${organization} AND ${isIn('record_id', ids)}`)
     for (const table of ['held_rows', 'absences'])
       await session.run(sql`DELETE FROM ${text(table)} WHERE ${rowsOf(organization, rowIds)}`)

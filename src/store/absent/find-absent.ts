@@ -25,18 +25,15 @@ export async function findUnseen(session: Session, { organization, seen }: Run) 
   if (notRemoved === seen.size && sum === seen.sum()) return { unseen: [], notRemoved }
   const stored = await session.numbers(sql`SELECT row_id FROM customers WHERE organization = ${organization}`)
   const unseen = stored.filter((rowId) => !seen.has(rowId))
-  if (stored.length - unseen.length < seen.size) throw rowsGone(organization)
+  // No trigger noticed: they were off, rows were replaced, or one table was put back.
+  if (stored.length - unseen.length < seen.size)
+    throw new MirrorUnusable(
+      `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+        'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+        'the next run reads every record, and adds what is missing.',
+      { code: 'replaced' },
+    )
   return { unseen, notRemoved }
-}
-
-/** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
-function rowsGone(organization: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
-      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
-      'the next run reads every record, and adds what is missing.',
-    { code: 'replaced' },
-  )
 }
 
 async function findNotRemoved(session: Session, organization: string, rowIds: readonly number[], more: Sql) {

@@ -11,22 +11,13 @@ type AbsenceEvidence = {
   isTooMuch: boolean
 }
 
-/** A customer to be marked missing; `isCounted` when the absence counts towards a removal. */
-export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
-
-type Decision = Pick<Absences, 'reasons' | 'isBelieved'> & {
-  listed: readonly Absent[]
-  /** Customers whose removal is held back; where there are none, what is held stays as it is. */
-  held: readonly Absent[]
-  missing: readonly Missing[]
-}
-
 /**
  * Decides about the absent customers of a scan. All absences are disbelieved where exactly the newest customers are absent, or where a search
  * found one of them; too many at once are held back. Otherwise each customer becomes missing, and one that was absent often enough is
- * removed: after proven scans unless a search is outstanding, after others only where its searches confirm that it is gone.
+ * removed: after proven scans unless a search is outstanding, after others only where its searches confirm that it is gone. `isCounted`: the
+ * absence counts towards a removal. Where none are `held`, what is held back stays as it is.
  */
-export function decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }: AbsenceEvidence): Decision {
+export function decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }: AbsenceEvidence) {
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
   const nothing = { reasons, isBelieved: true, listed: [], held: [], missing: [] }
   if (unjudged.size === absent.length) return { ...nothing, isBelieved: false }
@@ -34,7 +25,7 @@ export function decideAbsences({ absent, unjudged, proof, rule, searched, isTooM
   const listed = absent.filter(({ id }) => searched.found?.has(id))
   if (listed.length > 0) {
     const held = searched.isSample === true ? absent.filter((row) => !listed.includes(row) && isDue(row)) : []
-    return { ...nothing, reasons: [...reasons, 'contradicted'], isBelieved: false, listed, held }
+    return { ...nothing, reasons: [...reasons, 'contradicted'] as const, isBelieved: false, listed, held }
   }
   if (isTooMuch) return { ...nothing, held: absent }
   const isSure = ({ id, missingProven }: Absent) =>

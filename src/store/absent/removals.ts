@@ -10,7 +10,7 @@ import {
   findUnseen,
   markRowsListed,
 } from './find-absent.ts'
-import { type Absences, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
+import { type Absences, decideAbsences, NO_ABSENCES } from './removal-rule.ts'
 import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, records, type Session } from '../port/store.ts'
@@ -45,14 +45,11 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   }
 }
 
-/** What becomes of customers that a partial run found absent. `held`: so many at once that none was marked; the next full run decides. */
-type Gone = Absences & {
-  /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
-  unmarked: readonly number[]
-}
-
-/** Marks customers that a partial run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
-export async function markGone(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Gone> {
+/**
+ * Marks customers that a partial run found absent as missing, except the newest alone, which are `unmarked`. That counts as no absence, and
+ * removes no customer. `held`: so many at once that none was marked; the next full run decides, and the order as it was known stays.
+ */
+export async function markGone(session: Session, run: Run, ending: Ending, nowMs: number) {
   const { absentRows = [], openAbsences = 0, removals, serviceMs } = ending
   const gone = await findListedBefore(session, run, absentRows)
   const none = { ...NO_ABSENCES, unmarked: [] }
@@ -62,13 +59,14 @@ export async function markGone(session: Session, run: Run, ending: Ending, nowMs
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { proof: 'whole', nowMs })
-  return { ...none, missing: missing.length, reasons: unjudged.size > 0 ? ['older-list'] : [], unmarked: [...unjudged] }
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { ...none, missing: missing.length, reasons, unmarked: [...unjudged] }
 }
 
 async function markMissing(
   session: Session,
   run: Pick<Run, 'organization'>,
-  missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
+  missing: readonly { row: Absent; isCounted: boolean }[],
   { proof, nowMs }: { proof: RemovingProof; nowMs: number },
 ) {
   if (missing.length === 0) return

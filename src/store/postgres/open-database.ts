@@ -3,13 +3,7 @@ import { shownMirror } from '../../address/mirror-address.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
 import { savingIn } from '../pages/save-in-postgres.ts'
-import {
-  type Connections,
-  type Database,
-  openPool,
-  schemaOf,
-  type ServerSession,
-} from '../port/postgres-connections.ts'
+import { type Connections, type Database, openPool, schemaOf } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
 import { beginning, onceTransactions, statementAlone, transaction } from '../port/postgres-transaction.ts'
 import { quoted, sql, text } from '../port/sql.ts'
@@ -94,7 +88,7 @@ async function described<Result>(address: string, work: () => Promise<Result>): 
 
 const LOCK = 0x434d4952
 
-/** Makes the mirror if it is opened to write and not complete, which is found out without a lock or a write. Throws MirrorUnusable. */
+/** To write, makes the mirror if there is none, or the key that it lacks, which is found out without a lock or a write. Throws MirrorUnusable. */
 async function openSchema(database: Database, access: 'read' | 'write') {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
@@ -103,26 +97,18 @@ async function openSchema(database: Database, access: 'read' | 'write') {
     return found.version !== undefined && (await session.first(sql`SELECT FROM fingerprint_key`)) !== undefined
   })
   if (isReady) return
-  await database.make((session) => complete(session, database))
-}
-
-/** Makes the mirror if there is none, or the key that it lacks. Another program that does the same at the same time is waited for. */
-async function complete(session: ServerSession, database: Database) {
-  await session.run(sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${database.schema}))`)
-  const found = await lookAtSchema(session, database.schema)
-  requireMirror(found, database, 'write')
-  if (!found.has_schema) await session.run(text(`CREATE SCHEMA ${quoted(database.schema)}`))
-  if (found.version === undefined) {
-    await session.run(text(POSTGRES_SCHEMA))
-    await session.run(sql`INSERT INTO mirror_schema (id, version) VALUES (1, ${VERSION})`)
-  }
-  // A run that starts makes it too, and does not wait for the lock.
-  await session.run(
-    sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${randomBytes(KEY_BYTES)}) ON CONFLICT DO NOTHING`,
-  )
-}
-
-/** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */
-export async function requireAllRows(session: ServerSession) {
-  await session.run(sql`SET LOCAL row_security = off`)
+  await database.make(async (session) => {
+    // Another program that does the same at the same time is waited for.
+    await session.run(sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${database.schema}))`)
+    const found = await lookAtSchema(session, database.schema)
+    requireMirror(found, database, 'write')
+    if (!found.has_schema) await session.run(text(`CREATE SCHEMA ${quoted(database.schema)}`))
+    if (found.version === undefined) {
+      await session.run(text(POSTGRES_SCHEMA))
+      await session.run(sql`INSERT INTO mirror_schema (id, version) VALUES (1, ${VERSION})`)
+    }
+    // A run that starts makes it too, and does not wait for the lock.
+    const key = randomBytes(KEY_BYTES)
+    await session.run(sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${key}) ON CONFLICT DO NOTHING`)
+  })
 }

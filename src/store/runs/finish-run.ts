@@ -1,4 +1,3 @@
-import type { LaterOrder } from '../../model/list-as-read.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { addsUp, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
 import type { Ending, Run } from '../../model/run.ts'
@@ -95,7 +94,10 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
   if (!endedWell(ending)) return NO_ABSENCES
   if (status === 'partial') {
     const gone = await markGone(session, run, ending, nowMs)
-    if (later !== undefined && gone.held === 0) await keepLaterOrder(session, run, later, gone.unmarked)
+    if (later === undefined || gone.held > 0) return gone
+    // Customers that are absent and were not marked stay pending for the next partial run. One whose record was rejected is listed.
+    const absent = await findListedBefore(session, run, [...later.pending, ...gone.unmarked])
+    await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
     return gone
   }
   await markListed(session, run, nowMs)
@@ -104,12 +106,6 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
     list === undefined ? LEFT_OUT : storeList(session, run, list),
   )
   return absences
-}
-
-/** Customers that are absent and were not marked stay pending for the next partial run. One whose record was rejected is listed. */
-async function keepLaterOrder(session: Session, run: Run, later: LaterOrder, unmarked: readonly number[]) {
-  const absent = await findListedBefore(session, run, [...later.pending, ...unmarked])
-  await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
 }
 
 /** Resolves every open reject that a complete scan did not receive again. Each run that it continued has read a part of the list. */

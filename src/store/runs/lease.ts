@@ -82,7 +82,7 @@ export async function releaseLease(session: Session, run: Run): Promise<boolean>
 
 /** Throws OrganizationLeased while a run has the organization; otherwise a run that was paused has lost it. `what` it cannot be, e.g. renamed. */
 export async function requireUnleased(session: Session, organization: string, what: string, clocks: Clocks) {
-  if (session.kind === 'postgres') await session.run(sql`SET LOCAL row_security = off`)
+  await requireAllRows(session)
   const lease = await lockLease(session, organization, clocks)
   if (lease !== undefined) throw leasedBy(lease, organization, what)
   await session.run(
@@ -92,8 +92,14 @@ export async function requireUnleased(session: Session, organization: string, wh
 
 /** Throws OrganizationLeased while a run is under way. `what`: what cannot be done to the mirror meanwhile, such as `moved`. */
 export async function requireNoLease(session: Session, what: string, clocks: Clocks) {
+  await requireAllRows(session)
   const [held] = await heldLeases(session, clocks)
   if (held !== undefined) throw leasedBy(held, held.organization, what)
+}
+
+/** Has a server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */
+export async function requireAllRows(session: Session) {
+  if (session.kind === 'postgres') await session.run(sql`SET LOCAL row_security = off`)
 }
 
 /** Locks the leases of some organizations, so that a run that saves at this moment waits, or is waited for. */

@@ -2,16 +2,10 @@ import * as z from 'zod'
 import { PROGRAM_VERSION } from '../../machine/version.ts'
 import { TEXT_FIELDS, WARNING_KINDS, type Row } from '../../model/customer.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
-import {
-  EMPTY_LIST,
-  emptyColumns,
-  type LaterOrder,
-  type ListAsRead,
-  type ListColumns,
-} from '../../model/list-as-read.ts'
+import { EMPTY_LIST, emptyColumns, type LaterOrder, type ListAsRead } from '../../model/list-as-read.ts'
 import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
-import type { RecordedWindow, Run } from '../../model/run.ts'
+import { emptyTally, type RecordedWindow, type Run } from '../../model/run.ts'
 import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
 import { LEFT_OUT, records, type Session, together } from '../port/store.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
@@ -78,7 +72,7 @@ export async function storeLaterOrder(session: Session, organization: string, { 
 const READER = `${PROGRAM_VERSION} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
 /** Undefined if the bytes are damaged. */
-function columnsIn({ row_ids: rows, marks }: StoredList): ListColumns | undefined {
+function columnsIn({ row_ids: rows, marks }: StoredList) {
   const columns = emptyColumns(Math.floor(rows.length / 4))
   const parts = [bytesOf(columns.rowIds), ...marksOf(columns)]
   const stored = Buffer.concat([rows, marks])
@@ -88,7 +82,7 @@ function columnsIn({ row_ids: rows, marks }: StoredList): ListColumns | undefine
   return columns
 }
 
-function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListColumns): Buffer[] {
+function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListAsRead['columns']): Buffer[] {
   return [fingerprints, idFingerprints, comparisons, oddities].map(bytesOf)
 }
 
@@ -125,11 +119,10 @@ export async function findDoubts(session: Session, organization: string): Promis
 
 /** The recorded windows of a run, in the order of their positions. */
 export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promise<StoredWindow[]> {
-  const windows = await records<Omit<StoredWindow, 'rowIds'> & { rowIds: Buffer }>(
-    session,
-    sql`SELECT start / size + 1 AS page, size, per_page, total, beyond_end, row_ids, rejected FROM windows
-      WHERE run_id = ${run.id} ORDER BY start, size`,
-  )
+  const recorded = sql`
+    SELECT start / size + 1 AS page, size, per_page, total, beyond_end, row_ids, rejected FROM windows
+    WHERE run_id = ${run.id} ORDER BY start, size`
+  const windows = await records<Omit<StoredWindow, 'rowIds'> & { rowIds: Buffer }>(session, recorded)
   return windows.map((window) => ({ ...window, rowIds: rowIdsIn(window.rowIds) }))
 }
 
@@ -137,26 +130,26 @@ export async function readWindows(session: Session, run: Pick<Run, 'id'>): Promi
 export async function recallWindows(session: Session, run: Run): Promise<Iterable<RecordedWindow>> {
   if (run.resumedFrom === undefined) return []
   const windows = await readWindows(session, run)
-  return recorded(windows, await findCustomers(session, run))
-}
-
-function* recorded(windows: readonly StoredWindow[], find: FindCustomer): Generator<RecordedWindow> {
-  for (const { rowIds, rejected, ...window } of windows)
-    yield { ...window, rows: recordedRows(rowIds, [...rejected], find) }
+  const customers = await findCustomers(session, run)
+  return windows.values().map(({ rowIds, rejected, ...window }) => {
+    return { ...window, rows: recordedRows(rowIds, [...rejected], customers) }
+  })
 }
 
 const AT_ONCE = 20_000
 
-async function findCustomers(session: Session, { organization, seen }: Run): Promise<FindCustomer> {
-  const found: ReturnType<FindCustomer>[] = []
+/** The customers that a run has seen, at the places of their row numbers. */
+async function findCustomers(session: Session, { organization, seen }: Run): Promise<Row[]> {
+  const found: Row[] = []
   const rowIds = [...seen]
   for (let from = 0; from < rowIds.length; from += AT_ONCE) {
     const rows = await session.all<{ row_id: number; id: string; created_at: string | null }>(sql`
       SELECT row_id, id, created_at FROM customers
       WHERE ${rowsOf(organization, rowIds.slice(from, from + AT_ONCE))}`)
-    for (const { row_id, id, created_at } of rows) found[row_id] = { id, created_at }
+    for (const { row_id: rowId, id, created_at } of rows)
+      found[rowId] = { id, createdAt: created_at ?? undefined, rowId }
   }
-  return (rowId) => found[rowId]
+  return found
 }
 
 /** Deletes the windows of every run of an organization. */
@@ -193,11 +186,10 @@ export function windowColumns(window: AnsweredWindow, rowIds: ArrayLike<number>,
 /** A window with the row number of each record: 0 for a reject, below 0 for a forgotten customer; and the ids of its rejects. */
 type StoredWindow = AnsweredWindow & { rowIds: readonly number[]; rejected: readonly (string | null)[] }
 
-/** The rows, ids and forgotten customers in windows. */
-export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'> {
-  const seen = new RowSet()
-  const rejectedIds = new Set<string>()
-  const suppressed = new Set<number>()
+/** What a run that continues these windows has received when it begins: their rows, ids and forgotten customers. */
+export function seenIn(windows: Iterable<StoredWindow>) {
+  const tally = emptyTally()
+  const { seen, rejectedIds, suppressed } = tally
   for (const { rowIds, rejected } of windows) {
     for (const rowId of rowIds) {
       if (rowId > 0) seen.add(rowId)
@@ -205,17 +197,13 @@ export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rej
     }
     for (const id of rejected) if (id !== null) rejectedIds.add(id)
   }
-  return { seen, rejectedIds, suppressed }
+  return tally
 }
 
-type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
-
-function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): Row[] {
+function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], customers: readonly Row[]): Row[] {
   return rowIds.map((rowId) => {
     if (rowId < 0) return { id: undefined, createdAt: undefined, rowId }
-    const found = rowId === 0 ? undefined : find(rowId)
-    if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
-    return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
+    return customers[rowId] ?? { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
   })
 }
 

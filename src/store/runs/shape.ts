@@ -17,17 +17,11 @@ const FEW = 20
 const USUAL_SHARE = 0.1
 
 /**
- * What a run found of the shape of its data. `written`: how many customers it counted as unchanged that have lost a field since. `newFields`:
- * fields that the specification does not know, and that more than half of the customers have from this run on.
+ * Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. `written`:
+ * how many customers it counted as unchanged that have lost a field since. `newFields`: fields that the specification does not know, and that
+ * more than half of the customers have from this run on.
  */
-export type Shape = {
-  readonly changes: readonly ShapeChange[]
-  readonly written: number
-  readonly newFields: readonly string[]
-}
-
-/** Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. */
-export async function concludeShape(session: Session, run: Run, { removals }: Ending, nowMs: number): Promise<Shape> {
+export async function concludeShape(session: Session, run: Run, { removals }: Ending, nowMs: number) {
   const share = removals?.rule.maxShare ?? USUAL_SHARE
   const known = run.seen.size + run.rejectedIds.size - run.records.inserted
   const isTooMany = (customers: number) => customers > FEW && customers > share * known
@@ -42,6 +36,8 @@ export async function concludeShape(session: Session, run: Run, { removals }: En
     await empty(session, run, rowIds.slice(from, from + AT_ONCE), nowMs)
   return { changes, written: run.unwritten.size, newFields }
 }
+
+export type Shape = Awaited<ReturnType<typeof concludeShape>>
 
 type Judging = (customers: number) => boolean
 
@@ -117,11 +113,9 @@ async function empty(session: Session, run: Run, rowIds: readonly number[], nowM
   requireTaken(run, 'changes', { given: lost.length, taken: fed })
 }
 
-type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
-
 /** The last complete run before this one, partial ones apart. */
 async function lastFullRun(session: Session, organization: string, before = Number.MAX_SAFE_INTEGER) {
-  return session.first<FullRun>(sql`
+  return session.first<{ id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }>(sql`
     SELECT id, CAST(reasons AS text) AS reasons, CAST(certificate AS text) AS shape, shape_accepted_at FROM runs
     WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)} AND id < ${before} ORDER BY id DESC LIMIT 1`)
 }

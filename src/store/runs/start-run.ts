@@ -3,7 +3,7 @@ import { type ErrorCode, factsOfCode } from '../../errors/error-facts.ts'
 import { fingerprintWith, KEY_BYTES } from '../../model/fingerprint.ts'
 import type { RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
-import { emptyTally, type Run, type Start } from '../../model/run.ts'
+import type { Run, Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
 import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
@@ -46,7 +46,11 @@ export async function startRun(session: Session, start: Start, place: string): P
     giveLease(session, { id, organization }, clocks),
     closeAbandoned(session, organization, nowMs, id),
     isPartial ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
-    isPartial ? LEFT_OUT : takeWindows(session, { id, organization }, resumable),
+    isPartial
+      ? LEFT_OUT
+      : resumable === undefined
+        ? forgetWindows(session, organization)
+        : session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`),
   )
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id }))
   const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
@@ -54,7 +58,7 @@ export async function startRun(session: Session, start: Start, place: string): P
   return {
     ...{ id, organization, trigger, isPartial, privacy, list, forgotten },
     ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
-    ...{ ...emptyTally(), ...received, ...doubts },
+    ...{ ...received, ...doubts },
     resumedFrom: resumable?.id,
     isBaseline: earlier === undefined,
     heldRows: new Set(heldRows),
@@ -65,16 +69,6 @@ export async function startRun(session: Session, start: Start, place: string): P
     receivedSince: resumable === undefined ? received.seen : new RowSet(),
     pages: 0,
   }
-}
-
-/** Takes over the windows of the run that this one continues, or forgets those that nothing continues. */
-function takeWindows(
-  session: Session,
-  { id, organization }: Pick<Run, 'id' | 'organization'>,
-  resumable: RunWithWindows | undefined,
-): Promise<unknown> {
-  if (resumable === undefined) return forgetWindows(session, organization)
-  return session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`)
 }
 
 /** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
@@ -89,24 +83,25 @@ export async function closeAbandoned(session: Session, organization: string, now
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 async function findResumable(session: Session, { organization, nowMs, resumeWithinMs }: Start) {
   if (resumeWithinMs === undefined) return undefined
-  const last = await session.first<RunWithWindows>(sql`
+  const last = await session.first<{
+    id: number
+    read_as_of: string
+    status: RunStatus
+    error_code: string | null
+  }>(sql`
     SELECT id, read_as_of, status, error_code FROM runs
     WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`)
   if (last === undefined) return undefined
-  const standsSinceMs = fromSqlTime((await findLimitAt(session, last.id)) ?? last.read_as_of)
+  // The end of the last run that it goes back to, itself included, and that reached a limit.
+  const limit = await session.first<{ at: string | null }>(sql`
+    ${withScan(last.id)}
+    SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND error_code = ${REACHED_LIMIT}`)
+  const standsSinceMs = fromSqlTime(limit?.at ?? last.read_as_of)
   // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
   // another worker: a run that reached a limit is continued at once.
   const isOld = isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs
   const mayContinue = last.status === 'running' || factsOfCode(last.error_code ?? '').resumable
   return mayContinue && !isOld ? last : undefined
-}
-
-/** The end of the last run that a run goes back to, itself included, and that reached a limit. */
-async function findLimitAt(session: Session, id: number): Promise<string | null | undefined> {
-  const found = await session.first<{ at: string | null }>(sql`
-    ${withScan(id)}
-    SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND error_code = ${REACHED_LIMIT}`)
-  return found?.at
 }
 
 /** The key of this mirror's fingerprints, made anew where it was deleted: then no fingerprint matches, which does no harm. */
@@ -121,8 +116,6 @@ async function fingerprintKey(session: Session): Promise<Uint8Array> {
 async function storedKey(session: Session): Promise<Uint8Array | undefined> {
   return (await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`))?.key
 }
-
-type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
  * The error code of a run that reached a limit of the configuration. `resumeWithin` counts from the start of the scan, or from the end of
