@@ -9,7 +9,6 @@ import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import type { PostgresAddress } from './postgres-address.ts'
 
-/** What the driver is given. */
 export type PostgresSettings = ReturnType<typeof postgresSettings>
 
 /** How the driver reaches the server: it would read the TLS modes of an address in its own way. Throws what `refused` makes of a bad certificate. */

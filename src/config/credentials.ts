@@ -101,7 +101,7 @@ async function valueOf(reference: SecretReference, environment = processEnvironm
     const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
     return text === undefined ? { problem: 'is not set: export it before running, or use { file: path }' } : { text }
   }
-  const content = await readText(reference.file, { maxBytes: MAX_BYTES })
+  const content = await readText(reference.file, { maxBytes: 64 * 1024 })
   if (content.text === undefined) {
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
     return { problem: content.problem + advice }
@@ -110,8 +110,6 @@ async function valueOf(reference: SecretReference, environment = processEnvironm
   return { text: content.text.replace(/[\r\n]+$/, '') }
 }
 
-const MAX_BYTES = 64 * 1024
-
 /** The place of a problem. An odd variable name is not repeated: it may be a key pasted by mistake. */
 function placeOf(reference: SecretReference): string {
   if ('file' in reference) return reference.file
@@ -119,7 +117,6 @@ function placeOf(reference: SecretReference): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(reference.env) ? `environment ${reference.env}` : 'environment variable'
 }
 
-/** Why a text cannot be a key or a secret; undefined if it can. */
 function surprise(text: string): string | undefined {
   if (text.trim() === '') return 'is empty: put the value in'
   if (text !== text.trim() || /[\r\n\0]/.test(text))

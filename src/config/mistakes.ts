@@ -4,7 +4,7 @@ import { isMapping } from '../text/parsed-json.ts'
 import { valueAt, type Mistake } from './document.ts'
 import { privacyMistakes } from './privacy.ts'
 import { configFile, parseBaseUrl } from './schema.ts'
-import { didYouMean, nearest } from './suggestion.ts'
+import { didYouMean } from './suggestion.ts'
 import { NOT_IN_THIS_FILE } from './values.ts'
 
 /* Every mistake in the data of a configuration: what the schema finds, in words, and values that contradict each other. */
@@ -41,14 +41,12 @@ function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mis
   // `apiKey: {abc}` and `apiKey: {abc: }` make the value a key, so a key is not repeated here.
   if (known.includes('env')) return [{ path, message: `holds an unknown key: it ${SECRET_FORM}` }]
   return keys.map((key) => {
-    const meant = nearest(key, known)
-    const words = meant === undefined ? `known are ${known.join(', ')}` : `did you mean "${meant}"?`
-    const message = `unknown key (${key === '<<' ? MERGE_KEY : words})`
-    return { path: [...path, key], isKey: true, message }
+    const hint = key === '<<' ? MERGE_KEY : didYouMean(key, known) || ` (known are ${known.join(', ')})`
+    return { path: [...path, key], isKey: true, message: `unknown key${hint}` }
   })
 }
 
-const MERGE_KEY = 'merge keys are not supported: put shared settings under defaults'
+const MERGE_KEY = ' (merge keys are not supported: put shared settings under defaults)'
 
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   if (schema instanceof z.ZodExactOptional) return keysAt(schema.unwrap(), path)

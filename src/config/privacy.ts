@@ -3,7 +3,7 @@ import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
 import { refusing, secretReference, secretReferenceForm, setting } from './values.ts'
 import { valueAt, type Mistake } from './document.ts'
-import { nearest } from './suggestion.ts'
+import { didYouMean } from './suggestion.ts'
 
 /** A customer is known by its id; its date is evidence that a scan is complete, and that a list is not an older one. */
 const NEVER_HIDDEN = ['id', 'created_at', 'created_at_utc'].map(plainName)
@@ -52,12 +52,11 @@ function nameProblem(name: string): string | undefined {
   if (isOfExtra || fieldOf(name) === name) return undefined
   if (name.includes('.'))
     return 'must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it'
-  const meant = nearest(name, [...TEXT_FIELDS, 'extra'])
-  if (meant === undefined) return undefined
-  return `is not a documented field (did you mean "${meant}"?); for a field of that name in extra, write extra. before it`
+  const hint = didYouMean(name, [...TEXT_FIELDS, 'extra'])
+  if (hint === '') return undefined
+  return `is not a documented field${hint}; for a field of that name in extra, write extra. before it`
 }
 
-/** The fields by which a customer is searched for before a removal. */
 const SEARCHED = ['email', 'username', 'name'] as const
 
 /** What is wrong with the policy of an organization in data of any shape: its own lists replace the shared ones. */

@@ -51,26 +51,23 @@ export async function readConfig(options: {
 }
 
 async function read({ path, shown, origin }: ConfigLocation, instead: string | undefined): Promise<string> {
-  const content = await readText(path, { maxBytes: MAX_BYTES })
+  const content = await readText(path, { maxBytes: 4 * 1024 * 1024 })
   if (content.text !== undefined) return content.text
   const others = instead === undefined ? '' : `, or ${instead}`
   const advice = `: run 'customer-mirror init' to write one, or name another with --config${others}`
   throw new ConfigError([{ file: shown, message: content.problem + origin + (content.missing ? advice : '') }])
 }
 
-const MAX_BYTES = 4 * 1024 * 1024
-
 function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: ConfigLocation): Problem[] {
   // Every organization that inherits a mistake under defaults would report it again.
   const distinct = new Map(mistakes.map((mistake) => [JSON.stringify([mistake.path, mistake.message]), mistake]))
   return [...distinct.values()]
-    .map((mistake) => ({ file: shown, place: place(mistake), path: dotted(mistake.path), message: mistake.message }))
+    .map((mistake) => {
+      // Keys are free text, so they are shortened, and control characters are removed.
+      const path = mistake.path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
+      return { file: shown, place: place(mistake), path, message: mistake.message }
+    })
     .toSorted((a, b) => a.place.line - b.place.line || a.place.col - b.place.col)
-}
-
-/** Keys are free text, so they are shortened, and control characters are removed. */
-function dotted(path: readonly PropertyKey[]): string {
-  return path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
 }
 
 /** The configuration file to read: its path, its name in messages, and what names it, if that is the environment. */

@@ -6,22 +6,15 @@ import { closestMatch } from 'leven'
 
 /** ` (did you mean "x"?)` when one of `known` is close to what was written, or the empty string. */
 export function didYouMean(written: string, known: readonly string[]): string {
-  const match = nearest(written, known)
-  return match === undefined ? '' : ` (did you mean "${match}"?)`
-}
-
-/** The entry of `known` that was probably meant; undefined if none is close enough. */
-export function nearest(written: string, known: readonly string[]): string | undefined {
   const target = plainName(written)
   // Long text is not a misspelt word, and comparing it with every known word would be slow.
-  if (target === '' || target.length > LONGEST_WORD) return undefined
+  if (target === '' || target.length > 64) return ''
   // Two swapped letters, the most common slip, are a distance of two.
   const maxDistance = target.length < 4 ? 1 : Math.max(2, Math.floor(target.length / 3))
   const closest = closestMatch(target, known.map(plainName), { maxDistance })
-  return known.find((candidate) => plainName(candidate) === closest)
+  const match = known.find((candidate) => plainName(candidate) === closest)
+  return match === undefined ? '' : ` (did you mean "${match}"?)`
 }
-
-const LONGEST_WORD = 64
 
 /** Throws UsageError where one of these is not known. */
 export function requireKnown(named: readonly string[], known: readonly string[]): void {

@@ -37,7 +37,6 @@ export function converted<Value extends object | number>(
   })
 }
 
-/** The path of a file, as written in a configuration. */
 export const path = z
   .string()
   .regex(/\S/, 'must be a path')
@@ -74,7 +73,6 @@ export type SecretReference = { env: string } | { file: string } | { literal: st
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
 
-/** Where a secret is kept. */
 export const secretReferenceForm = z
   .strictObject(
     {

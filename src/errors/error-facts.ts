@@ -1,4 +1,3 @@
-/** How the program handles an error. */
 export type ErrorFacts = {
   /** The retry of the run. `wait`: later, without using an attempt. `retry`: until its attempts are used up. `never`: a person has to act. */
   readonly again: Again

@@ -109,7 +109,6 @@ export function mirrorFault(place: string, seen: Seen, { cause, ...words }: Word
   return new MirrorUnusable(messageOf(place, seen, words), { code: seen.fault }, { cause })
 }
 
-/** There is no mirror at `place` yet. */
 export function noMirror(place: string): MirrorUnusable {
   return mirrorFault(place, { fault: 'missing', said: 'there is no mirror yet' })
 }

@@ -18,9 +18,11 @@ export async function askApart(
   const settings = ['--disable-sigusr1', '--max-semi-space-size=8']
   // It keeps what it compiled where this process does, and so starts in less than half the time.
   const compiled = getCompileCacheDir()
+  // A descriptor that the process can write to itself saves a copy of every row.
+  const descriptor = results !== undefined && 'fd' in results && typeof results.fd === 'number' ? results.fd : 'pipe'
   const child = spawn(process.execPath, [...settings, programFile(program)], {
     // What V8 says when there is no memory left is not for users.
-    stdio: ['pipe', descriptorOf(results) ?? 'pipe', 'ignore', ...(results === undefined ? [] : ['pipe' as const])],
+    stdio: ['pipe', descriptor, 'ignore', ...(results === undefined ? [] : ['pipe' as const])],
     env: { ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) },
     signal,
     killSignal: 'SIGKILL',
@@ -38,9 +40,4 @@ export async function askApart(
   await closed
   const ending = failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`
   return { said, ending: child.exitCode === 0 ? undefined : ending }
-}
-
-/** A descriptor that the process can write to itself, which saves a copy of every row. */
-function descriptorOf(stream: NodeJS.WritableStream | undefined): number | undefined {
-  return stream !== undefined && 'fd' in stream && typeof stream.fd === 'number' ? stream.fd : undefined
 }

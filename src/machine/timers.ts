@@ -8,7 +8,6 @@ export function monotonicMs(): number {
 /** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 
-/** Sleeps by the timers of the process. */
 export const sleep: Sleep = async (ms, signal) => {
   try {
     await timer(Math.min(Math.ceil(ms), LONGEST_TIMER_MS), undefined, { signal })
@@ -54,7 +53,6 @@ export async function within<Result, Late>(work: Promise<Result>, ms: number, la
   }
 }
 
-/** Whether `work` succeeds. */
 export function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,

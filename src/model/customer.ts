@@ -26,7 +26,6 @@ export type Customer = { id: string } & Record<TextField, string | null> & {
     extra: string | null
   }
 
-/** The kinds of odd values that are kept. */
 export const WARNING_MEANINGS = {
   missing_field: 'documented fields that a record does not have',
   unknown_field: 'fields that the specification does not know, kept in extra',
@@ -82,7 +81,6 @@ export function uuidsIn(text: string): string[] {
   return Array.from(text.matchAll(UUIDS_IN_ANY_FORM), (match) => match.slice(1).join('-').toLowerCase())
 }
 
-/** Something for each documented text field. */
 export function forEachField<Of>(make: (field: TextField) => Of): Record<TextField, Of>
 export function forEachField(make: (field: TextField) => unknown): Record<string, unknown> {
   return Object.fromEntries(TEXT_FIELDS.map((field) => [field, make(field)]))
@@ -91,7 +89,6 @@ export function forEachField(make: (field: TextField) => unknown): Record<string
 // JSON numbers that are too large for JavaScript are parsed as Infinity.
 const number = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
 const text = z.union([z.string().nullable(), number, z.boolean()], 'must be text').optional()
-/** A record that can be stored as a customer. */
 export const recordSchema = z.object(
   { id: z.string('must be a UUID').regex(UUID, 'must be a UUID'), ...forEachField(() => text) },
   'must be an object',

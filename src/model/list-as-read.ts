@@ -15,7 +15,6 @@ export type ListAsRead = {
   readonly later?: LaterOrder | undefined
 }
 
-/** The order of a list since it was read. */
 export type LaterOrder = {
   /** In list order; 0 for a record without a customer. */
   readonly rowIds: Uint32Array

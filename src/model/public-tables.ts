@@ -23,7 +23,6 @@ export function publicColumns(table: string): readonly PublicColumn[] {
   return PUBLIC_TABLES.find(({ name }) => name === table)?.columns ?? []
 }
 
-/** A public table, its columns by their names. */
 export function publicTable(name: string, meaning: string, columns: Readonly<Record<string, Column>>): PublicTable {
   return { name, meaning, columns: Object.entries(columns).map(([key, facts]) => ({ name: key, ...facts })) }
 }
@@ -74,7 +73,6 @@ const CUSTOMER = {
   is_active: isTrue('1 while the customer is not removed, 0 after'),
 }
 
-/** Every public table and view. */
 export const PUBLIC_TABLES: readonly PublicTable[] = [
   publicTable('customers', 'every customer that was ever listed, with the values read last', {
     row_id: number('number of the row within this file; to join with other files use organization and id'),

@@ -114,7 +114,6 @@ export type Ending = {
   openAbsences?: number | undefined
   /** The order of the list as a partial run found it, for the next one. For `partial` only. */
   later?: LaterOrder | undefined
-  /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
   removals?: (Searched & { rule: RemovalRule }) | undefined
@@ -132,12 +131,7 @@ export type RemovalRule = {
 }
 
 /** How long rows are kept, in milliseconds; undefined: for ever. */
-export type Retention = {
-  changesMs: number | undefined
-  resolvedRejectsMs: number | undefined
-  runsMs: number | undefined
-  removedCustomersMs: number | undefined
-}
+export type Retention = Record<'changesMs' | 'resolvedRejectsMs' | 'runsMs' | 'removedCustomersMs', number | undefined>
 
 /** The moment against which the age of rows is measured. */
 export type Reckoning = {

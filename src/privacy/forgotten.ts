@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 
-/** The customers of an organization that are forgotten. */
 export type Forgotten = NonNullable<ReturnType<typeof forgottenBy>>
 
 /** A record of a forgotten customer: it is counted, and nothing of it is kept. */
@@ -11,7 +10,6 @@ export type Suppressed = {
   number: number
 }
 
-/** Bytes of a key under which ids are hashed. */
 export const FORGOTTEN_KEY_BYTES = 32
 
 /** Finds a forgotten customer's number by the id in lower case, `numbers` being by hashes under `key`; undefined for none: no record is hashed. */

@@ -13,7 +13,6 @@ import {
 import { CUT_MARK } from '../model/page.ts'
 import { storableText } from '../text/storable-text.ts'
 
-/** The columns of a customer that a policy may hide. */
 export type HidableColumns = Pick<Customer, TextField | 'extra'>
 
 /** Brings values from one policy to another, in every form in which the mirror stores them. Every function is pure. */

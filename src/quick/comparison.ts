@@ -1,7 +1,6 @@
 import type { Row } from '../model/customer.ts'
 import { keyOf, type ReadWindow, type Span } from '../scan/window.ts'
 
-/** The records that are expected in the list, in order. */
 export type ExpectedOrder = {
   /** The row number of each record; 0 where a record without a customer is expected. */
   readonly rowIds: ArrayLike<number>

@@ -63,7 +63,7 @@ export class QuickScan implements Scan {
   #round: readonly Window[] = []
   readonly #asked = new Set<string>()
   #underWay = 0
-  #isOver = false
+  done = false
   #size: number
   /** The service serves pages of this size alone. */
   #isFixed = false
@@ -95,15 +95,15 @@ export class QuickScan implements Scan {
 
   /** Where the budget is spent, a plan that has more to ask ends. */
   #planRound(): void {
-    while (!this.#isOver && this.#round.length === 0) {
+    while (!this.done && this.#round.length === 0) {
       const { value = [], done = false } = this.#rounds.next()
-      this.#isOver = done
+      this.done = done
       this.#round = value.filter((window) => !this.#asked.has(windowKey(window)))
       for (const window of this.#round) this.#asked.add(windowKey(window))
     }
-    if (this.#isOver || this.#options.budget.left > 0) return
+    if (this.done || this.#options.budget.left > 0) return
     this.#reasons.add('request-limit')
-    this.#isOver = true
+    this.done = true
   }
 
   *#plan(): Generator<readonly Window[], undefined> {
@@ -240,10 +240,6 @@ export class QuickScan implements Scan {
   #reject(window: Window, failure: WindowFailure): void {
     this.#reasons.add(failure)
     if (this.#cuts.length === 0) this.#stoppedAt = { window, failure }
-  }
-
-  get done(): boolean {
-    return this.#isOver
   }
 
   certificate(): Certificate {

@@ -115,8 +115,8 @@ export class ListScan implements Scan {
       this.#chain.beginAnew()
     } else if (window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(window, size)
     else if (isBisectable || failure === 'too-large') {
-      const bisection = new Bisection(window, failure)
-      this.#bisections = [...this.#bisections, bisection].toSorted((one, other) => one.start - other.start)
+      const all = [...this.#bisections, new Bisection(window, failure)]
+      this.#bisections = all.toSorted((one, other) => startOf(one.window) - startOf(other.window))
     } else this.#stage.settle(window, failure)
   }
 
@@ -214,7 +214,6 @@ export class ListScan implements Scan {
     return lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : changesBefore)
   }
 
-  /** What speaks against any grade. */
   #doubts(): ReadonlySet<Reason> {
     const { flaws, rejected, rows, greatestTotal, total, areTotalsAtOdds } = this.#findings
     const doubts = new Set<Reason>(this.#isPlain ? ['plain-scan', ...flaws] : flaws)
@@ -245,11 +244,6 @@ class Bisection extends PendingWindows {
     this.#divide(window)
   }
 
-  get start(): number {
-    return startOf(this.window)
-  }
-
-  /** A part of it was read, or could not be. */
   settle(part: Window, isRead: boolean): void {
     if (this.remove(part) && !isRead) this.#divide(part)
   }
@@ -257,7 +251,8 @@ class Bisection extends PendingWindows {
   #divide(part: Window): void {
     const size = this.unread.length < MOST_HOLES ? SIZES.find((smaller) => smaller < part.size) : undefined
     if (size === undefined) return void this.unread.push({ from: startOf(part), to: endOf(part) })
-    const [from, to] = [Math.max(startOf(part), this.start), Math.min(endOf(part), endOf(this.window)) - 1]
+    const from = Math.max(startOf(part), startOf(this.window))
+    const to = Math.min(endOf(part), endOf(this.window)) - 1
     const [first, last] = [windowAt(from, size).page, windowAt(to, size).page]
     this.putFirst(Array.from({ length: last - first + 1 }, (_, index) => ({ page: first + index, size })))
   }

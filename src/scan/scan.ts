@@ -41,7 +41,6 @@ import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from 
  * of a plain reading.
  */
 
-/** What a scan has proven. */
 export type Certificate = {
   readonly proof: 'proven' | 'settled' | 'unproven'
   /** What the proof rests on, and the order that vouches for the list, if it rests on one: `created_at desc`. */

@@ -42,17 +42,15 @@ export class Witnesses {
   }
 
   get hopes(): readonly Witness[] {
-    return [...this.#left].filter((witness) => this.#isProbable(witness))
+    return [...this.#left].filter(
+      ({ time, id }) => time === 0 || (id === 0 ? this.#steps >= ENOUGH_STEPS : this.#ties >= ENOUGH_TIES),
+    )
   }
 
   /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
   believed(pageSize: number): string | undefined {
     const [witness] = this.hopes
     return pageSize < SMALLEST_PAGE ? undefined : witness && nameOf(witness)
-  }
-
-  #isProbable({ time, id }: Witness): boolean {
-    return time === 0 || (id === 0 ? this.#steps >= ENOUGH_STEPS : this.#ties >= ENOUGH_TIES)
   }
 }
 

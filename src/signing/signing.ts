@@ -43,7 +43,6 @@ export const PRESET_NAMES = Object.keys(PRESETS).filter((name): name is PresetNa
 
 export const DEFAULT_PRESET: PresetName = 'method-target-ts-body-lf'
 
-/** The documented headers. */
 export const HEADERS = { key: 'X-API-Key', timestamp: 'X-Timestamp', signature: 'X-Signature' }
 
 /** What a recipe has beside its template where nothing else is said. */

@@ -12,11 +12,8 @@ import {
   type SignableRequest,
 } from './signing.ts'
 
-/** One request whose signature is known to be good, everything as it was sent. */
-type KnownGoodRequest = Credentials & { request: SignableRequest; timestamp: string; signature: string }
-
-/** Every recipe that makes a known signature, with its preset; maybe none. Throws UsageError where no recipe has such a timestamp. */
-export function solveRecipe(known: KnownGoodRequest) {
+/** Every recipe that makes a signature known to be good, as it was sent, with its preset; maybe none. Throws UsageError for an odd timestamp. */
+export function solveRecipe(known: Credentials & { request: SignableRequest; timestamp: string; signature: string }) {
   const time = readTimestamp(known.timestamp)
   if (time === undefined)
     throw new UsageError(

@@ -38,7 +38,6 @@ export function serviceClock({ now, monotonicMs }: { now: () => number; monotoni
     get correctionMs() {
       return signingLeadMs === undefined ? 0 : signingLeadMs - ownLeadMs()
     },
-    /** The time to sign with. */
     get signingMs() {
       return signingLeadMs === undefined ? now() : monotonicMs() + signingLeadMs
     },

@@ -99,7 +99,7 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
     // Its message is short; the request may wait long before it is sent again.
     room?.release()
     // The status already says what to do; the message would only add detail.
-    return { ...facts, body: await decompressed(bytes, encoding).catch(() => NOTHING) }
+    return { ...facts, body: await decompressed(bytes, encoding).catch(() => Buffer.alloc(0)) }
   }
   const unpack = async () => {
     const body = await wholeOf(bytes, encoding, place)
@@ -109,8 +109,6 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
   const isPacked = encoding !== undefined && room !== undefined
   return { ...facts, body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
 }
-
-const NOTHING = Buffer.alloc(0)
 
 const FIXED_HEADERS = {
   Accept: 'application/json',
@@ -269,7 +267,6 @@ function tooLarge(place: string): ContractBroken {
   return new ContractBroken(message, { code: 'too-large' })
 }
 
-/** No complete answer came within the time. */
 class TimedOut extends Error {}
 
 /** What a request that got no answer means, with the original error as its cause. */

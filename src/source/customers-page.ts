@@ -183,7 +183,6 @@ export const LARGEST_SIZE = 100
 /** A request to the list: a page of all customers, or of those that match a search. */
 export type Question = Window & { search?: string | undefined }
 
-/** The parts of an address, as a URL names them. */
 export type Address = Readonly<Pick<URL, 'href' | 'origin' | 'host' | 'pathname' | 'search'>>
 
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */

@@ -63,8 +63,11 @@ export class RateLimit {
     const leave = await this.#enter(signal)
     try {
       stop.throwIfAborted()
-      if (shared !== undefined) await this.#waitForShared(shared, stop)
-      else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
+      if (shared !== undefined) {
+        // The pauses of other processes hold here too.
+        const { pausedUntilMs } = await shared.next(stop)
+        if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
+      } else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
       if (monotonicMs() < this.#pausedUntilMs) return undefined
       this.#inFlight += 1
       const value = await task().finally(() => (this.#inFlight -= 1))
@@ -108,12 +111,6 @@ export class RateLimit {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
     // Requests that start again in the same instant would all be refused again.
     this.#allow(1)
-  }
-
-  /** The pauses of other processes hold here too. */
-  async #waitForShared(shared: SharedTurns, signal: AbortSignal): Promise<void> {
-    const { pausedUntilMs } = await shared.next(signal)
-    if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
   }
 
   /** All wait for the same moment, and the first takes it: after a standstill of this process, none have moments that have passed. */

@@ -7,7 +7,6 @@ import { type Address, errorEnvelope } from './customers-page.ts'
 
 export type RefusalContext = {
   url: Address
-  /** The request as messages name it. */
   place: string
   /** What is known of the service's clock, and by how much the signature was corrected. */
   clock: Pick<Clock, 'serviceNowMs' | 'offsetMs'>

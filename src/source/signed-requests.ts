@@ -21,7 +21,6 @@ export type SourceOptions = Pick<RetryOptions, 'now' | 'monotonicMs' | 'random' 
   budget?: ByteBudget | undefined
   userAgent: string
   onEvent?: ((event: SourceEvent) => void) | undefined
-  /** Called for every answer, whatever it is. */
   onAnswer?: ((answer: Pick<Answer, 'status' | 'headers'>) => void) | undefined
 }
 
