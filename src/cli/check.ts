@@ -173,7 +173,6 @@ async function onServer(address: string): Promise<Found> {
       `${shown}: the column ${unfilled}, which someone added, has no default. Give it one, or let it be null.`,
       { code: 'foreign' },
     )
-  if (examined.is_read_only) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
   if (!examined.may_write || unwritable != null) {
     const where = unwritable == null ? '' : `: it lacks rights to the table ${unwritable}`
     const said = `${shown}: this user may not write the schema ${schema}${where}. ${OWNER}`
@@ -190,8 +189,6 @@ async function onServer(address: string): Promise<Found> {
 
 const OWNER =
   'Name the user who owns it in the address, or have this one own it; to make it, GRANT this one CREATE on the database.'
-const READ_ONLY =
-  'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
 
 /** What one organization needs: its secrets, its privacy, and the answer of its service. `mirror`: undefined where that cannot be asked. */
 function checksOf(organization: Organization, mirror: string | undefined, signal: AbortSignal): Check[] {

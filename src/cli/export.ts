@@ -52,7 +52,6 @@ export function exportCommand(io: Io) {
     })
 }
 
-/** How much it was, what is not in it, whether a sheet holds all of it, and where the next export of changes continues. */
 export function summaryOf(
   done: Exported,
   { selection, settings, to }: Pick<ExportPlan, 'selection' | 'settings' | 'to'>,

@@ -17,10 +17,11 @@ async function main(): Promise<void> {
   process.stderr.on('error', () => {})
   process.on('SIGINT', () => stopOrEnd(130))
   process.on('SIGTERM', () => stopOrEnd(143))
+  const terminals = [0, 1, 2].filter((stream) => isatty(stream))
   const io: Io = {
     signal: stopping.signal,
     // SIGHUP also says that the terminal was closed, and then it is none any more.
-    ignoreHangUp: () => void process.on('SIGHUP', () => TERMINALS.some((stream) => !isatty(stream)) && stop(143)),
+    ignoreHangUp: () => void process.on('SIGHUP', () => terminals.some((stream) => !isatty(stream)) && stop(143)),
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => void (process.exitCode = code),
@@ -54,9 +55,6 @@ async function askPerson(question: string): Promise<string> {
   for await (const line of createInterface({ input: process.stdin, signal: stopping.signal })) return line
   return ''
 }
-
-/** The terminals of this process when it started. */
-const TERMINALS = [0, 1, 2].filter((stream) => isatty(stream))
 
 /** A closed reader of standard output needs no results, but a full disk behind it loses them. Commands that write rows listen themselves. */
 function endWithoutReader(error: NodeJS.ErrnoException): void {

@@ -34,10 +34,8 @@ export function namedMirror(text: string, option = '--mirror'): string {
   return absoluteMirror(text, process.cwd())
 }
 
-/** What a run takes of this machine. */
 export const CLOCKS = { now: Date.now, monotonicMs, random: () => Math.random() }
 
-/** The moment, by the clock of the machine and by its monotonic one. */
 export function clocks() {
   return { nowMs: Date.now(), monotonicMs: monotonicMs() }
 }

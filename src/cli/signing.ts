@@ -34,6 +34,10 @@ async function explainSigning(organization: Organization, nowMs: number): Promis
   const text = stringToSign({ method: 'GET', url }, '<API_KEY>', moment, recipe)
   const timestamp = stringToSign({ method: 'GET', url }, '', moment, { ...recipe, template: '{ts}' })
   const preset = Object.entries(PRESETS).find(([, known]) => known === recipe.template)
+  const state = readCredentials(organization).then(
+    () => '(found)',
+    (error: unknown) => `(not found: ${describeError(error).message})`,
+  )
   const secret = recipe.secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${recipe.secretEncoding}`
   return `organization  ${id}
 request       GET ${url.href}
@@ -41,7 +45,7 @@ recipe        ${preset === undefined ? 'a custom template' : `preset ${preset[0]
 template      ${JSON.stringify(recipe.template)}
 string        ${JSON.stringify(text)}
 signed with   HMAC-SHA256, key = the secret ${secret}
-secret        <SECRET> ${await secretState(organization)}
+secret        <SECRET> ${await state}
 
 headers
   ${HEADERS.key}: <API_KEY>
@@ -51,13 +55,6 @@ ${usesNonce(recipe) ? `  ${recipe.nonceHeader}: <NONCE>\n` : ''}
 the string, unescaped
 ${text.replaceAll(/^/gm, '  | ')}
 `
-}
-
-function secretState(organization: Organization): Promise<string> {
-  return readCredentials(organization).then(
-    () => '(found)',
-    (error: unknown) => `(not found: ${describeError(error).message})`,
-  )
 }
 
 function solveCommand(io: Io) {

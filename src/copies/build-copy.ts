@@ -7,6 +7,7 @@ import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
+import { dictionary } from '../store/schema/schema.ts'
 import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { COPY_APPLICATION_ID, hasTable, nowIn, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 
@@ -113,8 +114,7 @@ function copyTables(db: Connection, settings: Settings): void {
     else if (SAME_VIEWS.has(name) && !settings.withoutPersonalData) db.exec(view.get(name) ?? '')
     else copyTable(db, table, settings)
   }
-  // The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since; and
-  // the dictionary describes the columns that are in the copy.
+  // A reader of the newest changes goes on although these were forgotten since. The dictionary has the columns that are in the copy.
   db.exec(`DELETE FROM main.sqlite_sequence;
     INSERT INTO main.sqlite_sequence (name, seq)
       SELECT name, seq FROM mirror.sqlite_sequence WHERE name = 'changes';
@@ -207,11 +207,7 @@ function fillManifest(db: Connection, { recorded, leftOut, publishedAt }: Return
     for (const text of lines.iterate(one.organization)) digest.update(`${text}\n`)
     insert.run({ ...one, publishedAt, sha256: digest.digest('hex') })
   }
-  const describe =
-    db.prepare(`INSERT INTO dictionary (table_name, column_name, type, meaning, source, nullable, personal)
-    VALUES ('${MANIFEST.name}', @name, @type, @meaning, @source, @nullable, @personal)`)
-  for (const { nullable, personal, ...said } of MANIFEST.columns)
-    describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
+  db.exec(dictionary('sqlite', [MANIFEST]))
   const published = `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
       active_customers AS active, changes, last_seq AS lastSeq, sha256
     FROM manifest WHERE left_out IS NULL ORDER BY organization`

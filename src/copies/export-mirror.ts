@@ -162,9 +162,8 @@ function selectRows(
 }
 
 /**
- * What brings a copy with all changes up to `since` to this state of the file: a row for each later change, in order, with the customer as it is now;
- * before them a row `current`, with no seq, for each customer that was written later without a change: those of an organization that was first
- * read later, and those that went missing or came back from it.
+ * What brings a copy with all changes up to `since` to this state: a row for each later change, in order, with the customer as it is now; before
+ * them a row `current`, with no seq, for each customer written later without a change, of an organization first read then, or missing or back.
  */
 function selectFeed(db: Connection, since: number, ids: string, columnsOf: (table: string) => ExportColumn[]): Rows {
   const own = columnsOf('changes')

@@ -37,7 +37,7 @@ export type FormatSettings = {
 }
 
 /** What is kept before it is written, in characters: as little as a row that is longer allows. */
-const MOST_KEPT = 64 * 1024
+export const MOST_KEPT = 64 * 1024
 
 function* linesOf(rows: Iterable<ExportRow>, lineOf: (row: ExportRow) => string, head = ''): Generator<string, void> {
   let kept = head

@@ -29,7 +29,6 @@ export async function openReadable(place: string): Promise<Store> {
   return sqliteStore(db, place)
 }
 
-/** What `work` finds in one state of a mirror or a copy. Throws MirrorUnusable. */
 async function inState<Found>(place: string, work: (session: Session) => Promise<Found>): Promise<Found> {
   return closing(await openReadable(place), (store) => store.read(work))
 }

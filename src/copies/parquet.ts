@@ -94,7 +94,6 @@ function metadataOf({ table, exportedAt, changesSince, lastSeq, organizations }:
 
 /** How a column of a type is written. JSON is written as text: some readers take the JSON of Parquet for bytes. */
 type Kind = {
-  /** The type that readers find. */
   element: Omit<SchemaElement, 'name'>
   /** A value as SQLite returns it, as the writer takes it; undefined where the column cannot hold it. */
   convert: (value: NonNullable<SqlValue>) => Stored | undefined

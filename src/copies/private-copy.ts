@@ -7,17 +7,13 @@ import { closing } from '../store/mirror.ts'
 import { copyRows, noteNumbers } from '../store/move-mirror.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
-import type { Database } from '../store/port/postgres-connections.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 import { beginFile, type Unfinished } from './written-file.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
-const READ_TABLES = [
-  ...['last_update', 'runs', 'customers', 'changes', 'rejects', 'held_rows'],
-  ...['retired_organizations', 'horizons'],
-]
+const READ_TABLES = 'last_update runs customers changes rejects held_rows retired_organizations horizons'.split(' ')
 
 /** Copies one state of what readers see on a server into a private temporary file of SQLite, which the caller closes. Throws MirrorUnusable. */
 export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<Omit<Unfinished, 'place'>> {
@@ -25,26 +21,24 @@ export async function makePrivateCopy(address: string, signal?: AbortSignal): Pr
   try {
     copy = beginFile(join(privateFolder(), `copy-${randomUUID()}`))
     const { path } = copy
-    await closing(await openServer(address, 'read'), (server) => copyFrom(server, path, signal))
+    await closing(await openServer(address, 'read'), (server) =>
+      closing(openDatabase(path, 'write'), async (db) => {
+        writeWithoutWaiting(db)
+        db.exec('BEGIN')
+        await server.read(async (session) => {
+          // The server may end a statement, on a standby above all; then all of it is read again.
+          db.exec('ROLLBACK; BEGIN')
+          await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
+          await noteNumbers(session, db)
+        })
+        db.exec('COMMIT; ANALYZE')
+      }),
+    )
     return copy
   } catch (error) {
     copy?.close()
     throw fileError(error, `${tmpdir()} (TMPDIR)`)
   }
-}
-
-async function copyFrom(server: Database, path: string, signal: AbortSignal | undefined): Promise<void> {
-  await closing(openDatabase(path, 'write'), async (db) => {
-    writeWithoutWaiting(db)
-    db.exec('BEGIN')
-    await server.read(async (session) => {
-      // The server may end a statement, on a standby above all; then all of it is read again.
-      db.exec('ROLLBACK; BEGIN')
-      await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
-      await noteNumbers(session, db)
-    })
-    db.exec('COMMIT; ANALYZE')
-  })
 }
 
 /** One folder for each user; another one where that is of another user, or open to others. */

@@ -141,7 +141,6 @@ function groupNumber(group: string | number): number {
   }
 }
 
-/** Makes the folder of a copy, and those above it, where they are missing. */
 export function prepareFolder(folder: string, { gid, folderMode }: Access): void {
   makeFolder(folder, (made) => {
     if (gid !== undefined) giveToGroup(made, gid)

@@ -26,21 +26,11 @@ import { afterPlacing, atPlace, copyError, copyFault } from './copy-error.ts'
  * On an error it is removed, and what was there before stays. What a killed process left is removed by the next one that writes into the folder.
  */
 
-/** A file that is being written. Journals of SQLite may stand beside it. */
-export type Unfinished = {
-  /** Its private name. It is empty at first, and of this user alone. */
-  path: string
-  /** Waits until all of it is on the disk, and gives it its place. */
-  place: () => void
-  /** Removes it where it was not given its place, and lets other processes write there. */
-  close: () => void
-}
-
 /** How long another process is waited for that writes the file, and the group and the mode of the file, 0600 unless another one is given. */
 type Writing = { waitMs?: number; gid?: number | undefined; mode?: number }
 
-/** Begins to write a file, whose lock this process has from now on; what was left of earlier attempts is removed. */
-export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writing = {}): Unfinished {
+/** Begins a file under a private name, empty and of this user alone, and holds its lock until `close`; `place` gives it its name. */
+export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writing = {}) {
   const lock = lockPlace(file, waiting)
   const path = privateName(file)
   const close = () => {
@@ -64,6 +54,8 @@ export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writi
   }
   return { path, place, close }
 }
+
+export type Unfinished = ReturnType<typeof beginFile>
 
 /** Errors name the file, and not its private name, which is gone by then. */
 export async function writeFor<Result>(file: string, work: (unfinished: Unfinished) => Promise<Result>) {
@@ -148,7 +140,6 @@ export function lockPlace(
   throw copyFault(path, { fault: 'denied', said: `stands where the lock of ${basename(file)} goes` })
 }
 
-/** The error where another process writes a file, or into a folder. */
 export function busyAt(file: string, cause: unknown): Error {
   return copyFault(file, { fault: 'busy', said: 'another process writes it at the moment' }, { cause })
 }

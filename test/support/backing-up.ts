@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BackupPlan, makeBackup } from '../../src/copies/backup.ts'
-import { type Restored, restoreMirror, type RestorePlan } from '../../src/copies/restore.ts'
+import { type BackupPlan, makeBackup, type Restored, restoreMirror, type RestorePlan } from '../../src/copies/backup.ts'
 import { START_MS } from './builders.ts'
 import { temporaryFolder } from './temp-folder.ts'
 

@@ -1,5 +1,5 @@
 import { isTerminal, jsonDocument, renderTable, screenOf } from './print.ts'
-import { csvLine, jsonOf } from '../../copies/format.ts'
+import { csvLine, jsonOf, MOST_KEPT } from '../../copies/format.ts'
 import type { SomeRows, SqlValue } from '../../copies/read-rows.ts'
 import { plainJson, plainText } from '../../text/plain-text.ts'
 
@@ -25,9 +25,6 @@ type LayoutPlace = { document: Record<string, unknown>; onOneLine?: boolean; std
 
 /** What a table shows for NULL in place of a dash, and what, if anything, stands in place of one without rows. */
 type TableWords = { nothing?: string; none?: string | undefined }
-
-/** What is kept before it is printed, in characters. */
-const MOST_KEPT = 64 * 1024
 
 /** The text of rows in a layout, as they come. Rows after the first `most` are left out, and `onMore` is called. */
 export async function* textOf(

@@ -171,7 +171,6 @@ export function groupTitle(organizations: readonly string[], title: string): str
   return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
 }
 
-/** The warning after every sync while removals wait for a decision. The command shows the customers, and how to decide. */
 function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): string {
   if (held === undefined)
     return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`

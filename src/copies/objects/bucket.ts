@@ -91,7 +91,6 @@ async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: 
   }
 }
 
-/** What every object of customers begins with. */
 const OBJECTS = 'customers/'
 
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
@@ -167,7 +166,6 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         return keysOf(objects.map(({ Key }) => Key))
       }),
     remove: (key: string) => attempt('DeleteObject', () => client.deleteObject(place(key))),
-    /** Ends uploads that were begun and not ended. */
     abandonUploads: async (isOver: (key: string) => boolean) => {
       const { Uploads = [] } = await attempt('ListMultipartUploads', () => client.listMultipartUploads(ofCustomers))
       for (const { Key, UploadId } of Uploads)

@@ -4,7 +4,6 @@ import { parsedJson } from '../../text/parsed-json.ts'
 
 /* A place with an object for each organization, a file or an object in a bucket, and the manifest that names them. Its times are ISO 8601 in UTC. */
 
-/** A place as it was found. */
 export type FoundPlace = {
   shown: string
   /** What its manifest says, without the objects that are gone; undefined where there is none. */

@@ -153,7 +153,6 @@ async function writeObject(plan: ObjectsPlan, place: FoundPlace, db: Connection,
   }
 }
 
-/** What a manifest says of the runs of an organization. */
 function runFactsOf({ runId, status, forgotten, run, proof, readAsOf, provenAsOf }: ReadOrganization) {
   return {
     ...{ run, proof, read_as_of: isoOf(readAsOf), proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf) },

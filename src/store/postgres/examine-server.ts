@@ -23,7 +23,7 @@ export type Examined = Found & {
   tables?: ExaminedTables | undefined
 }
 
-/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
+/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable, also where no mirror can be written there. */
 export async function examineServer(address: string): Promise<Examined> {
   const shown = shownMirror(address)
   try {
@@ -36,6 +36,7 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const session = sessionOn(client)
       const found = await lookAtSchema(session, schema)
+      requireServer(found, shown, 'write')
       const tables = found.version === VERSION ? await examineTables(session, schema) : undefined
       await client.query('COMMIT')
       // A pooler gives its clients numbers of its own.

@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { PUBLIC_TABLES } from '../../model/public-tables.ts'
+import { PUBLIC_TABLES, type PublicTable } from '../../model/public-tables.ts'
 import type { Kind } from '../port/sql.ts'
 import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS, tables } from './tables.ts'
 import { views } from './views.ts'
@@ -35,9 +35,9 @@ function schemaFor(kind: Kind, triggers: string): string {
   return [tables(words), triggers, views(words), dictionary(kind)].join('\n')
 }
 
-/** Says in a new mirror what each public column holds: on a server with the types that it has. */
-function dictionary(kind: Kind): string {
-  const rows = PUBLIC_TABLES.flatMap(({ name: table, columns }) =>
+/** Says what each public column of these tables holds: on a server with the types that it has. */
+export function dictionary(kind: Kind, described: readonly PublicTable[] = PUBLIC_TABLES): string {
+  const rows = described.flatMap(({ name: table, columns }) =>
     columns.map(({ name, type, meaning, source, nullable, personal }) => {
       const said =
         kind === 'postgres' ? (MEANINGS_THERE[name] ?? MEANINGS_THERE[`${table}.${name}`] ?? meaning) : meaning
