@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../src/errors/errors.ts'
 import { addHeaders, addHealth, type Answerer, listen, UNREADABLE } from '../src/http/server.ts'
@@ -9,7 +9,7 @@ import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
 
 const HERE = { host: '127.0.0.1', port: 0 }
-const aService = (latencyMs?: number) => createService({ organizations: [], now: Date.now, latencyMs })
+const aService = (around?: MiddlewareHandler[]) => createService({ organizations: [], now: Date.now, around })
 
 /** Listens until the test ends; `send` opens a connection, sends a text on it, and ends its half. */
 async function listening(
@@ -24,7 +24,9 @@ async function listening(
 }
 
 test('closing ends a request that is held back, and leaves nothing behind', async () => {
-  const service = aService(600_000)
+  const service = aService([
+    (c) => new Promise((resolve) => c.req.raw.signal.addEventListener('abort', () => resolve())),
+  ])
   const arrived = Promise.withResolvers<{ handled: unknown }>()
   const fetchHeld: typeof service.fetch = (...request) => {
     const handled = service.fetch(...request)

@@ -49,7 +49,7 @@ test.each(someOf(Object.keys(ENDS), { every: 16 }))(
     const isGrowing = name === 'growing-last-page'
     const isSlow = /throttle$|-slow$|^slow-/.test(name) || isGrowing
     const customers = isGrowing ? 200 : name === 'capped-total' ? 1050 : 350
-    const sandbox = await aSandbox({ organizations: 1, scenario: name, customers })
+    const sandbox = await aSandbox({ scenario: name, customers: [customers] })
     const mirror: Mirror = await aMirror()
     // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
     const requestTimeoutMs = name === 'slow-drip' ? onThisMachine(1000) : 60_000

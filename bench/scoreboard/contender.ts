@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sleep } from '../../src/machine/timers.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
+import type { Recipe } from '../../src/signing/signing.ts'
 import type { RateLimit } from '../../src/source/rate-limit.ts'
 
 /** A program that keeps a copy of an organization's list and updates it every night. */
@@ -36,7 +37,7 @@ export type Said = {
 
 /** What is the same for both contenders: one may not wait longer, or know more, than the other. */
 export type Terms = {
-  recipe: Sandbox['recipe']
+  recipe: Recipe
   clock: SkippingClock
   requestTimeoutMs: number
   /** Customers on the list when it was opened. */

@@ -12,7 +12,7 @@ import type { Night } from './score.ts'
 import type { Truth } from '../../src/service/scenarios/scenario.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
-import { HEADERS } from '../../src/signing/signing.ts'
+import { DEFAULT_PRESET, HEADERS, recipeOf } from '../../src/signing/signing.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
 
 export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: number }
@@ -24,16 +24,16 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const clock = skippingClock(FIRST_NIGHT_MS)
   const answered: Answered[] = []
   const sandbox = await startSandbox({
-    ...{ scenario: name, customers, seed, now: clock.now, dripMs: 3 * REQUEST_TIMEOUT_MS },
+    ...{ scenario: name, seed, now: clock.now, dripMs: 3 * REQUEST_TIMEOUT_MS },
     intercept: async (c, next) => {
       await next()
       answered.push({ apiKey: c.req.header(HEADERS.key), isSearch: Boolean(c.req.query('search')) })
     },
     // A shared limit needs a second organization.
-    organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
+    customers: scenarioNamed(name).service?.sharedRateLimit === undefined ? [customers] : [customers, customers],
   })
   const rateLimit = new RateLimit({ concurrency, requestsPerMinute, monotonicMs: clock.now, sleep: clock.sleep })
-  const { recipe } = sandbox
+  const recipe = recipeOf(DEFAULT_PRESET)
   const pace = { concurrency, rateLimit, requestsPerMinute }
   const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, ...pace }
   const seats: Seat[] = []

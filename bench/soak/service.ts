@@ -93,7 +93,6 @@ export async function startService(
   const service = { lists, requests: [] as SeenRequest[], reports: [] as Report[], fails: false, isFlaky: true }
   const app = createService({
     now,
-    latencyMs: LATENCY_MS,
     sharedRateLimit: { requests: SHARED_PER_SECOND, windowMs: 1000 },
     organizations: organizations.map((played) => served(played, lists)),
     around: [between(service, { header: HEADERS.key, seed, now })],
@@ -122,6 +121,7 @@ function between(
 ): MiddlewareHandler<ServiceEnv> {
   const random = seededRandom(`${seed} faults`)
   return async (c, next) => {
+    await sleep(LATENCY_MS)
     if (c.req.path === HOOK) {
       service.reports.push({ id: c.req.header('webhook-id') ?? '', body: await c.req.text() })
       return c.body(null, service.fails ? 503 : 204)

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { addHeaders, addHealth, type Readiness } from '../http/server.ts'
@@ -24,7 +23,6 @@ export type ServiceOptions = {
   now: () => number
   /** One limit for all organizations without their own. */
   sharedRateLimit?: ServiceLimit | undefined
-  latencyMs?: number | undefined
   /** What `/readyz` reports. */
   examine?: (() => Promise<Readiness>) | undefined
   /** Each sees every request before the service does and every answer after it, and may answer in its place. */
@@ -41,7 +39,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
   service.use(addHeaders)
   addHealth(service, options.examine)
-  service.use(atItsPace(options), ...(options.around ?? []))
+  service.use(dated(options), ...(options.around ?? []))
   service.use(`${BASE_PATH}/*`, authenticate(options), limitRate(options))
 
   service.get(`${BASE_PATH}/customers`, async (c) => {
@@ -60,11 +58,9 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
 
 const answerHonestly: AnswerList = (query, serve) => ({ kind: 'page', envelope: serve(query) })
 
-/** Waits as a slow service does, and puts the service's own clock into `Date`, so that a wrong clock is visible. */
-function atItsPace({ latencyMs = 0, now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
+/** Puts the service's own clock into `Date`, so that a wrong clock is visible. */
+function dated({ now }: ServiceOptions): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    // Ends early when the client disconnects.
-    if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: c.req.raw.signal }).catch(() => undefined)
     c.header('Date', new Date(now()).toUTCString())
     await next()
     // An answer from a cache carries the date at which it was stored.

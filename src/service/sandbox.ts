@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import type { MiddlewareHandler } from 'hono'
 import { stringify } from 'yaml'
 import { isLoopback } from '../address/http-address.ts'
@@ -10,24 +9,20 @@ import { codeOf } from '../errors/faults.ts'
 import { listen, UNREADABLE } from '../http/server.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { errorEnvelope } from './answer.ts'
-import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit, type ServiceOptions } from './app.ts'
+import { BASE_PATH, createService, type ServiceEnv, type ServiceLimit } from './app.ts'
 import { generateCustomers } from './customers.ts'
 import { stageOrganization } from './scenarios/scenario.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf } from '../signing/signing.ts'
+import { type Credentials, DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
 
 /** Defaults: three organizations of 1,050 customers each, on a free port of 127.0.0.1. */
-export type SandboxOptions = Pick<ServiceOptions, 'latencyMs'> & {
+export type SandboxOptions = {
   /** The same seed gives the same customers, keys and secrets. */
   seed?: string | undefined
-  organizations?: number | undefined
-  /** One number for every organization, or a number for each, which are as many. */
+  /** One number for each of three organizations, or a number for each, which are as many. */
   customers?: number | readonly number[] | undefined
   /** The last rule for an organization, or for all, holds. */
   rateLimits?: readonly RateLimitRule[] | undefined
-  /** Organizations whose plan does not permit reading customers. */
-  forbidden?: readonly string[] | undefined
-  recipe?: Recipe | undefined
   host?: string | undefined
   port?: number | undefined
   now?: (() => number) | undefined
@@ -48,19 +43,17 @@ export type OrganizationInHand = ReturnType<Sandbox['organization']>
 
 /** Starts the service over made-up customers in this process. Throws a UsageError for impossible options. */
 export async function startSandbox(options: SandboxOptions = {}) {
-  const { seed = '1', recipe = recipeOf(DEFAULT_PRESET), host = '127.0.0.1', port = 0, now = Date.now } = options
-  const { scenario: name = 'still', dripMs = DRIP_MS } = options
-  const scenario = scenarioNamed(name)
+  const { seed = '1', host = '127.0.0.1', port = 0, now = Date.now, dripMs = DRIP_MS } = options
+  const scenario = scenarioNamed(options.scenario ?? 'still')
   const { rateLimit, clockAheadMs = 0, sharedRateLimit } = scenario.service ?? {}
-  const counts = customerCounts(options)
   // Options override the settings of the scenario.
   const rateLimits: readonly RateLimitRule[] = [...(rateLimit ? [rateLimit] : []), ...(options.rateLimits ?? [])]
 
-  const organizations = counts.map((count, index) => {
+  const organizations = customerCounts(options.customers).map((count, index) => {
     const id = FIRST_IDS[index] ?? `org-${index + 1}`
     const customers = generateCustomers({ seed: `${seed} ${id}`, count })
     const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
-    return { id, ...credentials(seed, id, recipe), staged, atStart: [...staged.list.rows()] }
+    return { id, ...credentials(seed, id), staged, atStart: [...staged.list.rows()] }
   })
   const find = (id: string) => {
     const found = organizations.find((organization) => organization.id === id)
@@ -68,15 +61,11 @@ export async function startSandbox(options: SandboxOptions = {}) {
     return found
   }
   const service = createService({
-    ...options,
     sharedRateLimit,
     now: () => now() + clockAheadMs,
     around: options.intercept && [options.intercept],
     organizations: organizations.map(({ id, apiKey, secret, staged }) => ({
-      ...{ id, apiKey, secret, recipe, customers: staged.customers },
-      answer: options.forbidden?.includes(id)
-        ? () => ({ kind: 'error', status: 403, message: FORBIDDEN })
-        : staged.answer,
+      ...{ id, apiKey, secret, recipe, customers: staged.customers, answer: staged.answer },
       rateLimit: rateLimits.findLast(({ organization = id }) => organization === id),
     })),
   })
@@ -88,7 +77,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
       ...{ id, apiKey, secret, customers: atStart },
       baseUrl: origin + BASE_PATH,
     })),
-    recipe,
     /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
     truth: (id: string) => find(id).staged.truth,
     /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
@@ -100,26 +88,23 @@ export async function startSandbox(options: SandboxOptions = {}) {
   }
 }
 
-function customerCounts({ organizations = 3, customers = 1050 }: SandboxOptions): readonly number[] {
-  const counts = typeof customers === 'number' ? Array<number>(organizations).fill(customers) : customers
+function customerCounts(customers: SandboxOptions['customers'] = 1050): readonly number[] {
+  const counts = typeof customers === 'number' ? FIRST_IDS.map(() => customers) : customers
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total <= MAX_CUSTOMERS) return counts
   throw new UsageError(`${total} customers are more than the sandbox can hold in memory: at most ${MAX_CUSTOMERS}.`)
 }
 
 /** Credentials that are valid only for this sandbox; their text says so. */
-function credentials(seed: string, id: string, { secretEncoding }: Recipe): Credentials {
-  const digest = (purpose: string): Buffer => createHash('sha256').update(`${purpose} ${seed} ${id}`).digest()
-  const secret = digest('secret')
+function credentials(seed: string, id: string): Credentials {
+  const digest = (purpose: string) => hash('sha256', `${purpose} ${seed} ${id}`)
   return {
-    apiKey: `sandbox_key_${id}_${digest('key').toString('hex').slice(0, 24)}`,
-    // A secret in an encoding may contain nothing else.
-    secret:
-      secretEncoding === 'utf8' ? `sandbox_secret_${id}_${secret.toString('hex')}` : secret.toString(secretEncoding),
+    apiKey: `sandbox_key_${id}_${digest('key').slice(0, 24)}`,
+    secret: `sandbox_secret_${id}_${digest('secret')}`,
   }
 }
 
-const FORBIDDEN = 'The plan of this organization does not permit reading customers.'
+const recipe = recipeOf(DEFAULT_PRESET)
 
 const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000
@@ -135,20 +120,17 @@ const HOURLY = { cron: '0 * * * *', timezone: 'UTC' }
 /** Writes a configuration, 0600, of every organization of the sandbox. Throws a UsageError where the file exists or cannot be written. */
 export async function writeConfig(
   file: string,
-  sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
+  { organizations }: Pick<Sandbox, 'organizations'>,
   { mirror = './data/customers.db', schedule = HOURLY, ...others }: SandboxConfig = {},
 ): Promise<void> {
-  const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
+  const distant = organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant)
     throw new UsageError(
       `No configuration was written: it may contain keys and use http only for this machine, not for ${distant.baseUrl}. ` +
         'Start the sandbox with --host 127.0.0.1.',
     )
-  const { organizations, recipe } = sandbox
-  const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
   const text = stringify({
     ...{ mirror, schedule, ...others },
-    ...(!isDefault && { defaults: { signing: recipe } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
   try {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
+import { listen } from '../../src/http/server.ts'
+import { BASE_PATH, createService } from '../../src/service/app.ts'
+import { generateCustomers } from '../../src/service/customers.ts'
 import {
   HEADERS,
   type PresetName,
@@ -17,7 +20,7 @@ import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const KEY = 'unmistakable-key-5150'
 const SECRET = 'unmistakable-secret-2112'
@@ -64,8 +67,16 @@ test('explain works before the secrets are there, and says which are missing', a
 
 /** One request that a service with this recipe accepts, as the user of `signing solve` knows it. */
 async function aKnownRequest(recipe: Recipe) {
-  const sandbox = await aSandbox({ customers: [3], recipe })
-  const organization = sandbox.organizations[0]!
+  const credentials = {
+    apiKey: 'made-up-key',
+    secret: Buffer.from('of a made-up service').toString(recipe.secretEncoding),
+  }
+  const customers = generateCustomers({ seed: '1', count: 3 })
+  const signed = { id: 'acme', ...credentials, recipe, customers: { list: () => customers } }
+  const place = { host: '127.0.0.1', port: 0 }
+  const { origin, close } = await listen(createService({ organizations: [signed], now: Date.now }), place)
+  onTestFinished(close)
+  const organization = { ...signed, baseUrl: origin + BASE_PATH, customers }
   const url = customersUrl(new URL(organization.baseUrl), { page: 1, size: 100 })
   const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: Date.now() }, recipe)
   const request = [
@@ -76,7 +87,7 @@ async function aKnownRequest(recipe: Recipe) {
   const named = ['--secret-env', 'THE_SECRET', '--api-key-env', 'THE_KEY']
   const solve = (args: readonly string[], also: Record<string, string> = {}) =>
     runCli(['signing', 'solve', ...request, ...args], { cwd: '/', env: { ...env, ...also } })
-  return { sandbox, organization, solve, named }
+  return { organization, solve, named }
 }
 
 const RECIPES: Recipe[] = [
@@ -91,9 +102,9 @@ const RECIPES: Recipe[] = [
 test.each(someOf(RECIPES, { every: 5 }))(
   'solve finds the recipe %j, and the configuration it prints mirrors the service',
   async (recipe) => {
-    const { sandbox, solve, named } = await aKnownRequest(recipe)
+    const { organization, solve, named } = await aKnownRequest(recipe)
     const { code, stdout } = await solve(named)
-    const { folder } = aWorkplace(organizationsOf(sandbox, parse(stdout)))
+    const { folder } = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
 
     expect(code).toBe(0)
     const { stdout: synced } = await runCli(['sync', '--json'], { cwd: folder })

@@ -42,14 +42,14 @@ export async function ask(
 
 /** A sandbox that runs until the test ends, with its first organization at hand; by default it has one, of 1,000 customers. */
 export async function played(scenario: string, options: SandboxOptions = {}) {
-  const sandbox = await startSandbox({ organizations: 1, customers: 1000, ...options, scenario })
+  const sandbox = await startSandbox({ customers: [1000], ...options, scenario })
   onTestFinished(() => sandbox.close())
   const [acme] = sandbox.organizations
   if (acme === undefined) throw new Error('The sandbox has no organization')
   /** Asks for a page of the first organization, however it is answered. */
   const get = (page: number, size = 100, search?: string) => {
     const query = new URLSearchParams({ page: `${page}`, per_page: `${size}`, ...(search && { search }) })
-    return ask(acme, `/customers?${query.toString()}`, { recipe: sandbox.recipe, atMs: options.now?.() })
+    return ask(acme, `/customers?${query.toString()}`, { atMs: options.now?.() })
   }
   return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get }
 }

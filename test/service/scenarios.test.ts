@@ -126,7 +126,7 @@ test('slow-drip: a sandbox that is closed does not drip on', async () => {
 })
 
 test('shared-throttle: all organizations have one budget, unless they have one of their own', async () => {
-  const { sandbox, get } = await played('shared-throttle', { organizations: 2, customers: 5, now: () => 0 })
+  const { sandbox, get } = await played('shared-throttle', { customers: [5, 5], now: () => 0 })
   for (let turn = 1; turn <= 5; turn += 1) expect((await get(1)).status).toBe(200)
   const refused = await get(1)
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '1'])

@@ -32,12 +32,12 @@ export async function syncSandbox(
 }
 
 /** An organization of a sandbox as configured, with these settings. */
-export function configured({ organizations, recipe }: Sandbox, settings: Partial<Organization>): Organization {
+export function configured({ organizations }: Sandbox, settings: Partial<Organization>): Organization {
   const { id = 'acme' } = settings
   const found = organizations.find((organization) => organization.id === id)
   if (found === undefined) throw new Error(`The sandbox has no organization ${id}`)
   const { baseUrl, apiKey, secret } = found
-  return anOrganization({ id, baseUrl, apiKey, secret }, { signing: recipe, ...settings })
+  return anOrganization({ id, baseUrl, apiKey, secret }, settings)
 }
 
 /** An organization as configured, with these settings. */

@@ -1,8 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
+import { errorEnvelope } from '../../src/service/answer.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/service/sandbox.ts'
+import { HEADERS } from '../../src/signing/signing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { faultServer, type FaultServer, type Reply } from './fault-server.ts'
 import { temporaryFolder } from './temp-folder.ts'
@@ -46,9 +49,18 @@ type Settings = {
   jobs?: object
 }
 
+/** How a sandbox answers: after `latencyMs`, and organizations that are `forbidden` 403, as where their plan does not permit reading customers. */
+export type Answering = SandboxOptions & { forbidden?: readonly string[]; latencyMs?: number }
+
 /** A sandbox that ends with the test. */
-export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox(options)
+export async function aSandbox({ forbidden = [], latencyMs = 0, ...options }: Answering = {}): Promise<Sandbox> {
+  const intercept: SandboxOptions['intercept'] = async (c, next) => {
+    if (latencyMs > 0) await sleep(latencyMs)
+    const key = c.req.header(HEADERS.key) ?? ''
+    if (forbidden.some((id) => key.startsWith(`sandbox_key_${id}_`))) return c.json(errorEnvelope(403, 'no'), 403)
+    return options.intercept === undefined ? next() : options.intercept(c, next)
+  }
+  const sandbox = await startSandbox({ ...options, intercept })
   onTestFinished(() => sandbox.close())
   return sandbox
 }
