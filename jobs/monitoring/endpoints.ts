@@ -6,7 +6,6 @@ import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { type OrganizationView, type OverviewFacts, readPart, readStandings } from '../../src/status/overview.ts'
 import { errorPage, runPage } from '../../src/status/run-page.ts'
-import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig } from '../configuration.ts'
@@ -132,7 +131,6 @@ export function watched(parts: {
 
 type Shown = Pick<LiveConfig, 'current' | 'brokenSinceMs'>
 
-/** What is wrong with the configuration of a worker, in sentences. */
 export function configurationProblems({ current, brokenSinceMs }: Shown, differing: string | undefined): string[] {
   const broken =
     brokenSinceMs !== undefined &&
@@ -151,7 +149,7 @@ type Examined = {
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   configuration?: readonly string[]
-  standings: readonly OrganizationView<UncountedFreshness>[]
+  standings: readonly OrganizationView[]
 }
 
 /** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. Times in ISO 8601. */

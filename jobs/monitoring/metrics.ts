@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
-import type { UncountedFreshness } from '../../src/model/mirror.ts'
+import { COUNTED } from '../../src/model/report.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../../src/machine/timers.ts'
@@ -18,7 +18,11 @@ type Moment = Omit<OverviewFacts, 'organizations'> & { pauses?: Pauses | undefin
 type Waits = ReadonlyMap<string, Wait | undefined>
 
 /** What a scrape shows beside what was counted: readiness as `/readyz` answers, whether the queue can be written, how organizations stand. */
-type Scraped = { ready: boolean; queueUp: boolean; standings: Standing[] } & Pick<OverviewFacts, 'organizations'>
+type Scraped = Pick<OverviewFacts, 'organizations'> & {
+  ready: boolean
+  queueUp: boolean
+  standings: OrganizationView[]
+}
 
 /** The metrics of this worker. What the queue holds is looked up once for each scrape. */
 export function createMetrics(queues: Pick<Queues, RunKind>) {
@@ -99,10 +103,7 @@ function countersIn(registry: Registry) {
 
 const QUICK_ENDS: Partial<Record<RunOfJob['verdict']['kind'], string>> = { complete: 'partial', 'give-up': 'failed' }
 
-const CHANGES = [
-  ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed'] as const),
-  ...(['removed', 'returned'] as const),
-]
+const CHANGES = [...COUNTED, 'removed'] as const
 
 /** Gauges that are named like counters. The same figures are there by type, and their sums need no metric. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`)
@@ -118,8 +119,6 @@ export async function processText(): Promise<string> {
   }
   return ofProcess.metrics()
 }
-
-type Standing = OrganizationView<UncountedFreshness>
 
 /** The due times and the pauses of the configured organizations, as the overview shows them. */
 export function overviewFacts(organizations: readonly Scheduled[], { pauses, waits, nowMs, monotonicMs }: Moment) {
@@ -158,7 +157,7 @@ function gauge(registry: Registry, name: string, help: string, labelNames: strin
 }
 
 /** The gauges that a worker and `status --format prometheus` have in common. */
-function measureStandings(registry: Registry, look: () => readonly Standing[]): void {
+function measureStandings(registry: Registry, look: () => readonly OrganizationView[]): void {
   const build = { version: PROGRAM_VERSION, commit: COMMIT ?? '', node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'
   gauge(registry, 'build_info', ofBuild, ['version', 'commit', 'node'], () => [[1, build]])

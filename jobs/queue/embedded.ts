@@ -3,7 +3,7 @@ import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, PGlite } from '@electric-sql/pglite'
-import { runMigrations } from 'bullmq'
+import { type PgQueryable, runMigrations } from 'bullmq'
 import pLimit from 'p-limit'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { systemCode } from '../../src/errors/faults.ts'
@@ -64,9 +64,6 @@ async function makePrivate(place: string): Promise<void> {
   await chmod(place, 0o700)
 }
 
-type Result<Row> = { rows: Row[]; rowCount: number | null }
-type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
-
 /** Queries in one turn of the event loop; each takes half a millisecond. With a thousand organizations a thousand come together. */
 const IN_TURN = 50
 
@@ -79,7 +76,7 @@ export function embeddedPool(database: PGlite, onEnded: (error: unknown) => void
   let ended: { error: unknown } | undefined
 
   // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
-  const query: Ask = (text, parameters) =>
+  const query: PgQueryable['query'] = (text, parameters) =>
     oneAfterAnother(async () => {
       asked += 1
       if (asked % IN_TURN === 0) await nextTurn()
@@ -114,12 +111,11 @@ function isOver(error: unknown): boolean {
   return ['PANIC', 'FATAL'].includes(error.severity ?? '') || ['58P01', '58P02'].includes(error.code ?? '')
 }
 
-async function answer<Row>(database: PGlite, text: string, parameters?: readonly unknown[]): Promise<Result<Row>> {
+async function answer<Row>(database: PGlite, text: string, parameters?: readonly unknown[]) {
   // Only the simple protocol takes several statements at once. The rows of such a script are not used.
   if (parameters === undefined && text.trimEnd().replace(/;$/, '').includes(';')) {
     await database.exec(text)
-    return { rows: [], rowCount: null }
+    return { rows: [] }
   }
-  const { rows, rowCount = null } = await database.query<Row>(text, [...(parameters ?? [])])
-  return { rows, rowCount }
+  return database.query<Row>(text, [...(parameters ?? [])])
 }

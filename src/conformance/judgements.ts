@@ -7,13 +7,10 @@ import type { Answers, Reading } from './questions.ts'
 /** Whether an assumption holds. `copes`: it does not, and a run copes with that; `fails`: a run proves or removes less. */
 type State = 'holds' | 'copes' | 'fails' | 'unknown'
 
-/** What was found of an assumption, and what follows for the configuration and for what a run can prove. */
-export type Finding = { assumption: string; asked: string; state: State; found: string; follows: string | null }
-
 type Judgement = [state: State, found: string, follows?: string]
 
-/** Judges every assumption by what the service answered. */
-export function judge(answers: Answers): Finding[] {
+/** What was found of each assumption, and what follows for the configuration and for what a run can prove. */
+export function judge(answers: Answers) {
   return ASSUMPTIONS.map(([assumption, asked, judgementOf]) => {
     const [state, found, follows = null] = judgementOf(answers)
     return { assumption, asked, state, found, follows }

@@ -24,7 +24,7 @@ export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
  */
 export type RecordCounts = Record<(typeof COUNTED)[number], number>
 
-const COUNTED = [
+export const COUNTED = [
   ...(['received', 'inserted', 'updated', 'unchanged'] as const),
   ...(['duplicates', 'rejected', 'suppressed', 'returned'] as const),
 ] as const

@@ -4,10 +4,8 @@ import { count, grouped, moment } from '../text/wording.ts'
 import { chart, facts, framed, type Html } from '../status/frame.ts'
 import type { Figures, Share } from './figures.ts'
 
-/** So many organizations are drawn, the largest first. */
 const MOST_DRAWN = 100
 
-/** So many languages have a row of their own. */
 const MOST_LANGUAGES = 8
 
 /** The figures as one page without personal data: nothing has to be loaded for it, and no script runs. */
@@ -81,6 +79,7 @@ function turnover(months: Figures['months']): Html | '' {
   const sum = (counts: readonly number[]) => counts.reduce((all, each) => all + each, 0)
   const when = first.month === last.month ? `In ${last.month}` : `From ${first.month} to ${last.month}`
   const words = `${when}: ${count(sum(changed), 'change')} above the line, ${count(sum(removed), 'removal')} below it.`
+  const rows = months.map((each) => [each.month, ...[each.added, each.changed, each.removed].map(grouped)])
   const drawing = html`<path class="changes" d="${bars(changed, -1)}" />
     <path class="bad" d="${bars(removed, 1)}" />
     <path class="line" d="M0 ${middle}h${WIDTH}" />`
@@ -88,10 +87,7 @@ function turnover(months: Figures['months']): Html | '' {
     ${figure('Changes and removals', words, drawing)}
     <details>
       <summary>Each month</summary>
-      ${counted(
-        ['Month', 'New', 'Changes', 'Removed'],
-        months.toReversed().map((each) => [each.month, ...[each.added, each.changed, each.removed].map(grouped)]),
-      )}
+      ${counted(['Month', 'New', 'Changes', 'Removed'], rows.toReversed())}
     </details>
   </div>`
 }

@@ -85,12 +85,10 @@ summary { color: var(--busy); cursor: pointer; width: fit-content; }
 .runs { list-style: none; padding: 0; margin-top: 0.5rem; }
 .runs li { padding: 0.25rem 0; border-top: 1px solid var(--rule); }
 .reasons dt { font-weight: 600; margin-top: 0.6rem; }
-.reasons dd { margin: 0; }
 @media (min-width: 48rem) {
   body { padding: 3rem 2rem 5rem; }
   .organization { grid-template-columns: minmax(0, 1fr) minmax(0, 17rem); }
   .halves { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.75rem; align-items: start; }
-  .halves .card + .card { margin-top: 0; }
 }
 @media print { :root { color-scheme: light; } body { background: #ffffff; padding: 0; } .find, .pages { display: none; } .card { break-inside: avoid; } }
 `
@@ -110,7 +108,6 @@ export const CONTENT_SECURITY_POLICY = [
 /** What stands around the main part of a page. `policy` puts what it may load into the page itself, for a file that no server sends. */
 type Frame = { title: string; heading?: string; beside?: Html | string; foot?: Html; policy?: boolean }
 
-/** A whole page. */
 export async function framed({ title, heading = title, beside = '', foot, policy = false }: Frame, main: Html) {
   // A page cannot forbid in itself to be framed.
   const own = CONTENT_SECURITY_POLICY.split('; ').filter((rule) => !rule.startsWith('frame-ancestors'))

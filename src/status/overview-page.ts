@@ -81,18 +81,14 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
 }
 
 function runList({ organization, runs }: OrganizationView): Html {
+  const items = runs.map(({ runId, startedAtMs, status, proof, durationMs }) => {
+    const words = `${moment(startedAtMs)}, ${status === 'complete' ? proof : status}, ${duration(durationMs)}`
+    return html`<li><a href="/runs/${runId}">#${runId}</a> ${words}</li>`
+  })
   return html`<details>
     <summary>Runs of ${organization}</summary>
     <ul class="runs">
-      ${runs
-        .toReversed()
-        .map(
-          ({ runId, startedAtMs, status, proof, durationMs }) =>
-            html`<li>
-              <a href="/runs/${runId}">#${runId}</a> ${moment(startedAtMs)}, ${status === 'complete' ? proof : status},
-              ${duration(durationMs)}
-            </li>`,
-        )}
+      ${items.toReversed()}
     </ul>
   </details>`
 }
@@ -108,12 +104,10 @@ function findForm({ find }: Served): Html {
 
 function pagesOf({ find, page, pages, found }: Served): Html | '' {
   if (pages <= 1) return ''
-  const link = (to: number, words: string) =>
-    to < 1 || to > pages
-      ? ''
-      : html`<a href="/?${new URLSearchParams({ ...(find !== '' && { find }), page: String(to) }).toString()}"
-          >${words}</a
-        >`
+  const link = (to: number, words: string) => {
+    const query = new URLSearchParams({ ...(find !== '' && { find }), page: String(to) }).toString()
+    return to < 1 || to > pages ? '' : html`<a href="/?${query}">${words}</a>`
+  }
   return html`<nav class="pages" aria-label="Pages">
     ${link(page - 1, 'Previous')}
     <span>Page ${page} of ${pages}, ${count(found, 'organization')}</span>
@@ -150,9 +144,6 @@ function runChart(runs: readonly LatestRun[]): Html {
   const which = runs.length === 1 ? 'The only run' : `The last ${runs.length} runs`
   const words = `${which}: ${failed === 0 ? 'none' : failed} failed, the longest took ${duration(longest)}.`
   const paths = Object.entries(bars).map(([kind, path]) => path && html`<path class="${kind}" d="${path}" />`)
-  return chart(
-    [SLOT * DRAWN_RUNS, HEIGHT],
-    words,
-    html`${paths}<path class="line" d="M0 ${LINE}h${SLOT * DRAWN_RUNS}" />`,
-  )
+  const width = SLOT * DRAWN_RUNS
+  return chart([width, HEIGHT], words, html`${paths}<path class="line" d="M0 ${LINE}h${width}" />`)
 }

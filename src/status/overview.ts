@@ -1,13 +1,10 @@
 import type { Pause } from '../model/pause.ts'
 import type { Freshness, UncountedFreshness } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
-import { type KnownOf, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
+import { type Known, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
 
-/** What a page shows of one organization; the metrics show it without the counts of customers. */
-export type OrganizationView<Shown extends UncountedFreshness = Freshness> = KnownOf<Shown> & {
-  organization: string
-  standing: Standing
-}
+/** What a page shows of one organization. */
+export type OrganizationView = Known & { organization: string; standing: Standing }
 
 /** What is said of a configured organization beside what the mirror holds. */
 export type Configured = {
@@ -21,7 +18,6 @@ export type Configured = {
 /** What the overview is made from, beside the mirror. */
 export type OverviewFacts = { organizations: readonly Configured[]; nowMs: number; monotonicMs: number | undefined }
 
-/** How many runs of an organization are drawn. */
 export const DRAWN_RUNS = 30
 /** How many of its runs say how it stands: one may be under way. */
 const LEAST_RUNS = 2
@@ -34,7 +30,6 @@ export async function readStandings(mirror: Runs & Pick<Mirror, 'listUncountedFr
   return readViews(mirror, mirror.listUncountedFreshness(), facts, LEAST_RUNS)
 }
 
-/** What a page shows of all organizations. */
 export type Overview = Awaited<ReturnType<typeof readOverview>>
 
 /** Looks up in the mirror what the overview shows. */
@@ -81,12 +76,8 @@ export async function readPart(mirror: Readable, facts: OverviewFacts, { find, p
   return { overview: { ...overview, organizations }, served }
 }
 
-async function readViews<Shown extends UncountedFreshness>(
-  mirror: Runs,
-  listing: Promise<Shown[]>,
-  { organizations, nowMs, monotonicMs }: OverviewFacts,
-  limit: number,
-): Promise<OrganizationView<Shown>[]> {
+async function readViews(mirror: Runs, listing: Promise<UncountedFreshness[]>, facts: OverviewFacts, limit: number) {
+  const { organizations, nowMs, monotonicMs } = facts
   const [freshness, held, underway, runs] = await Promise.all([
     listing,
     mirror.listHeldRemovals(),
@@ -96,7 +87,7 @@ async function readViews<Shown extends UncountedFreshness>(
   const freshnessOf = new Map(freshness.map((each) => [each.organization, each]))
   const underwayOf = new Map(underway.map((each) => [each.organization, progressOf(each, nowMs)]))
   const [heldOf, runsOf] = [Map.groupBy(held, idOf), Map.groupBy(runs, idOf)]
-  return organizations.map(({ id, dueOf, paused, wait }) => {
+  return organizations.map(({ id, dueOf, paused, wait }): OrganizationView => {
     const known = {
       freshness: freshnessOf.get(id),
       due: dueOf(freshnessOf.get(id)),

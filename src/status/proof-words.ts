@@ -46,7 +46,6 @@ export function proofLines(run: StoredRun): string[] {
   return [`${GRADES.proven.slice(0, -1)} (${basisWords(certificateOf(run))}).`]
 }
 
-/** What the grade of the last run says. */
 export const GRADES = {
   proven: 'Proven: every customer who was listed during the whole scan was read.',
   settled: 'Settled: every customer who kept their place among the others during the scan was read.',

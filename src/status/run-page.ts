@@ -32,7 +32,6 @@ export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; n
   return framed({ title: `${heading} · Customer Mirror`, heading, beside: BACK }, main)
 }
 
-/** A page that says why there is nothing to show. */
 export function errorPage(title: string, why: string): Promise<string> {
   const main = html`<p class="lead">${why}</p>
     <p>${BACK}</p>`
@@ -91,21 +90,17 @@ function countsOf(run: StoredRun): Line[] {
 
 function scanTable(run: StoredRun): Html {
   const scan = certificateOf(run)
+  const { pageSize, total, basis, witness, found = [] } = scan ?? {}
   const lines: Line[] = [
     ['Windows read', grouped(run.pages)],
     ['Pages trusted unread', run.trustedPages === undefined ? undefined : grouped(run.trustedPages)],
-  ]
-  if (scan === undefined)
-    return html`${facts(lines, 'lines')}
-      <p class="soft">This run has no certificate.</p>`
-  const { pageSize, total, distinct, basis, witness, found = [] } = scan
-  lines.push(
     ['Customers in a window', pageSize === undefined ? undefined : grouped(pageSize)],
-    ['Different customers read', grouped(distinct)],
-    ['Total by the service', total === undefined ? 'not given' : grouped(total)],
+    ['Different customers read', scan && grouped(scan.distinct)],
+    ['Total by the service', scan && (total === undefined ? 'not given' : grouped(total))],
     ['The proof rests on', basis],
     ['Order of the list', witness],
     ['Found by searches, not in the list', unlessZero(found.length)],
-  )
-  return html`${facts(lines, 'lines')} ${noteLines(run).map((line) => html`<p>${line.trim()}</p>`)}`
+  ]
+  const notes = noteLines(run).map((line) => html`<p>${line.trim()}</p>`)
+  return html`${facts(lines, 'lines')} ${scan ? notes : html`<p class="soft">This run has no certificate.</p>`}`
 }

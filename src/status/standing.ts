@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { Pause } from '../model/pause.ts'
 import type { LatestRun, LeasedRun } from '../model/report.ts'
-import type { HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
+import type { Freshness, HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
 
 /** What is to be said of an organization in one word, and its urgency: 0 where a person has something to do, 2 where all is well. */
 export const STATES = {
@@ -36,13 +36,11 @@ export const storedWait = z.object({
 })
 export type Wait = z.output<typeof storedWait>
 
-/** How an organization stands. */
 export type Standing = ReturnType<typeof standingOf>
 
-/** What is known of an organization. */
-export type KnownOf<Shown extends UncountedFreshness> = {
-  /** Undefined where it was never mirrored. */
-  freshness: Shown | undefined
+export type Known = {
+  /** Undefined where it was never mirrored. The metrics show it without the counts of customers. */
+  freshness: (UncountedFreshness & Partial<Freshness>) | undefined
   /** Undefined where it has no schedule. */
   due: Due | undefined
   held: readonly HeldRemovals[]
@@ -53,8 +51,6 @@ export type KnownOf<Shown extends UncountedFreshness> = {
   /** Its latest full runs, oldest first. */
   runs: readonly LatestRun[]
 }
-
-type Facts = KnownOf<UncountedFreshness>
 
 /** When an organization is due, by its schedule. Times in Unix milliseconds. */
 export type Due = {
@@ -70,7 +66,7 @@ export type Due = {
 }
 
 /** How an organization stands, from what is known of it. */
-export function standingOf(facts: Facts) {
+export function standingOf(facts: Known) {
   const { underway, runs, due } = facts
   // A run without a lease ended without being able to say so.
   const ended = runs.filter(({ runId }) => runId !== underway?.runId)
@@ -91,7 +87,7 @@ export function standingOf(facts: Facts) {
   }
 }
 
-function statesOf({ freshness, due, held, underway, paused, wait }: Facts, lastEnded: LatestRun | undefined): State[] {
+function statesOf({ freshness, due, held, underway, paused, wait }: Known, lastEnded: LatestRun | undefined): State[] {
   const wasRead = freshness?.readAsOfMs !== undefined
   const isUnknown = !wasRead && underway === undefined && lastEnded === undefined
   const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
