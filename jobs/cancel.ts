@@ -66,7 +66,6 @@ async function cancel({ backend: { values }, queues }: OpenedQueue, organization
 
 type Found = Awaited<ReturnType<typeof findOpen>>[number]
 
-/** The job of an organization that has not ended. */
 async function findOpen(queues: Queues, kind: RunKind, organization: string) {
   const job = await queues.jobOf(kind, organization)
   return job?.id === undefined || ENDED.has(await job.getState()) ? [] : [{ queue: queues[kind], id: job.id, job }]

@@ -111,7 +111,6 @@ async function deliver(job: Job<unknown, void>, settings: Delivery): Promise<voi
   throw new Error(answer)
 }
 
-/** Posts a message, signed where there is a secret. */
 async function post({ url, secret }: NonNullable<Config['notify']>, message: Message, { now, signal }: Delivery) {
   try {
     const key = secret && (await readWebhookSecret(secret))
@@ -208,7 +207,6 @@ export async function standingsOf({ organizations, lastMs }: Night, sources: Sou
 /** How an organization ended in a night, the run that says so, and how many of its removals wait for a decision. */
 export type Ended = Pick<InNight, 'organization' | 'ended'> & { run: Report | undefined; heldRemovals: number }
 
-/** Looks up the runs that say how organizations ended in a night, and their removals. */
 async function lookUpRuns(standings: readonly InNight[], { mirror }: Sources): Promise<Ended[]> {
   const ids = standings.map(({ organization }) => organization)
   const latest = Map.groupBy(await mirror.listLatestRuns({ organizations: ids, limit: 5 }), (run) => run.organization)

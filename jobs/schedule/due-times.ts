@@ -42,7 +42,6 @@ export function nextDueMs(organization: string, schedule: Schedule, nowMs: numbe
   return momentsAround(schedule, nowMs - delayMs).nextMs + delayMs
 }
 
-/** The moments of the next `count` runs after `nowMs`. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): number[] {
   let atMs = nowMs
   return Array.from({ length: count }, () => (atMs = nextDueMs(organization, schedule, atMs)))

@@ -40,7 +40,6 @@ const PARAMETERS = [
   ['language', z.string(), 'The language code'],
 ] as const
 
-/** The document of OpenAPI 3.1 of what is served. */
 export function openApi() {
   const text = (description: string) => ({ description, schema: { type: 'string' } })
   const answer = (description: string, headers: object = {}, schema = 'Error') => ({

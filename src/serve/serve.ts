@@ -66,7 +66,6 @@ export function createServe(serving: Serving): Hono<ServiceEnv> {
   return app
 }
 
-/** Answers a reader that may read these organizations. */
 function answering(opened: readonly string[], { organizations, mirror, log }: Serving): AnswerList {
   return async (query, _serve, address) => {
     const named = organizationIn(address.hostname, organizations)

@@ -7,9 +7,7 @@ import type { ListEnvelope, ListQuery } from '../listing.ts'
 /** One wrong behaviour of a service, by its seed, requests and, where it says so, the clock. What has no rule is correct, and the list at rest. */
 export type Scenario = {
   name: string
-  /** Its description, in one sentence. */
   says: string
-  /** Settings of the whole service. */
   service?: { rateLimit?: ServiceLimit; sharedRateLimit?: ServiceLimit; clockAheadMs?: number }
   /** The list as it starts; without it, in order of creation. */
   list?: (stage: Stage) => MovingList
@@ -25,7 +23,6 @@ export type Scenario = {
   isNameless?: (place: number) => boolean
 }
 
-/** The material of a scenario. */
 export type Stage = {
   /** In order of creation, oldest first, and the place of each. */
   customers: readonly ServiceCustomer[]
@@ -143,7 +140,6 @@ export function mostRows(customers: readonly ServiceCustomer[]): number {
 
 type MovingList = ReturnType<typeof movingList>
 
-/** Negative when the first goes before the second. */
 export type Order = (one: ServiceCustomer, other: ServiceCustomer) => number
 
 /** Oldest first, as the generated customers are. */

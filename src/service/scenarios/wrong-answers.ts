@@ -213,11 +213,8 @@ function everyThird(breakIt: (honest: ListEnvelope) => Answer): NonNullable<Scen
 type Alteration = { share?: number; claim?: (total: number) => number }
 
 /** The page with this share of its rows, or with another total, and with all that follows from that. */
-function altered(
-  { data, meta, links }: ListEnvelope,
-  query: ListQuery,
-  { share = 1, claim = (total) => total }: Alteration,
-): Answer {
+function altered(honest: ListEnvelope, query: ListQuery, { share = 1, claim = (total) => total }: Alteration): Answer {
+  const { data, meta, links } = honest
   const address = links.first.replace(/\?page=1$/, '')
   return page(envelopeOf(data.slice(0, Math.ceil(data.length * share)), claim(meta.total), { query, address }))
 }
