@@ -2,7 +2,6 @@ import { constants } from 'node:os'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Circumstances, verdictOf } from '../jobs/run-job.ts'
-import { exitCodeOf } from '../src/cli/command.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
 import * as errors from '../src/errors/errors.ts'
@@ -57,7 +56,6 @@ test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) =>
   expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
   expect(errors.isOurs(error)).toBe(true)
   expect(factsOf(error)).toBe(facts)
-  expect(exitCodeOf(error)).toBe(facts.exitCode)
   expect(windowFailureOf(error)).toBe(facts.window)
   if (facts.from === 'stop' || facts.from === 'other-version') return
   expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)

@@ -1,5 +1,5 @@
 import { clockWords, count, say, shellWord } from './output/print.ts'
-import { command, exitCodeOf, type Io, oneExitCode } from './command.ts'
+import { command, type Io, oneExitCode } from './command.ts'
 import { CLOCKS, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
@@ -48,7 +48,8 @@ export function checkCommand(io: Io) {
         for (const check of checksOf(organization, mirror, io.signal)) await report(check)
       // An organization that answered counts beside the problems of others, and not beside one that it has too.
       const isMixed = isAnswered && wrong.some(({ isCommon }) => !isCommon)
-      io.exitWith(oneExitCode([...wrong.map(({ error }) => exitCodeOf(error)), ...(isMixed ? ([0] as const) : [])]))
+      const codes = wrong.map(({ error }) => factsOf(error).exitCode)
+      io.exitWith(oneExitCode([...codes, ...(isMixed ? ([0] as const) : [])]))
     })
 }
 

@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { durationMs } from '../time/durations.ts'
 import { isoOf, utcMoment } from '../time/moments.ts'
-import { factsOf } from '../errors/errors.ts'
 
 /** The parts of the process that a command may use. */
 export type Io = {
@@ -35,11 +34,6 @@ export const EXIT_CODES = {
 
 /** Those above, and 128 with the number of the signal that stopped the program. */
 export type ExitCode = keyof typeof EXIT_CODES | 130 | 143
-
-/** The exit code for one error; undefined is a complete run. */
-export function exitCodeOf(error: unknown): ExitCode {
-  return error === undefined ? 0 : factsOf(error).exitCode
-}
 
 /** The exit code of several: 3 where they differ. */
 export function oneExitCode(codes: readonly ExitCode[]): ExitCode {

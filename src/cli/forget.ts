@@ -94,7 +94,6 @@ export function endUnfinished(io: Io, mirror: string, again: string): void {
 /** Where rows may still be that the mirror has forgotten: copies for readers, and mirrors that restores replaced or left unfinished. */
 type Beyond = { copies: readonly string[]; replaced: readonly string[]; organization: string; id?: string }
 
-/** What cannot be reached from here, of a customer or of a whole organization. */
 export function beyondText({ copies, replaced, organization, id }: Beyond): string {
   const where = `WHERE organization = ${sqlText(organization)}${id === undefined ? '' : ` AND id = ${sqlText(id)}`};`
   const deletions = ['customers', 'changes', 'customers_history'].map((table) => `DELETE FROM ${table} ${where}`)

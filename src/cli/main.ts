@@ -1,7 +1,7 @@
-import { exitCodeOf, type ExitCode, type Io } from './command.ts'
+import type { ExitCode, Io } from './command.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
-import { describeError } from '../errors/errors.ts'
+import { describeError, factsOf } from '../errors/errors.ts'
 import { resultsError } from '../copies/copy-error.ts'
 import { runProgram } from './program.ts'
 import { keepYoungSpaceSmall } from '../machine/memory.ts'
@@ -62,7 +62,7 @@ function endWithoutReader(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
   const lost = resultsError(error)
   process.stderr.write(`${describeError(lost).message}\n`)
-  process.exit(exitCodeOf(lost))
+  process.exit(factsOf(lost).exitCode)
 }
 
 await main()

@@ -1,7 +1,7 @@
 import { say, screenOf, wrapLines } from './output/print.ts'
-import { exitCodeOf, type ExitCode, type Io } from './command.ts'
+import type { ExitCode, Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { isOurs, UsageError } from '../errors/errors.ts'
+import { factsOf, isOurs, UsageError } from '../errors/errors.ts'
 import { EXACT_VERSION } from '../machine/version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
@@ -71,7 +71,7 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const defect = `Unexpected: ${String(error)}\nThis is a defect of Customer Mirror; please report it.`
   say(io.stderr, `${isOurs(error) ? error.message : defect}\n`)
-  return exitCodeOf(error)
+  return factsOf(error).exitCode
 }
 
 /** The file of a command `run` has a function `runCommand`, which makes it. */

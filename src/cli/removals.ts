@@ -1,4 +1,4 @@
-import { commands, configOption, count, linesOf, moment, printTable, say, show, type Table } from './output/print.ts'
+import { commands, configOption, count, linesOf, moment, printTable, say, show } from './output/print.ts'
 import { layoutOf, textOf } from './output/rows.ts'
 import { bareCommand, CSV, type Io, jsonCommand, runNumberIn } from './command.ts'
 import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
@@ -42,9 +42,9 @@ function showCommand(io: Io) {
       const held = await withMirror({ config: file }, removalsHeld(asked))
       const { runId: run, organization = asked, customers = [] } = held ?? {}
       if (csv) {
-        const rows = [{ columns: COLUMNS, rows: customers.map(rowOf) }]
+        const { head: columns, rows } = tableOf(customers)
         const layout = layoutOf({ csv }, { document: {}, stdout: io.stdout })
-        await writeToStream(io.stdout, textOf(rows, layout), io.signal)
+        await writeToStream(io.stdout, textOf([{ columns, rows }], layout), io.signal)
         return
       }
       const listed = customers.map(({ absentSinceMs, ...who }) => ({ ...who, absentSince: isoTime(absentSinceMs) }))
@@ -117,14 +117,9 @@ function headingOf({ runId, organization, customers }: Held): string {
   return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`
 }
 
-const COLUMNS = ['id', 'name', 'username', 'email', 'absent_since']
-
-function tableOf(customers: readonly HeldCustomer[]): Table {
-  return { head: COLUMNS, rows: customers.map(rowOf) }
-}
-
-function rowOf({ id, name, username, email, absentSinceMs }: HeldCustomer) {
-  return [id, name, username, email, isoTime(absentSinceMs)]
+function tableOf(customers: readonly HeldCustomer[]) {
+  const rows = customers.map((each) => [each.id, each.name, each.username, each.email, isoTime(each.absentSinceMs)])
+  return { head: ['id', 'name', 'username', 'email', 'absent_since'], rows }
 }
 
 export function acceptCommand(io: Io) {

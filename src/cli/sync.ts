@@ -107,7 +107,6 @@ export async function liveLines(ids: readonly string[], stderr: NodeJS.WritableS
   const timer = setInterval(draw, 200)
   stop.addEventListener('abort', draw)
   return {
-    /** Takes what is reported of one organization, from its beginning to its end. */
     began(id: string): Talk & { ended(outcome: Outcome): void } {
       active.set(id, 'asking for the first page')
       draw()

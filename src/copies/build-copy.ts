@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { MANIFEST } from './copy-manifest.ts'
 import { idsOf, isRead, type Recorded, recordedIn } from './organizations.ts'
-import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
+import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import type { CopyTarget } from './target-place.ts'
 import { isOfSqlite, seenIn } from '../errors/faults.ts'
 import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
@@ -53,7 +53,7 @@ function copyState(db: Connection, { mirror, organization, ...settings }: CopySe
   }
 }
 
-export function leftOutOf(recorded: Recorded, configured: readonly string[]): LeftOut[] {
+export function leftOutOf(recorded: Recorded, configured: readonly string[]): Published['leftOut'] {
   const all = new Set([...idsOf(recorded), ...configured])
   return [...all.difference(new Set(idsOf(recorded.filter(isRead))))]
     .toSorted()

@@ -4,7 +4,7 @@ import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { closing } from '../store/mirror.ts'
-import { type Copied, type Copying, copyRows, MOVED_TABLES } from '../store/move-mirror.ts'
+import { type Copying, copyRows, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
@@ -21,18 +21,16 @@ type Move = { from: string; to: string }
 
 type Moving = Clocks & { signal: AbortSignal }
 
-export type Moved = { rows: Copied; organizations: number }
-
 /**
  * Copies one state of a mirror to the other kind of store, all or nothing, and compares every value there. Throws UsageError where there is a mirror
  * already, OrganizationLeased while a run is under way, MirrorUnusable, and Interrupted after an abort.
  */
-export async function moveMirror(move: Move, moving: Moving): Promise<Moved> {
+export async function moveMirror(move: Move, moving: Moving) {
   return isPostgres(move.to) ? moveToPostgres(move, moving) : moveToFile(move, moving)
 }
 
 /** The file is made under a private name and gets its own at the end: what a killed move left is no mirror, and the next one removes it. */
-async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Moved> {
+async function moveToFile({ from, to: file }: Move, moving: Moving) {
   return closing(await openServer(from, 'read'), async (server) => {
     requireFree(file)
     makeFolder(dirname(file))
@@ -67,7 +65,7 @@ function requireFree(file: string): void {
 }
 
 /** In one transaction there: a move that was killed leaves nothing. */
-async function moveToPostgres({ from: file, to }: Move, moving: Moving): Promise<Moved> {
+async function moveToPostgres({ from: file, to }: Move, moving: Moving) {
   return closing(openDatabase(file, 'read'), async (db) => {
     db.exec('BEGIN')
     const from = sqliteSession(db)
@@ -99,7 +97,7 @@ async function latestAtRest(session: Session, clocks: Clocks, copied?: number): 
 }
 
 /** Copies all of a mirror to an empty one. The caller holds a transaction in each. */
-async function copy(sides: Pick<Copying, 'from' | 'to'>, places: Move, { signal }: Moving): Promise<Moved> {
+async function copy(sides: Pick<Copying, 'from' | 'to'>, places: Move, { signal }: Moving) {
   const isHeld = (await sides.to.first(sql`SELECT 1 FROM runs LIMIT 1`)) !== undefined
   const held = 'holds a mirror already. It was left as it is; name a place without one, such as another schema'
   if (isHeld) throw refused(places.to, held)

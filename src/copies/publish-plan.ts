@@ -79,15 +79,11 @@ export type PublishedObjects = {
   isLeft: boolean
 }
 
-export type LeftOut = { organization: string; reason: 'never-read' }
-
 export type Published = {
   copies: PublishedCopy[]
-  /** The folder of Parquet files, and the bucket, where there are such targets. */
   parquet?: PublishedObjects
   bucket?: PublishedObjects
-  /** Organizations that are in no copy. */
-  leftOut: LeftOut[]
+  leftOut: { organization: string; reason: 'never-read' }[]
   /** Copies that could not be made; those published before stay as they were. */
   failed: { file: string; code: string; message: string }[]
   /** What an administrator should look at, although the copies were made. */

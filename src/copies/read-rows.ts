@@ -152,7 +152,7 @@ export async function* readCustomers(
   filter: CustomersFilter,
   { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
 ): AsyncGenerator<SomeRows, void> {
-  const { organization, search, limit = Infinity } = filter
+  const { organization, id, search, language, limit = Infinity } = filter
   await requireMirrored(place, organization, configured)
   const there = await columnsThere(place, [...filter.columns, ...SEARCHED])
   const columns = filter.columns.filter((name) => there.includes(name))
@@ -165,8 +165,17 @@ export async function* readCustomers(
   // Without a fraction of a second, as in SQLite.
   const shown = (name: string, value: SqlValue) =>
     name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
+  const conditions = [
+    ...(organization === undefined ? [] : [sql`organization = ${organization}`]),
+    ...(id === undefined ? [] : [sql`id = ${id}`]),
+    ...(language === undefined ? [] : [sql`language = ${language}`]),
+    ...(search === undefined ? [] : [mayMention(searched, wanted)]),
+    ...(filter.includeRemoved ? [] : [sql`removed_at IS NULL`]),
+  ]
+  const where = conditions.length === 0 ? sql`` : sql`WHERE ${joined(conditions, ' AND ')}`
+  const selected = text([...columns, ...searched].join(', '))
+  const statement = sql`SELECT ${selected} FROM customers ${where} ORDER BY organization, id`
   let left = limit
-  const statement = customersStatement({ ...filter, columns }, searched)
   for await (const some of readStatement(place, statement, { asMade: true, signal })) {
     const found = some.rows.filter((row) => isFound(row.slice(columns.length)))
     const rows = found.slice(0, left).map((row) => columns.map((name, at) => shown(name, row[at] ?? null)))
@@ -181,19 +190,6 @@ async function requireMirrored(place: string, organization: string | undefined, 
   if (organization === undefined) return
   const runs = await allOf(place, sql`SELECT DISTINCT organization FROM runs ORDER BY 1`)
   requireKnown([organization], [...configured, ...runs.map(([id]) => String(id))])
-}
-
-function customersStatement(filter: CustomersFilter, searched: readonly string[]): Sql {
-  const { columns, organization, id, language, search, includeRemoved } = filter
-  const conditions = [
-    ...(organization === undefined ? [] : [sql`organization = ${organization}`]),
-    ...(id === undefined ? [] : [sql`id = ${id}`]),
-    ...(language === undefined ? [] : [sql`language = ${language}`]),
-    ...(search === undefined ? [] : [mayMention(searched, folded(search))]),
-    ...(includeRemoved ? [] : [sql`removed_at IS NULL`]),
-  ]
-  const where = conditions.length === 0 ? sql`` : sql`WHERE ${joined(conditions, ' AND ')}`
-  return sql`SELECT ${text([...columns, ...searched].join(', '))} FROM customers ${where} ORDER BY organization, id`
 }
 
 /** A text for comparing as people type it: composed or not, in any case, without accents. */

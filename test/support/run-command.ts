@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { type ExitCode, exitCodeOf, type Io } from '../../src/cli/command.ts'
+import type { ExitCode, Io } from '../../src/cli/command.ts'
+import { factsOf } from '../../src/errors/errors.ts'
 import { requireDocumented } from './json-page.ts'
 
 /** The result of a command line in this process: its exit code, and its output. */
@@ -55,7 +56,7 @@ async function runWith(command: Command, args: readonly string[], io: Io): Promi
   try {
     await runnable.parseAsync(args, { from: 'user' })
   } catch (error) {
-    io.exitWith(exitCodeOf(error))
+    io.exitWith(factsOf(error).exitCode)
     io.stderr.write(error instanceof Error ? `${error.message}\n` : String(error))
   }
   return [runnable.name(), ...args]

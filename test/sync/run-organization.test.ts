@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { MaxRunReached, UsageError } from '../../src/errors/errors.ts'
+import { factsOf, MaxRunReached, UsageError } from '../../src/errors/errors.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { openConfiguredSource, type RateLimits } from '../../src/sync/run-organization.ts'
 import { PATIENT } from '../source/a-source.ts'
@@ -10,7 +10,6 @@ import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { configured, syncSandbox } from '../support/mirrored-sandbox.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
-import { exitCodeOf } from '../../src/cli/command.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { mirroring, pageOfList, sourceOf, untilAborted } from '../support/listed-source.ts'
@@ -92,7 +91,7 @@ test('a run that takes longer than maxRun ends as interrupted, and the next ones
   expect(first.report).toMatchObject({ status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], pages: 4 })
   const said = /^acme: the run was ended after 8 h, as long as one may take\. .*saved, and the next run goes on/
   expect(first.report.error).toEqual({ code: 'max-run', message: expect.stringMatching(said) })
-  expect(exitCodeOf(first.error)).toBe(5)
+  expect(factsOf(first.error).exitCode).toBe(5)
 
   const second = await mirrorOrganization(mirroring(mirror, source, { ...terms, maxRunMs: 12 * HOUR_MS }))
   expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', resumedFrom: first.report.runId })

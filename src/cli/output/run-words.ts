@@ -1,12 +1,13 @@
 import { commands, configOption, countsOf, linesOf, type Table } from './print.ts'
 import type { Published, PublishedObjects } from '../../copies/publish-plan.ts'
-import { factsOf, reportedError } from '../../errors/errors.ts'
+import { factsOfCode } from '../../errors/error-facts.ts'
+import { factsOf } from '../../errors/errors.ts'
 import type { HeldRemovals, StoredRun } from '../../model/mirror.ts'
 import type { Pruned, Report } from '../../model/report.ts'
 import { certificateOf, noteLines, proofLines, reasonWords } from '../../status/proof-words.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import { count, duration, grouped, listedNames, moment, second } from '../../text/wording.ts'
-import { exitCodeOf, type ExitCode, oneExitCode } from '../command.ts'
+import { type ExitCode, oneExitCode } from '../command.ts'
 
 export function runsTable(reports: readonly Report[], { withStart = false } = {}): Table {
   const head = ['organization', 'status', 'customers', 'new', 'changed', 'unchanged', 'rejected', 'removed', 'held']
@@ -115,7 +116,7 @@ type Asked = { dryRun?: boolean | undefined; config?: string | undefined }
 /** The exit code for runs and copies: that of their errors, of partial runs without an order or at their limit, and 3 where a person is awaited. */
 export function exitCodeOfRuns({ outcomes, held = [], published }: Ended): ExitCode {
   const ofRuns = outcomes.map(({ error, report: { organization, status, reasons } }) => {
-    if (error !== undefined) return exitCodeOf(error)
+    if (error !== undefined) return factsOf(error).exitCode
     if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
     if (status !== 'partial') return 0
     return reasons.includes('no-order') ? 3 : reasons.includes('request-limit') ? 5 : 0
@@ -269,5 +270,5 @@ export function failedText({ failed, warnings }: Published): string {
 }
 
 export function copyExitCode({ copies, failed }: Published): ExitCode {
-  return oneExitCode([...copies.map(() => 0 as const), ...failed.map(reportedError).map(exitCodeOf)])
+  return oneExitCode([...copies.map(() => 0 as const), ...failed.map(({ code }) => factsOfCode(code).exitCode)])
 }

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type BucketEnvironment, bucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
 import { atPlace, copyFault } from '../copy-error.ts'
-import { type FoundPlace, manifestText, partitionFolder, readManifestText, type Swept } from './object-place.ts'
+import { type FoundPlace, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 import type { BucketPlan } from '../publish-plan.ts'
 import { privateName, removeFile } from '../written-file.ts'
 import { CopyFailed, factsOf, type Fault, isOurs } from '../../errors/errors.ts'
@@ -41,7 +41,9 @@ export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
       return {
         ...{ descriptor, folder },
         async put({ bytes, sha256 }) {
-          const key = objectKey(organization, generation, sha256)
+          // The last by name is the newest; the digest tells two processes apart.
+          const name = `customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
+          const key = `${OBJECTS}${partitionFolder(organization)}/${name}`
           await store.upload(key, { descriptor, bytes })
           return key
         },
@@ -66,19 +68,14 @@ const CHANGED =
   'what is there changed meanwhile: another process published there, or objects that were just written are not there. What was published before is ' +
   'unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself, without a proxy that changes an ETag.'
 
-/** Such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. The last by name is the newest; the digest tells two processes apart. */
-function objectKey(organization: string, generation: number, sha256: string): string {
-  return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
-}
-
-/** The generation in such a key; undefined for objects of other programs. With more digits, the next number would not be exact. */
+/** The generation in the key of an object; undefined for those of other programs. With more digits, the next number would not be exact. */
 function generationOf(key: string): number | undefined {
   const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,15})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
 /** Removes objects that the manifest in its place does not name, and uploads that were not ended. What cannot be removed is a warning. */
-async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: string) => boolean): Promise<Swept> {
+async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: string) => boolean) {
   try {
     await pLimit(8).map(keys, (key) => store.remove(key))
     // Also one of an object that is named: it is there already, by another upload of the same.

@@ -22,14 +22,17 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
     const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy: (cause) => busyAt(folder, cause) })
     try {
       removeUnfinished(folder)
-      const found = readManifestIn(folder)
+      const place = join(folder, MANIFEST)
+      const stats = lstatSync(place, { throwIfNoEntry: false })
+      // What is no file, such as a pipe, is foreign.
+      const found = stats && readManifestText(stats.isFile() ? readFileSync(place, 'utf8') : '', place)
       const parts = requireOurs(folder, found)
       const uncertain = new Set(found?.replaced.map(({ object }) => object))
       // One of another size was changed, and one that a killed publish may have replaced is of either: both are written anew.
       const isThere = ({ object, bytes }: { object: string; bytes: number }) =>
         parts.get(object) === bytes && !uncertain.has(object)
       const made: { path: string; object: string }[] = []
-      const writeManifest = (content: Manifest) => writeTextFile(join(folder, MANIFEST), manifestText(content), access)
+      const writeManifest = (content: Manifest) => writeTextFile(place, manifestText(content), access)
       return {
         shown: folder,
         manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
@@ -121,10 +124,3 @@ function partitionsIn(folder: string): string[] {
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'
-
-/** The manifest of a folder; undefined where there is none. What is no file, such as a pipe, is foreign. */
-function readManifestIn(folder: string): Manifest | undefined {
-  const place = join(folder, MANIFEST)
-  const found = lstatSync(place, { throwIfNoEntry: false })
-  return found && readManifestText(found.isFile() ? readFileSync(place, 'utf8') : '', place)
-}

@@ -12,13 +12,10 @@ export type FoundPlace = {
   generation: number
   /** Begins an object in a private file of `folder`, open as `descriptor`. `put`, after all of it is written, returns the name that it gets. */
   begin(organization: string): { descriptor: number; folder: string; put: (written: Written) => Promise<string> }
-  /** Makes this the manifest, unless it says what the one there does, and removes what no manifest names. */
-  finish(content: Manifest, isNew: boolean): Promise<Swept>
+  /** Makes this the manifest, if it is new, and removes what none names; `isLeft` where a later publish may remove more. */
+  finish(content: Manifest, isNew: boolean): Promise<{ warnings: string[]; isLeft: boolean }>
   close(): void
 }
-
-/** `isLeft`: something is there still that a later publish may remove. */
-export type Swept = { warnings: string[]; isLeft: boolean }
 
 type Written = Pick<PublishedObject, 'bytes' | 'sha256'>
 
