@@ -6,7 +6,7 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { getFileName, type Login, match, parseLine } from 'pgpass/lib/helper.js'
 import { UsageError } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
+import { systemCode } from '../errors/faults.ts'
 import type { PostgresAddress } from './postgres-address.ts'
 
 export type PostgresSettings = ReturnType<typeof postgresSettings>
@@ -46,23 +46,15 @@ function trusting(file: string, checks: ConnectionOptions, refused: (what: strin
 
 /** Node.js takes a file without a certificate as one that trusts no server, and says so of the server. */
 function certificatesIn(file: string, refused: (what: string) => Error): string {
-  const without = (what: string) => refused(`sslrootcert names ${file}, ${what}. Correct it in the address.`)
-  let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    const text = readFileSync(file, 'utf8')
+    void new X509Certificate(text)
+    return text
   } catch (error) {
-    const code = codeOf(error) ?? 'unknown'
-    throw without(`which cannot be read (${code})`)
-  }
-  if (!isCertificate(text)) throw without('which holds no whole certificate in PEM (BEGIN CERTIFICATE)')
-  return text
-}
-
-function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0
-  } catch {
-    return false
+    const code = systemCode(error)
+    const what =
+      code === undefined ? 'holds no whole certificate in PEM (BEGIN CERTIFICATE)' : `cannot be read (${code})`
+    throw refused(`sslrootcert names ${file}, which ${what}. Correct it in the address.`)
   }
 }
 

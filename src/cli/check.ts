@@ -15,7 +15,7 @@ import { checkTargets } from '../copies/target-place.ts'
 import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { nearestFolder } from '../machine/folders.ts'
-import { isOtherKey } from '../privacy/privacy-policy.ts'
+import { isOtherKey } from '../privacy/hidden-values.ts'
 import { closing, examineServer, findAdditions, ifThere, openMirrorToRead } from '../store/mirror.ts'
 import { openConfiguredSource } from '../sync/run-organization.ts'
 

@@ -6,8 +6,7 @@ import { readCredentials } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { describeError, UsageError } from '../errors/errors.ts'
-import { HEADERS, PRESETS, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
-import { solveRecipe } from '../signing/solve-signing.ts'
+import { HEADERS, PRESETS, solveRecipe, stringToSign, unlikePresets, usesNonce } from '../signing/signing.ts'
 import { customersUrl } from '../source/customers-page.ts'
 
 export function signingCommand(io: Io) {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, type Problem } from '../errors/errors.ts'
-import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
+import { privacyPolicy, type PrivacyPolicy } from '../privacy/hidden-values.ts'
 import { isEncoded, type Credentials, type SecretEncoding } from '../signing/signing.ts'
 import { readText } from './document.ts'
-import { processEnvironment, type Environment } from './environment.ts'
+import { processEnvironment } from './environment.ts'
 import type { Organization } from './organization.ts'
 import type { Config } from './read-config.ts'
 import type { SecretReference } from './values.ts'
@@ -11,34 +11,29 @@ import type { SecretReference } from './values.ts'
 type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
 
 /** Looks up the key and secret of an organization or reader. Throws one ConfigError for all that is missing or no key or secret, without the value. */
-export async function readCredentials(
-  { id, title = `organization ${id}`, signing, ...kept }: Signing & { title?: string },
-  environment: Environment = processEnvironment(),
-): Promise<Credentials> {
+export async function readCredentials(of: Signing & { title?: string }): Promise<Credentials> {
+  const { title = `organization ${of.id}`, signing } = of
   const check = (text: string) => secretProblem(text, signing.secretEncoding)
-  const [apiKey = '', secret = ''] = await lookUp(environment, [
-    { reference: kept.apiKey, what: `the API key of ${title}`, check: keyProblem },
-    { reference: kept.secret, what: `the secret of ${title}`, check },
+  const [apiKey = '', secret = ''] = await lookUp([
+    { reference: of.apiKey, what: `the API key of ${title}`, check: keyProblem },
+    { reference: of.secret, what: `the secret of ${title}`, check },
   ])
   return { apiKey, secret }
 }
 
 /** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
-export async function readPrivacy(
-  { id, privacy }: Pick<Organization, 'id' | 'privacy'>,
-  environment: Environment = processEnvironment(),
-): Promise<PrivacyPolicy> {
+export async function readPrivacy({ id, privacy }: Pick<Organization, 'id' | 'privacy'>): Promise<PrivacyPolicy> {
   if (privacy?.key === undefined) return privacyPolicy({ ...privacy, key: undefined })
   const check = (text: string) => (text.length < SHORTEST_PRIVACY_KEY ? TOO_SHORT : undefined)
   const what = `the privacy key of organization ${id}`
-  const [key] = await lookUp(environment, [{ reference: privacy.key, what, check }])
+  const [key] = await lookUp([{ reference: privacy.key, what, check }])
   return privacyPolicy({ ...privacy, key })
 }
 
 /** The secret that signs reports of nights. Throws ConfigError if it cannot be read, or is no such secret. */
 export async function readWebhookSecret(reference: SecretReference): Promise<string> {
   const asked = { reference, what: 'the secret of notify', check: webhookSecretProblem }
-  const [secret = ''] = await lookUp(processEnvironment(), [asked])
+  const [secret = ''] = await lookUp([asked])
   return secret
 }
 
@@ -82,11 +77,11 @@ const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make o
 type Asked = { reference: SecretReference; what: string; check: (text: string) => string | undefined }
 
 /** The texts at these places. Throws one ConfigError that names all that are missing or are not what they should be. */
-async function lookUp(environment: Environment, asked: readonly Asked[]): Promise<string[]> {
+async function lookUp(asked: readonly Asked[]): Promise<string[]> {
   const texts: string[] = []
   const problems: Problem[] = []
   for (const { reference, what, check } of asked) {
-    const { text = '', problem = surprise(text) ?? check(text) } = await valueOf(reference, environment)
+    const { text = '', problem = surprise(text) ?? check(text) } = await valueOf(reference)
     if (problem === undefined) texts.push(text)
     else problems.push({ file: placeOf(reference), message: `(${what}) ${problem}` })
   }
@@ -94,10 +89,11 @@ async function lookUp(environment: Environment, asked: readonly Asked[]): Promis
   return texts
 }
 
-async function valueOf(reference: SecretReference, environment = processEnvironment()) {
+async function valueOf(reference: SecretReference) {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {
-    // The environment inherits from Object, and so has a `toString`.
+    const environment = processEnvironment()
+    // It inherits from Object, and so has a `toString`.
     const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
     return text === undefined ? { problem: 'is not set: export it before running, or use { file: path }' } : { text }
   }

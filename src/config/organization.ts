@@ -40,10 +40,8 @@ export function mergeOrganization(own: ConfigFile['organizations'][number], file
 }
 
 /** The organizations with these ids, in this order; all of them when none is named. Throws UsageError for an unknown id. */
-export function chooseOrganizations(
-  { organizations }: { organizations: readonly Organization[] },
-  ids: readonly string[],
-): Organization[] {
+export function chooseOrganizations(config: { organizations: readonly Organization[] }, ids: readonly string[]) {
+  const { organizations } = config
   if (ids.length === 0) return [...organizations]
   const known = organizations.map(({ id }) => id)
   requireKnown(ids, known)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
-import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
+import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/hidden-values.ts'
 import { refusing, secretReference, secretReferenceForm, setting } from './values.ts'
 import { valueAt, type Mistake } from './document.ts'
 import { didYouMean } from './suggestion.ts'

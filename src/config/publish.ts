@@ -24,16 +24,12 @@ const parquet = place
 
 const GROUP = 'must be the name or the number of a group, such as analysts or 1005'
 
-const group = z.union(
-  [
-    whole(0, 2 ** 32 - 2, GROUP),
-    z
-      .string()
-      .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
-      .check(placeholders),
-  ],
-  GROUP,
-)
+const groupName = z
+  .string()
+  .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
+  .check(placeholders)
+
+const group = z.union([whole(0, 2 ** 32 - 2, GROUP), groupName], GROUP)
 
 const yesOrNo = z.boolean('must be true or false')
 

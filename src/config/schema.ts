@@ -97,14 +97,12 @@ const settings = {
   privacy: setting(privacy, 'Fields of customers that are not stored as sent.'),
 }
 
-const secret = z.union([
-  z
-    .string()
-    .min(1, 'is empty: write { env: NAME } or { file: path }')
-    .transform((literal) => ({ literal }))
-    .meta({ description: 'The value itself. Only for services on this machine.' }),
-  secretReferenceForm,
-])
+const literalSecret = z
+  .string()
+  .min(1, 'is empty: write { env: NAME } or { file: path }')
+  .transform((literal) => ({ literal }))
+  .meta({ description: 'The value itself. Only for services on this machine.' })
+const secret = z.union([literalSecret, secretReferenceForm])
 
 const shortName = z.string().regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
 

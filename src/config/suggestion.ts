@@ -1,5 +1,5 @@
 import { UsageError } from '../errors/errors.ts'
-import { plainName } from '../privacy/privacy-policy.ts'
+import { plainName } from '../privacy/hidden-values.ts'
 import { plainText } from '../text/plain-text.ts'
 import { listedNames } from '../text/wording.ts'
 import { closestMatch } from 'leven'

@@ -73,16 +73,14 @@ export type SecretReference = { env: string } | { file: string } | { literal: st
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
 
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
+
 export const secretReferenceForm = z
   .strictObject(
     {
-      env: setting(
-        z
-          .string()
-          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces'),
-        'The environment variable that holds the value.',
-        { examples: ['ACME_API_KEY'] },
-      ),
+      env: setting(variable, 'The environment variable that holds the value.', { examples: ['ACME_API_KEY'] }),
       file: setting(path, 'The file that holds the value; relative to the folder of this configuration.', {
         examples: ['/run/secrets/acme'],
       }),
@@ -93,10 +91,7 @@ export const secretReferenceForm = z
   .meta({ minProperties: 1, maxProperties: 1 })
 
 /** A reference as configured, its path made absolute. */
-export function secretReference(
-  written: { literal: string } | z.output<typeof secretReferenceForm>,
-  folder: string,
-): SecretReference {
+export function secretReference(written: { literal: string } | z.output<typeof secretReferenceForm>, folder: string) {
   if ('literal' in written) return written
   return written.file === undefined ? { env: written.env ?? '' } : { file: resolve(folder, written.file) }
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
-import { isHiddenBy } from '../privacy/privacy-policy.ts'
+import { isHiddenBy } from '../privacy/hidden-values.ts'
 import { closing, openMirrorToRead } from '../store/mirror.ts'
 import { inMirrorFile } from '../store/sqlite/open-to-read.ts'
 import { listedNames } from '../text/wording.ts'

@@ -5,19 +5,14 @@ const CHUNK_ROWS = 1 << CHUNK_BITS
 /** A set of row numbers, one bit each: a million consecutive rows take 125 KB, a single one 1 KB. */
 export class RowSet implements Iterable<number> {
   readonly #chunks: (Int32Array | undefined)[] = []
-  #size = 0
+  size = 0
 
   constructor(rows: Iterable<number> = []) {
     for (const row of rows) this.add(row)
   }
 
-  get size(): number {
-    return this.#size
-  }
-
   has(row: number): boolean {
-    const chunk = this.#chunks[row >>> CHUNK_BITS]
-    return chunk !== undefined && holds(chunk, row)
+    return ((this.#chunks[row >>> CHUNK_BITS]?.[wordOf(row)] ?? 0) & (1 << (row & 31))) !== 0
   }
 
   /** Adds a row; false if the set already has it. */
@@ -27,12 +22,12 @@ export class RowSet implements Iterable<number> {
     const bit = 1 << (row & 31)
     if ((word & bit) !== 0) return false
     chunk[wordOf(row)] = word | bit
-    this.#size += 1
+    this.size += 1
     return true
   }
 
   addAll(other: RowSet): void {
-    this.#size += other.#size
+    this.size += other.size
     other.#chunks.forEach((theirs, index) => {
       if (theirs === undefined) return
       const ours = this.#chunkAt(index)
@@ -41,7 +36,7 @@ export class RowSet implements Iterable<number> {
         if (more === 0) continue
         const before = ours[at] ?? 0
         ours[at] = before | more
-        this.#size -= bitsIn(before & more)
+        this.size -= bitsIn(before & more)
       }
     })
   }
@@ -49,7 +44,7 @@ export class RowSet implements Iterable<number> {
   *[Symbol.iterator](): Generator<number> {
     for (const [index, chunk] of this.#chunks.entries()) {
       if (chunk === undefined) continue
-      for (let row = 0; row < CHUNK_ROWS; row += 1) if (holds(chunk, row)) yield index * CHUNK_ROWS + row
+      for (let row = index * CHUNK_ROWS; row < (index + 1) * CHUNK_ROWS; row += 1) if (this.has(row)) yield row
     }
   }
 
@@ -63,10 +58,6 @@ export class RowSet implements Iterable<number> {
   #chunkAt(index: number): Int32Array {
     return (this.#chunks[index] ??= new Int32Array(CHUNK_ROWS / 32))
   }
-}
-
-function holds(chunk: Int32Array, row: number): boolean {
-  return ((chunk[wordOf(row)] ?? 0) & (1 << (row & 31))) !== 0
 }
 
 function wordOf(row: number): number {

@@ -27,13 +27,9 @@ export function holdsPage({ status }: Answer, { page }: Question): boolean {
   return status === 200 || (status === 404 && page > 1)
 }
 
-/** The page in such an answer. */
-export function pageIn(answer: Answer, asked: Question, place: string): CustomersPage {
-  return answer.status === 404 ? missingPage(asked, place) : pageFrom(answer, asked, place)
-}
-
-/** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
-function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
+/** The page in such an answer. Throws `ContractBroken` for a 200 that is not this page: it is never "no customers". */
+export function pageIn({ status, body }: Answer, asked: Question, place: string): CustomersPage {
+  if (status === 404) return missingPage(asked, place)
   const whole = () => envelopeIn(decodedText(body, place), place)
   const cut = cutPage(body)
   const outline = cut && listEnvelope.safeParse(cut.envelope).data
@@ -124,17 +120,12 @@ function nature(text: string): string {
   return /^[[{]/.test(start) ? 'JSON that is cut off or malformed' : 'something other than JSON'
 }
 
-/** A whole number, also as digits in a string. */
-const integer = z.union(
-  [
-    z.int().nonnegative(),
-    z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number),
-  ],
-  { error: 'must be a whole number' },
-)
+const digits = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number)
+
+const integer = z.union([z.int().nonnegative(), digits], 'must be a whole number')
 
 /** Some services write an array with holes as an object of integer keys, in order. Every own key is checked, `__proto__` too: no record is lost. */
 const holed = z

@@ -42,7 +42,8 @@ export class RateLimit {
   readonly #options: RateLimitOptions
   readonly #turns: LimitFunction
   readonly #spacingMs: number
-  #pausedUntilMs = 0
+  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
+  pausedUntilMs = 0
   #nextStartMs = 0
   #inFlight = 0
 
@@ -50,11 +51,6 @@ export class RateLimit {
     this.#options = options
     this.#turns = pLimit(options.concurrency)
     this.#spacingMs = spacingMs(options.requestsPerMinute)
-  }
-
-  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
-  get pausedUntilMs(): number {
-    return this.#pausedUntilMs
   }
 
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it: undefined. */
@@ -66,9 +62,9 @@ export class RateLimit {
       if (shared !== undefined) {
         // The pauses of other processes hold here too.
         const { pausedUntilMs } = await shared.next(stop)
-        if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
+        if (pausedUntilMs > this.pausedUntilMs) this.#pause(pausedUntilMs)
       } else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
-      if (monotonicMs() < this.#pausedUntilMs) return undefined
+      if (monotonicMs() < this.pausedUntilMs) return undefined
       this.#inFlight += 1
       const value = await task().finally(() => (this.#inFlight -= 1))
       // A value that comes after the abort is dropped, so that no work continues with it.
@@ -108,7 +104,7 @@ export class RateLimit {
   }
 
   #pause(untilMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs)
     // Requests that start again in the same instant would all be refused again.
     this.#allow(1)
   }

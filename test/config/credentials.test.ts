@@ -1,10 +1,16 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { readCredentials, readPrivacy } from '../../src/config/credentials.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { SecretReference } from '../../src/config/values.ts'
 import { DEFAULT_PRESET, recipeOf, type SecretEncoding } from '../../src/signing/signing.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+function stub(environment: Record<string, string>): void {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+}
 
 type Part = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
 
@@ -14,9 +20,10 @@ function anOrganization(secret: SecretReference, secretEncoding: SecretEncoding 
 
 test('a secret comes from the environment or from a file, whose last line break is no part of it', async () => {
   const file = join(await aFolder({ secret: 'made up secret\r\n' }), 'secret')
-  const fromEnvironment = await readCredentials(anOrganization({ env: 'SECRET' }), { KEY: 'k-1', SECRET: 's-1' })
+  stub({ KEY: 'k-1', SECRET: 's-1' })
+  const fromEnvironment = await readCredentials(anOrganization({ env: 'SECRET' }))
   expect(fromEnvironment).toEqual({ apiKey: 'k-1', secret: 's-1' })
-  expect((await readCredentials(anOrganization({ file }), { KEY: 'k-1' })).secret).toBe('made up secret')
+  expect((await readCredentials(anOrganization({ file }))).secret).toBe('made up secret')
 })
 
 test.each([
@@ -27,14 +34,16 @@ test.each([
   ['base64url for base64', 'hunter2-made-up_', 'base64', /is not valid base64,/],
   ['no base64url', 'hunter2+made+up', 'base64url', /is not valid base64url/],
 ] as const)('a secret that is %s is explained and never shown', async (_what, SECRET, encoding, expected) => {
-  const lines = await linesOf(readCredentials(anOrganization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET }))
+  stub({ KEY: 'k', SECRET })
+  const lines = await linesOf(readCredentials(anOrganization({ env: 'SECRET' }, encoding)))
   expect(lines).toEqual([expect.stringMatching(/^environment SECRET \(the secret of organization acme\) /)])
   expect(lines[0]).toMatch(expected)
   expect(lines[0]).not.toContain('hunter2')
 })
 
 test('a key that no header can carry is refused', async () => {
-  expect(await linesOf(readCredentials(anOrganization({ env: 'SECRET' }), { KEY: 'clé', SECRET: 's' }))).toEqual([
+  stub({ KEY: 'clé', SECRET: 's' })
+  expect(await linesOf(readCredentials(anOrganization({ env: 'SECRET' })))).toEqual([
     'environment KEY (the API key of organization acme) has characters that cannot be sent in a header: copy the key again',
   ])
 })
@@ -43,7 +52,8 @@ test('a literal works with a service on this machine and is refused elsewhere, u
   const literal = acme().replace('{ env: ACME_SECRET }', 'hunter2-made-up')
   expect((await mistakesIn(literal)).join()).toMatch(/^customer-mirror.yaml:5:13 .*must not be written into this file/)
   const [local] = (await configOf(literal.replace('https://acme.example.com', 'http://localhost:8080'))).organizations
-  expect(local && (await readCredentials(local, { ACME_API_KEY: 'k' })).secret).toBe('hunter2-made-up')
+  stub({ ACME_API_KEY: 'k' })
+  expect(local && (await readCredentials(local)).secret).toBe('hunter2-made-up')
 })
 
 test.each(['', '/0', '?family=6&prefix=night'])('the address of a queue in Redis may end with "%s"', async (end) => {
@@ -81,13 +91,14 @@ function organizationWith(privacy: Organization['privacy']): Pick<Organization, 
 test('the key comes from a file or the environment, and shows in no message', async () => {
   const file = join(await aFolder({ key: `${PRIVACY_KEY}\n`, empty: '\n', short: 'hunter2-made-up' }), 'key')
   const hashed = (key: { env: string } | { file: string }) => organizationWith({ drop: [], hash: ['phone'], key })
-  const fromFile = await readPrivacy(hashed({ file }), {})
-  const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }), { PRIVACY_KEY: PRIVACY_KEY })
+  stub({ PRIVACY_KEY })
+  const fromFile = await readPrivacy(hashed({ file }))
+  const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }))
   expect(fromFile.hashOf('x')).toBe(fromEnvironment.hashOf('x'))
   expect(JSON.stringify(fromFile)).not.toContain(PRIVACY_KEY)
 
   const what = '(the privacy key of organization acme)'
-  const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) }), {}))
+  const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) })))
   expect(await linesFor('absent')).toEqual([expect.stringContaining(`${what} does not exist: create it`)])
   expect(await linesFor('empty')).toEqual([expect.stringContaining(`${what} is empty`)])
   expect(await linesFor('short')).toEqual([

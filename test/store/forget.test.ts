@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { privacyPolicy } from '../../src/privacy/hidden-values.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { night } from './nights.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Ending } from '../../src/model/run.ts'
-import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { privacyPolicy } from '../../src/privacy/hidden-values.ts'
 import { changes, fateOf, fates, night } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -1,6 +1,6 @@
 import type { RemovingProof } from '../../model/report.ts'
 import type { Absent, Candidate, Ending, Listed, Named, RemovalRule, Run } from '../../model/run.ts'
-import { hides } from '../../privacy/privacy-policy.ts'
+import { hides } from '../../privacy/hidden-values.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged } from './find-absent.ts'
 import { isCandidate } from './removal-rule.ts'
 import { asText, isIn, joined, type Sql, sql, text } from '../port/sql.ts'

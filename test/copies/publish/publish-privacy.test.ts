@@ -8,7 +8,7 @@ import { aCustomer, customerId } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 import { requireHidden } from '../../../src/copies/publish.ts'
-import { isHiddenBy } from '../../../src/privacy/privacy-policy.ts'
+import { isHiddenBy } from '../../../src/privacy/hidden-values.ts'
 
 const PERSONAL = ['name', 'username', 'email', 'phone', 'address', 'company_name'] as const
 
