@@ -6,7 +6,6 @@ import { writeToStream } from '../copies/write-results.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { layoutOf, textOf } from './output/rows.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { ChangesAsked, FoundChange } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { toJson } from '../model/report.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
@@ -106,6 +105,9 @@ export async function printRehearsed(mirror: Mirror, outcomes: readonly Outcome[
 const CUSTOMER = ['change', 'id', 'name', 'username', 'email', 'field', 'before', 'after']
 const TABLE = CUSTOMER.filter((column) => column !== 'username')
 const COLUMNS = ['seq', 'run', 'changed_at', ...CUSTOMER]
+
+type ChangesAsked = Parameters<Mirror['listChanges']>[0]
+type FoundChange = Awaited<ReturnType<Mirror['listChanges']>>[number]
 
 /** A row for each changed field of a change, or one for a change of none; some at a time. */
 async function* rowsOf(

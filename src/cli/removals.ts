@@ -6,7 +6,6 @@ import { decisions } from './output/run-words.ts'
 import type { Config } from '../config/read-config.ts'
 import { writeToStream } from '../copies/write-results.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { HeldCustomer } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { shapeWords } from '../status/proof-words.ts'
 import { isoTime } from '../time/moments.ts'
@@ -92,6 +91,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
 
 const MOST_ASKED = 20
 
+type HeldCustomer = Awaited<ReturnType<Mirror['listHeldCustomers']>>[number]
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
 /** The removals that wait of an organization, or of a run by its number. Undefined for an organization of which none wait. Throws UsageError. */

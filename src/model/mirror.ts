@@ -1,5 +1,5 @@
 import type { Proof, Report, RunStatus } from './report.ts'
-import type { Listed, Tally } from './run.ts'
+import type { Tally } from './run.ts'
 import type { Reject } from './page.ts'
 
 /** The results of the saved pages, with what was received for the first time in this run. */
@@ -65,30 +65,6 @@ export type StoredReject = Omit<Reject, 'key'> & { organization: string; runId: 
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
-
-/** A customer whose removal waits for a decision, and since when the list does not hold them. */
-export type HeldCustomer = Listed & { absentSinceMs: number }
-
-/** Which changes to list: of runs after one, or written after a time; at most `limit` after the one numbered `afterSeq`. */
-export type ChangesAsked = {
-  organization: string
-  since: { run: number } | { ms: number }
-  afterSeq: number
-  limit: number
-}
-
-/** A change, with the customer's names of now; `fields` is JSON: changed field → [before, after]. */
-export type FoundChange = {
-  seq: number
-  runId: number
-  changedAtMs: number
-  change: 'added' | 'changed' | 'removed' | 'returned'
-  id: string
-  name: string | undefined
-  username: string | undefined
-  email: string | undefined
-  fields: string | undefined
-}
 
 /** How a mirror is opened to write. */
 export type Opening = {

@@ -6,7 +6,6 @@ import type { Suppressed } from '../privacy/forgotten.ts'
 export type Reject = {
   /** Lower-case UUID, when one could be read: its customer then counts as seen. */
   recordId: string | null
-  /** The same record seen again has the same key; see `rejectKey`. */
   key: string
   /** Index within the page, from 0. */
   position: number
@@ -15,7 +14,7 @@ export type Reject = {
   reasons: { field: string; message: string }[]
 }
 
-/** The key of a reject: its id, or a digest of its payload. */
+/** The key of a reject, which the same record has when it is seen again: its id, or a digest of its payload. */
 export function rejectKey(recordId: string | null, payload: string): string {
   return recordId ?? createHash('sha256').update(payload).digest('hex')
 }

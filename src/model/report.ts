@@ -36,12 +36,11 @@ export type SourceCounts = {
   waitedMs: number
 }
 
-/** Rows that retention deleted after a run. */
-export type Pruned = {
-  changes: number
-  resolvedRejects: number
-  runs: number
-  removedCustomers: number
+/** What is kept no longer than the configuration says. */
+export type Prunable = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
+
+/** How many rows retention deleted after a run. */
+export type Pruned = Record<Prunable, number> & {
   /** Whether more is old enough, or old values are still in the WAL because a program reads the mirror: the next run continues. */
   isUnfinished: boolean
   /** What kept retention from its work; the run itself is as it was. */
@@ -57,7 +56,6 @@ export type Report = RecordCounts &
     trigger: Trigger
     status: RunStatus
     proof: Proof
-    /** The names of the reasons why the scan is not proven. */
     reasons: string[]
     pages: number
     missing: number

@@ -3,7 +3,7 @@ import type { Fingerprint } from './fingerprint.ts'
 import type { Forgotten } from '../privacy/forgotten.ts'
 import type { HiddenValues, PrivacyPolicy } from '../privacy/hidden-values.ts'
 import type { LaterOrder, ListAsRead } from './list-as-read.ts'
-import { noRecords, type Proof, type RunStatus, type SourceCounts, type Trigger } from './report.ts'
+import { noRecords, type Proof, type Prunable, type RunStatus, type SourceCounts, type Trigger } from './report.ts'
 import { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './page.ts'
 
@@ -32,7 +32,6 @@ export type Run = Tally & {
   /** Rows whose removal was held back when the run began. */
   readonly heldRows: ReadonlySet<number>
   readonly list: ListAsRead
-  /** The fingerprint of a record, under the key of the mirror. */
   readonly fingerprint: Fingerprint
   /** Rows that may have changed since the list was read. */
   readonly doubted: RowSet
@@ -130,7 +129,7 @@ export type RemovalRule = {
 }
 
 /** How long rows are kept, in milliseconds; undefined: for ever. */
-export type Retention = Record<'changesMs' | 'resolvedRejectsMs' | 'runsMs' | 'removedCustomersMs', number | undefined>
+export type Retention = Record<`${Prunable}Ms`, number | undefined>
 
 /** The moment against which the age of rows is measured. */
 export type Reckoning = {

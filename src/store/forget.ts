@@ -32,7 +32,7 @@ export function forgetting(store: Store) {
 
 /** A run whose lease has expired may only be paused: without the lease it can write nothing. */
 async function forgetCustomer(session: Session, asked: Forgetting) {
-  const { organization, nowMs } = asked
+  const { organization, id, nowMs } = asked
   await requireUnleased(session, organization, 'changed', asked)
   const before = await session.first<{ forgotten_at: string }>(
     sql`SELECT forgotten_at FROM forgotten ${await hashed(session, asked)}`,
@@ -45,7 +45,14 @@ async function forgetCustomer(session: Session, asked: Forgetting) {
       `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
         `'customer-mirror query --org ${organization} --include-removed --json' lists the customers with their ids.`,
     )
-  await rememberForgotten(session, asked, nowMs)
+  await session.run(sql`
+    INSERT INTO forgotten_keys (organization, key) VALUES (${organization}, ${randomBytes(FORGOTTEN_KEY_BYTES)})
+    ON CONFLICT (organization) DO NOTHING`)
+  const key = await storedKey(session, organization)
+  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
+  await session.run(sql`
+    INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (${organization}, ${idHash(key)(id)}, ${sqlTime(nowMs)})
+    ON CONFLICT (organization, hash) DO NOTHING`)
   return { deleted, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
 
@@ -83,7 +90,6 @@ async function readmitCustomer(session: Session, asked: Forgetting) {
 /** A customer; the id in lower case. */
 type Of = { organization: string; id: string }
 
-/** The customer to forget, or to let come back. */
 type Forgetting = Of & Clocks
 
 const where = ({ organization, id }: Of, column = 'id'): Sql =>
@@ -98,7 +104,11 @@ export async function purgeCustomer(session: Session, of: Of) {
     await session.run(sql`
       DELETE FROM ${text(table)} WHERE organization = ${of.organization} AND row_id IN (SELECT row_id FROM customers ${where(of)})`)
   const customers = await session.run(sql`DELETE FROM customers ${where(of)}`)
-  await requireDeleted(session, of)
+  // A trigger or a policy may have kept a row of the customer.
+  for (const [table, column] of Object.entries({ customers: 'id', changes: 'id', rejects: 'record_id' })) {
+    const left = await countOf(session, sql`SELECT count(*) FROM ${text(table)} ${where(of, column)}`)
+    requireTaken(of, table, { given: left, taken: 0 })
+  }
   await hideInRuns(session, of, texts.all)
   await forgetReading(session, of.organization)
   return { changes, rejects, customers }
@@ -137,14 +147,6 @@ async function deleteRejects(session: Session, { organization, id }: Of, email: 
       OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${givenAs('address', quoted)} WHERE ${mentions('payload', sql`address`)})))`)
 }
 
-/** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
-async function requireDeleted(session: Session, of: Of) {
-  for (const [table, column] of Object.entries({ customers: 'id', changes: 'id', rejects: 'record_id' })) {
-    const left = await countOf(session, sql`SELECT count(*) FROM ${text(table)} ${where(of, column)}`)
-    requireTaken(of, table, { given: left, taken: 0 })
-  }
-}
-
 /** A certificate names customers that a search found, and the message of an error may quote the service. */
 async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]) {
   const digits = id.replaceAll('-', '')
@@ -178,17 +180,6 @@ export async function loadForgotten(session: Session, organization: string): Pro
 async function hashed(session: Session, { organization, id }: Of): Promise<Sql> {
   const key = await storedKey(session, organization)
   return sql`WHERE organization = ${organization} AND hash = ${key && idHash(key)(id)}`
-}
-
-async function rememberForgotten(session: Session, { organization, id }: Of, nowMs: number) {
-  await session.run(sql`
-    INSERT INTO forgotten_keys (organization, key) VALUES (${organization}, ${randomBytes(FORGOTTEN_KEY_BYTES)})
-    ON CONFLICT (organization) DO NOTHING`)
-  const key = await storedKey(session, organization)
-  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
-  await session.run(sql`
-    INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (${organization}, ${idHash(key)(id)}, ${sqlTime(nowMs)})
-    ON CONFLICT (organization, hash) DO NOTHING`)
 }
 
 async function storedKey(session: Session, organization: string): Promise<Uint8Array | undefined> {

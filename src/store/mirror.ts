@@ -1,7 +1,6 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import type { Opening } from '../model/mirror.ts'
 import type * as Sqlite from './open-sqlite.ts'
-import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './postgres/open-database.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import type { Mirror } from './verbs.ts'
@@ -35,7 +34,7 @@ export async function closing<Opened extends { close(): unknown }, Result>(
 }
 
 /** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */
-export async function examineServer(address: string): Promise<Examined> {
+export async function examineServer(address: string) {
   return (await import('./postgres/examine-server.ts')).examineServer(address)
 }
 

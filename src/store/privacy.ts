@@ -17,21 +17,16 @@ export function privacyVerbs(store: Store) {
     applyPrivacy: async (run: Run, nowMs: number) => {
       if (run.privacy?.isUnapplied !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true
+      // If the old values are not gone, the run is as good without, and the next one tries again.
+      const isPurged = await store.purge(HOLDING_TABLES).catch((error: unknown) => {
+        if (isOurs(error)) return false
+        throw error
+      })
       const purged = sql`UPDATE privacy_policies SET is_unpurged = false WHERE next_policy IS NULL`
-      if (await isPurged(store)) await store.write((session) => session.run(purged))
+      if (isPurged) await store.write((session) => session.run(purged))
       return false
     },
     listPrivacy: () => store.read(listPrivacy),
-  }
-}
-
-/** Whether the old values are gone. If not, the run is as good without, and the next one tries again. */
-async function isPurged(store: Store): Promise<boolean> {
-  try {
-    return await store.purge(HOLDING_TABLES)
-  } catch (error) {
-    if (isOurs(error)) return false
-    throw error
   }
 }
 

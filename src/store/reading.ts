@@ -1,37 +1,14 @@
-import type {
-  ChangesAsked,
-  FoundChange,
-  Freshness,
-  LastPartialRun,
-  LastRun,
-  StoredReject,
-  StoredRun,
-  UncountedFreshness,
-} from '../model/mirror.ts'
+import type { Freshness, LastPartialRun, LastRun, StoredReject, UncountedFreshness } from '../model/mirror.ts'
 import type { LatestRun, LeasedRun, Report } from '../model/report.ts'
 import { UsageError } from '../errors/errors.ts'
-import {
-  asText,
-  either,
-  givenAs,
-  isIn,
-  joined,
-  moment,
-  sql,
-  sqlTime,
-  type Sql,
-  text,
-  timeIn,
-  unreadableIn,
-  UnreadableValue,
-} from './port/sql.ts'
+import { either, givenAs, isIn, joined, moment, sql, sqlTime, text, timeIn, UnreadableValue } from './port/sql.ts'
 import { records, type Session, together } from './port/store.ts'
 import { type Clocks, heldLeases } from './runs/lease.ts'
 import { TIMES } from './schema/schema.ts'
 import { firstRunOf, IS_FULL, IS_PARTIAL, lastRunOf, READ_TO_END } from './schema/views.ts'
 
-/** One run; undefined if there is no run with that number. */
-export async function findRun(session: Session, id: number): Promise<StoredRun | undefined> {
+/** One run, with its certificate; undefined if there is no run with that number. */
+export async function findRun(session: Session, id: number) {
   const [row] = await records<StoredRow>(session, sql`SELECT * FROM runs WHERE id = ${id}`)
   return row && { ...reportOf(row), certificate: row.certificate }
 }
@@ -113,11 +90,7 @@ async function freshnessWith(session: Session, counts: string): Promise<Freshnes
 }
 
 /** The last full run that has ended, and the last one that read the list to its end, if they are not proven. */
-type Unproven = {
-  endedError: string | undefined
-  endedReasons: string[] | undefined
-  readReasons: string[] | undefined
-}
+type Unproven = { endedError: string | undefined } & Record<'endedReasons' | 'readReasons', string[] | undefined>
 
 /** The latest run of one organization, or of every one that was ever mirrored. Partial runs are none of them. */
 export function listLastRuns(session: Session, filter?: { organization: string }): Promise<LastRun[]> {
@@ -145,11 +118,7 @@ export async function listLatestRuns(
     FROM ${wanted} JOIN runs ON runs.organization = wanted.name AND ${text(IS_FULL)}
       AND runs.id >= coalesce((SELECT id ${own} ORDER BY id DESC LIMIT 1 OFFSET ${limit - 1}), 0)
     ORDER BY runs.organization, runs.id`
-  const rows = await records<Timed<LatestRun>>(session, latest)
-  return rows.map((row) => {
-    const { finishedAtMs: _finishedAt, ...run } = withDuration(row)
-    return run
-  })
+  return (await records<Timed<LatestRun>>(session, latest)).map(withDuration)
 }
 
 /** The runs that hold the lease of their organization, by organization. */
@@ -173,11 +142,20 @@ export async function listRejects(session: Session, { organization, limit }: Ask
   return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
 }
 
+/** Which changes to list: of runs after one, or written after a time; at most `limit` after the one numbered `afterSeq`. */
+type ChangesAsked = { organization: string; since: { run: number } | { ms: number }; afterSeq: number; limit: number }
+
+/** A change, with the customer's names of now; `fields` is JSON: changed field → [before, after]. */
+type FoundChange = Record<'name' | 'username' | 'email' | 'fields', string | undefined> & {
+  seq: number
+  runId: number
+  changedAtMs: number
+  change: 'added' | 'changed' | 'removed' | 'returned'
+  id: string
+}
+
 /** Changes of an organization's customers, in order: a page of them. Throws UsageError where some since then are no longer kept. */
-export async function listChanges(
-  session: Session,
-  { organization, since, afterSeq, limit }: ChangesAsked,
-): Promise<FoundChange[]> {
+export async function listChanges(session: Session, { organization, since, afterSeq, limit }: ChangesAsked) {
   const [begins, isSince] =
     'run' in since
       ? [
@@ -193,17 +171,15 @@ export async function listChanges(
       `${organization}: the changes before ${deleted.history_from} UTC were deleted, as retention is set. Name a later time or run with --since.`,
     )
   const found = sql`
-    SELECT seq, run_id, changes.changed_at, change, changes.id, name, username, email, ${asText('fields')} AS fields
+    SELECT seq, run_id, changes.changed_at, change, changes.id, name, username, email, CAST(fields AS text) AS fields
     FROM changes LEFT JOIN customers ON customers.organization = changes.organization AND customers.id = changes.id
     WHERE seq > ${afterSeq} AND ${either('+', '')}changes.organization = ${organization} AND ${isSince}
     ORDER BY seq LIMIT ${limit}`
-  return records(session, found)
+  return records<FoundChange>(session, found)
 }
 
 /** Counts which of a few ids belong to another organization and are new to this one, a sign of a wrong key: by one look-up or one seek each. */
 export async function findKnownElsewhere(session: Session, organization: string, ids: readonly string[]) {
-  const isOf = (name: Sql) =>
-    sql`(SELECT 1 FROM customers WHERE customers.organization = ${name} AND customers.id = asked.id LIMIT 1)`
   const found = await session.all<{ id: string; organization: string }>(sql`
     WITH RECURSIVE others (organization) AS (
       SELECT min(organization) FROM customers
@@ -212,7 +188,9 @@ export async function findKnownElsewhere(session: Session, organization: string,
       FROM others WHERE others.organization IS NOT NULL
     )
     SELECT asked.id, others.organization FROM ${givenAs('id', [...new Set(ids)], 'asked')} CROSS JOIN others
-    WHERE others.organization <> ${organization} AND ${isOf(sql`${organization}`)} IS NULL AND ${isOf(sql`others.organization`)} = 1
+    WHERE others.organization <> ${organization}
+      AND (SELECT 1 FROM customers WHERE customers.organization = ${organization} AND customers.id = asked.id LIMIT 1) IS NULL
+      AND (SELECT 1 FROM customers WHERE customers.organization = others.organization AND customers.id = asked.id LIMIT 1) = 1
     ORDER BY others.organization`)
   const [most] = [...Map.groupBy(found, (row) => row.organization)].toSorted(
     ([, one], [, other]) => other.length - one.length,
@@ -225,13 +203,13 @@ export const NOT_REJECTED = `NOT EXISTS (SELECT 1 FROM rejects
   WHERE rejects.organization = customers.organization AND record_key = customers.id AND resolved_at IS NULL)`
 
 /** Begins a query in which `scan` are the runs of the scan of a run: that run, and the interrupted ones that it went on from. */
-export const withScan = (run: number): Sql => sql`
+export const withScan = (run: number) => sql`
   WITH RECURSIVE scan (id, resumed_from) AS (
     SELECT id, resumed_from FROM runs WHERE id = ${run}
     UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN scan ON runs.id = scan.resumed_from
   )`
 
-export const firstOfScan = (run: number): Sql => sql`(${withScan(run)} SELECT min(id) FROM scan)`
+export const firstOfScan = (run: number) => sql`(${withScan(run)} SELECT min(id) FROM scan)`
 
 /** Throws UnreadableValue where a date was written by hand that this program cannot read: it names table, row and column. */
 export async function requireReadableTimes(session: Session) {
@@ -246,7 +224,9 @@ export async function requireReadableTimes(session: Session) {
         try {
           timeIn(time)
         } catch (error) {
-          throw new UnreadableValue(`${column} in the row ${row} of ${table} ${unreadableIn(error)}`)
+          if (error instanceof UnreadableValue)
+            error.message = `${column} in the row ${row} of ${table} ${error.message}`
+          throw error
         }
       }
   }

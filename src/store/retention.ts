@@ -5,7 +5,7 @@ import { requireTaken } from './refusals.ts'
 import { FOR_UPDATE, fromSqlTime, greatest, isFoundBy, isIn, moment, rowsOf, sql, sqlTime, text } from './port/sql.ts'
 import type { Session, Store } from './port/store.ts'
 import { requireCurrent } from './runs/lease.ts'
-import { runsToKeep } from './schema/views.ts'
+import { RUNS_TO_KEEP } from './schema/views.ts'
 
 /** Deletes at most ROWS_AT_ONCE rows of a kind; how many it was. */
 type Deletion = (session: Session) => Promise<number>
@@ -20,11 +20,13 @@ const MOST_STEPS = 50
 export function pruning(store: Store) {
   let owesWal = false
   return async (organization: string, retention: Retention, reckoning: Reckoning): Promise<Pruned> => {
-    const day = await store.read(async (session) => {
+    const days = await store.read(async (session) => {
       await requireCurrent(session, store.place)
-      return believedDay(session, organization)
+      return session.all<{ day: string }>(sql`
+        SELECT substr(CAST(started_at AS text), 1, 10) AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
+        GROUP BY 1 ORDER BY max(id) DESC LIMIT ${DAYS_TO_BELIEVE}`)
     })
-    const asOfMs = believedMs(reckoning, day)
+    const asOfMs = believedMs(reckoning, days.at(-1)?.day)
     const pruned = nothingPruned()
     let left = MOST_STEPS
     for (const [kind, pruningOf] of KINDS) {
@@ -59,13 +61,6 @@ const KINDS = [
   ['changes', changesPruning],
   ['runs', runsPruning],
 ] as const
-
-async function believedDay(session: Session, organization: string): Promise<string | undefined> {
-  const days = await session.all<{ day: string }>(sql`
-    SELECT substr(CAST(started_at AS text), 1, 10) AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
-    GROUP BY 1 ORDER BY max(id) DESC LIMIT ${DAYS_TO_BELIEVE}`)
-  return days.at(-1)?.day
-}
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
 function rejectsPruning(organization: string, { beforeMs }: Due): Deletion {
@@ -122,18 +117,15 @@ function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deleti
     const deleted = await session.run(
       sql`DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq ${of} AND seq <= ${seq} LIMIT ${ROWS_AT_ONCE}`)}`,
     )
-    if (deleted > 0) await moveHorizon(session, organization, seq, from)
+    if (deleted === 0) return 0
+    // From now on views take no notice of what is before, deleted or not yet.
+    const further = (column: string) => sql`${greatest(text(`horizons.${column}`), text(`excluded.${column}`))}`
+    await session.run(sql`
+      INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES (${organization}, ${seq}, ${seq}, ${from})
+      ON CONFLICT (organization) DO UPDATE SET pruned_seq = ${further('pruned_seq')}, feed_seq = ${further('feed_seq')},
+        history_from = ${further('history_from')}`)
     return deleted
   }
-}
-
-/** From now on views take no notice of what is before, deleted or not yet. */
-async function moveHorizon(session: Session, organization: string, seq: number, from: string) {
-  const further = (column: string) => sql`${greatest(text(`horizons.${column}`), text(`excluded.${column}`))}`
-  await session.run(sql`
-    INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES (${organization}, ${seq}, ${seq}, ${from})
-    ON CONFLICT (organization) DO UPDATE SET pruned_seq = ${further('pruned_seq')}, feed_seq = ${further('feed_seq')},
-      history_from = ${further('history_from')}`)
 }
 
 /** Deletes runs that began before a moment, that no row refers to, and that freshness and history do not rest on. */
@@ -150,7 +142,7 @@ function runsPruning(organization: string, { beforeMs }: Due): Deletion {
         ${usedBy('last_run_id', 'customers')} UNION ${usedBy('run_id', 'changes')} UNION ${usedBy('run_id', 'rejects')}
         UNION SELECT run_id FROM held_rows UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
         UNION SELECT run_id FROM windows UNION SELECT resumed_from FROM own WHERE resumed_from IS NOT NULL
-        UNION SELECT id FROM (${text(runsToKeep('FROM own WHERE true'))}) AS kept WHERE id IS NOT NULL
+        UNION SELECT id FROM (${text(RUNS_TO_KEEP)}) AS kept WHERE id IS NOT NULL
       )
       DELETE FROM runs WHERE id IN (
         SELECT id FROM own WHERE started_at < ${moment(before)} AND finished_at >= started_at AND status <> 'running'

@@ -97,21 +97,17 @@ async function findSome(session: Session, run: Run, wanted: Sql, most: number): 
 
 /** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
 function namesIn(ofRejects: readonly Document[], ofChanges: readonly Document[]): Named[] {
-  const rejects = ofRejects.map(({ document }) => parsedJson(document)).filter((payload) => payload !== undefined)
-  const changes = ofChanges.map(({ document }) => parsedJson(document))
+  const read = (all: readonly Document[]) => all.map(({ document }) => parsedJson(document)).filter(isMapping)
+  const [rejects, changes] = [read(ofRejects), read(ofChanges)]
   const sideOf = (change: unknown, side: number): unknown => (Array.isArray(change) ? change[side] : undefined)
   return [
-    ...rejects.slice(0, 1).map((reject) => namesBy((field) => valueIn(reject, field))),
-    ...[1, 0].flatMap((side) => changes.map((change) => namesBy((field) => sideOf(valueIn(change, field), side)))),
+    ...rejects.slice(0, 1).map((reject) => namesBy((field) => reject[field])),
+    ...[1, 0].flatMap((side) => changes.map((change) => namesBy((field) => sideOf(change[field], side)))),
   ]
 }
 
 function namesBy(valueOf: (field: keyof Named) => unknown): Named {
   return { name: textOf(valueOf('name')), username: textOf(valueOf('username')), email: textOf(valueOf('email')) }
-}
-
-function valueIn(document: unknown, field: keyof Named): unknown {
-  return isMapping(document) ? document[field] : undefined
 }
 
 /** A field of a rejected record may be anything. An object or an array is searched for as JSON. */

@@ -116,16 +116,16 @@ async function listedMeanwhile(session: Session, { organization, resumedFrom }: 
 }
 
 /** Marks customers as listed that this scan read before it was interrupted, and that a partial run found absent after that. */
-export async function markListed(session: Session, run: Run, nowMs: number) {
+export async function markReadBefore(session: Session, run: Run, nowMs: number) {
   if (run.resumedFrom === undefined) return
   const missing = await session.numbers(sql`
     SELECT row_id FROM customers WHERE organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`)
   const listed = missing.filter((rowId) => run.seen.has(rowId))
-  await markRowsListed(session, run.organization, listed, nowMs)
+  await markListed(session, run.organization, listed, nowMs)
 }
 
 /** Marks rows as listed: their absences restart at 0. */
-export async function markRowsListed(session: Session, organization: string, rowIds: readonly number[], nowMs: number) {
+export async function markListed(session: Session, organization: string, rowIds: readonly number[], nowMs: number) {
   if (rowIds.length === 0) return
   await session.run(sql`
     UPDATE customers SET missing_since = NULL, updated_at = ${await updateStamp(session, nowMs)}

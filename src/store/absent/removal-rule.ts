@@ -55,5 +55,4 @@ export type Absences = {
   found: readonly string[]
 }
 
-/** A run that found no customer absent. */
 export const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }

@@ -1,15 +1,8 @@
 import { UsageError } from '../../errors/errors.ts'
-import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
+import type { HeldRemovals } from '../../model/mirror.ts'
 import { removingProof, type RemovingProof } from '../../model/report.ts'
-import type { Absent, Ending, Run } from '../../model/run.ts'
-import {
-  areTooManyAbsent,
-  findAbsent,
-  findListedBefore,
-  findUnjudged,
-  findUnseen,
-  markRowsListed,
-} from './find-absent.ts'
+import type { Absent, Ending, Listed, Run } from '../../model/run.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged, findUnseen, markListed } from './find-absent.ts'
 import { type Absences, decideAbsences, NO_ABSENCES } from './removal-rule.ts'
 import { requireTaken } from '../refusals.ts'
 import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
@@ -33,7 +26,7 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
   const { listed, held, missing, reasons, isBelieved } = decision
   const present = listed.map(({ rowId }) => rowId)
-  await markRowsListed(session, run.organization, present, nowMs)
+  await markListed(session, run.organization, present, nowMs)
   await release(session, run.organization, present)
   if (held.length > 0 && !(isTooMuch && (await areDiscarded(session, run, absent)))) await holdBack(session, run, held)
   await markMissing(session, run, missing, { proof, nowMs })
@@ -101,9 +94,9 @@ export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
   return records(session, held)
 }
 
-/** The customers whose removal that run holds back, by name. */
-export async function listHeldCustomers(session: Session, runId: number): Promise<HeldCustomer[]> {
-  const held = await session.all<Omit<HeldCustomer, 'absentSinceMs'> & { since: string }>(sql`
+/** The customers whose removal that run holds back, by name, and since when the list does not hold them. */
+export async function listHeldCustomers(session: Session, runId: number) {
+  const held = await session.all<Listed & { since: string }>(sql`
     SELECT id, name, username, email, absent_since AS since FROM held_removals WHERE run_id = ${runId} ORDER BY name, id`)
   return held.map(({ since, ...customer }) => ({ ...customer, absentSinceMs: fromSqlTime(since) }))
 }

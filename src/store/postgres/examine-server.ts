@@ -15,16 +15,11 @@ import { sql, text } from '../port/sql.ts'
 import { mayVacuum } from './vacuum.ts'
 import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 
-/** What a server says of itself and of a mirror in it, and how it was reached. `tables` only of a mirror of this version. */
-export type Examined = Found & {
-  schema: string
-  isEncrypted: boolean
-  isPooled: boolean
-  tables?: ExaminedTables | undefined
-}
-
-/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable, also where no mirror can be written there. */
-export async function examineServer(address: string): Promise<Examined> {
+/**
+ * What the server at an address says of itself and of a mirror in it, and how it was reached. `tables` only of a mirror of this version. Writes
+ * nothing. Throws MirrorUnusable, also where no mirror can be written there.
+ */
+export async function examineServer(address: string) {
   const shown = shownMirror(address)
   try {
     const settings = connectionSettings(address)
@@ -40,13 +35,8 @@ export async function examineServer(address: string): Promise<Examined> {
       const tables = found.version === VERSION ? await examineTables(session, schema) : undefined
       await client.query('COMMIT')
       // A pooler gives its clients numbers of its own.
-      return {
-        ...found,
-        schema,
-        tables,
-        isEncrypted: settings.ssl !== false,
-        isPooled: processOf(client) !== found.process,
-      }
+      const isPooled = processOf(client) !== found.process
+      return { ...found, schema, tables, isPooled, isEncrypted: settings.ssl !== false }
     } finally {
       await client.end().catch(() => {})
     }
@@ -113,7 +103,7 @@ const NAMES = namesIn(POSTGRES_SCHEMA)
 const OLDEST_SERVER = 140_000
 
 /** What a server says of itself, and of the schema of a mirror. */
-export type Found = {
+type Found = {
   server: number
   /** As the server names it, such as 15.18. */
   server_name: string
@@ -135,9 +125,6 @@ export type Found = {
   version: number | undefined
 }
 
-type Place = Pick<Database, 'place' | 'schema'>
-
-/** Looks at the server and at the schema of a mirror. */
 export async function lookAtSchema(session: ServerSession, schema: string): Promise<Found> {
   const found = await session.first<Omit<Found, 'version'>>(look(schema))
   if (found === undefined) throw new Error('the server did not describe itself')
@@ -191,6 +178,7 @@ function refuseAt(address: string, code: 'denied' | 'foreign', said: string): ne
   throw new MirrorUnusable(`${address}: ${said}`, { code })
 }
 
+type Place = Pick<Database, 'place' | 'schema'>
 type Access = 'read' | 'write'
 
 /** Throws MirrorUnusable unless the schema holds a mirror that this program knows, or one can be made there to write. */

@@ -30,28 +30,11 @@ export async function openDatabase(
   access: 'read' | 'write',
   connect: (address: string) => Connections = openPool,
 ): Promise<Database> {
-  const shown = shownMirror(address)
-  const connections = await described(shown, async () => connect(address))
-  const database = databaseOf(connections, { place: shown, schema: schemaOf(address) })
-  try {
-    await openSchema(database, access)
-    return access === 'write'
-      ? database
-      : { ...database, write: () => refuse(shown), make: () => refuse(shown), maintain: () => refuse(shown) }
-  } catch (error) {
-    await database.close()
-    throw error
-  }
-}
-
-async function refuse(shown: string): Promise<never> {
-  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
-}
-
-function databaseOf(connections: Connections, { place, schema }: Pick<Database, 'place' | 'schema'>): Database {
+  const [place, schema] = [shownMirror(address), schemaOf(address)]
   const toRead = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
   // Without READ WRITE: an administrator may have made the database read-only by its settings.
   const toWrite = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
+  const connections = await described(place, async () => connect(address))
   const write = onceTransactions(connections, toWrite)
   let closed: Promise<void> | undefined
   const database: Database = {
@@ -66,7 +49,17 @@ function databaseOf(connections: Connections, { place, schema }: Pick<Database, 
     settle: async () => true,
     close: () => (closed ??= connections.end()),
   }
-  return database
+  try {
+    await openSchema(database, access)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  if (access === 'write') return database
+  const refuse = async (): Promise<never> => {
+    throw new MirrorUnusable(`${place}: was opened to be read, and is not written.`, { code: 'denied' })
+  }
+  return { ...database, write: refuse, make: refuse, maintain: refuse }
 }
 
 /** A process that is frozen must not keep others waiting. */

@@ -30,7 +30,13 @@ export async function vacuum(database: Database, tables: readonly string[]): Pro
 
 /** Throws MirrorUnusable where the server would only warn, and skip a table. */
 async function requireOwned(database: Database, tables: readonly string[]) {
-  const unowned = await database.read((session) => session.first<{ owner: string }>(findUnowned(tables)))
+  // Partitions may have another owner than their table.
+  const find = sql`
+    WITH named AS (SELECT to_regclass(name) AS oid FROM unnest(${tables}::text[]) AS name)
+    SELECT pg_get_userbyid(relowner) AS owner FROM pg_class
+    WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
+      AND NOT ${text(mayVacuum('pg_class'))} LIMIT 1`
+  const unowned = await database.read((session) => session.first<{ owner: string }>(find))
   if (unowned === undefined) return
   const { owner } = unowned
   const { place, schema } = database
@@ -40,13 +46,6 @@ async function requireOwned(database: Database, tables: readonly string[]) {
     { code: 'denied' },
   )
 }
-
-/** Partitions may have another owner than their table. */
-const findUnowned = (tables: readonly string[]) => sql`
-  WITH named AS (SELECT to_regclass(name) AS oid FROM unnest(${tables}::text[]) AS name)
-  SELECT pg_get_userbyid(relowner) AS owner FROM pg_class
-  WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
-    AND NOT ${text(mayVacuum('pg_class'))} LIMIT 1`
 
 async function haveOlderEnded(database: Database): Promise<boolean> {
   // Every transaction that has ended, and so the one that deleted the rows, has a lower number.

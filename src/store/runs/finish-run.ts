@@ -1,7 +1,7 @@
 import { AccountingBroken } from '../../errors/errors.ts'
 import { addsUp, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
 import type { Ending, Run } from '../../model/run.ts'
-import { findListedBefore, markListed } from '../absent/find-absent.ts'
+import { findListedBefore, markReadBefore } from '../absent/find-absent.ts'
 import { type Absences, NO_ABSENCES } from '../absent/removal-rule.ts'
 import { markAbsent, markGone } from '../absent/removals.ts'
 import { wentBack } from '../refusals.ts'
@@ -100,7 +100,7 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
     await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
     return gone
   }
-  await markListed(session, run, nowMs)
+  await markReadBefore(session, run, nowMs)
   const [absences] = await together(
     markAbsent(session, run, ending, nowMs),
     list === undefined ? LEFT_OUT : storeList(session, run, list),

@@ -115,14 +115,11 @@ export async function heldLeases(session: Session, clocks: Clocks): Promise<Leas
 }
 
 function isHeld(lease: Lease, clocks: Clocks): boolean {
-  const now = lease.server_ms === null ? clocks : { nowMs: lease.server_ms, monotonicMs: undefined }
-  return !hasExpired(lease, now) && !hasEnded(lease)
-}
-
-/** Whether the process of a lease has ended on this machine. A file is of one machine, whenever that was started. */
-function hasEnded({ holder, server_ms }: Lease): boolean {
-  const boot = holder.split('#')[3] ?? ''
-  return (server_ms === null || boot === (BOOT_NAME ?? '')) && isGone(holder) === true
+  const { holder, server_ms: nowMs } = lease
+  const now = nowMs === null ? clocks : { nowMs, monotonicMs: undefined }
+  // A file is of one machine, whenever that was started.
+  const isOfThisMachine = nowMs === null || (holder.split('#')[3] ?? '') === (BOOT_NAME ?? '')
+  return !hasExpired(lease, now) && !(isOfThisMachine && isGone(holder) === true)
 }
 
 /** One that seems to last much longer than any lease was taken before a clock was set back, and is not waited for. */

@@ -104,14 +104,11 @@ export const TIMES: readonly (readonly [table: string, columns: string[]])[] = T
     [name, columns.filter(({ type }) => type === 'DATETIME').map((column) => column.name)] as const,
 ).filter(([, columns]) => columns.length > 0)
 
-/** Columns of which no number is given twice. */
-export const NUMBERED = [
-  ['runs', 'id'],
-  ['changes', 'seq'],
-  ['rejects', 'reject_id'],
-  ['edited_customers', 'edit'],
-  ['forgotten', 'number'],
-] as const
+/** Columns of which no number is given twice, with their tables. */
+export const NUMBERED = Array.from(
+  SQLITE_SCHEMA.matchAll(/^CREATE TABLE (\w+) \(\n {2}(\w+) .*\bAUTOINCREMENT\b/gm),
+  ([, table = '', column = '']) => [table, column] as const,
+)
 
 /** The error of a mirror, or of what is named as its place, that a program of another version made or has changed meanwhile. */
 export function otherVersion(place: string, found: number): MirrorUnusable {

@@ -1,3 +1,4 @@
+import { TEXT_FIELDS } from '../../model/customer.ts'
 import type { Words } from './words.ts'
 
 /**
@@ -54,15 +55,7 @@ CREATE TABLE customers (
   ${w.rowId}
   organization   ${w.name} NOT NULL,
   id             ${w.name} NOT NULL,             -- UUID, lower case
-  name           TEXT,
-  username       TEXT,
-  email          TEXT,
-  phone          TEXT,
-  address        TEXT,
-  company_name   TEXT,
-  language       TEXT,
-  timezone       TEXT,
-  created_at     TEXT,
+  ${TEXT_FIELDS.map((field) => `${field.padEnd(14)} TEXT,`).join('\n  ')}
   created_at_utc ${w.time},                      -- NULL when created_at cannot be read
   extra          ${w.json},                      -- JSON object of fields the specification does not know
   first_seen_at  ${w.time} NOT NULL,

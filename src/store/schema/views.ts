@@ -13,7 +13,6 @@ const LAST = (condition: string) => lastRunOf('organizations.organization', cond
 const PRUNED = (table: string) =>
   `coalesce((SELECT pruned_seq FROM horizons WHERE horizons.organization = ${table}.organization), 0)`
 
-/** The views of a mirror, once for both databases. */
 export const views = (f: Words): string => `
 CREATE VIEW active_customers AS
 SELECT organization, id, ${TEXT_FIELDS.join(', ')}, created_at_utc, extra, first_seen_at, changed_at, missing_since, removed_at,
@@ -160,14 +159,12 @@ export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LI
 export const IS_FULL = 'trusted_pages IS NULL'
 export const IS_PARTIAL = 'trusted_pages IS NOT NULL'
 
-/** The runs that freshness, history and removals rest on, as a list of ids: the first that read the list, and the latest of each kind. */
-export function runsToKeep(from: string): string {
-  return `SELECT MAX(id) AS id ${from} UNION ALL SELECT MAX(id) ${from} AND status <> 'running'
-    UNION ALL SELECT MAX(id) ${from} AND status <> 'running' AND ${IS_FULL}
-    UNION ALL SELECT MIN(id) ${from} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${from} AND ${READ_TO_END}
-    UNION ALL SELECT MAX(id) ${from} AND shape_accepted_at IS NOT NULL
-    UNION ALL SELECT MAX(id) ${from} AND ${PROVEN} UNION ALL SELECT MAX(id) ${from} AND ${GOOD}`
-}
+/** Those of `own` that freshness, history and removals rest on, as a list of ids: the first that read the list, and the latest of each kind. */
+export const RUNS_TO_KEEP = `SELECT MAX(id) AS id FROM own UNION ALL SELECT MAX(id) FROM own WHERE status <> 'running'
+  UNION ALL SELECT MAX(id) FROM own WHERE status <> 'running' AND ${IS_FULL}
+  UNION ALL SELECT MIN(id) FROM own WHERE ${READ_TO_END} UNION ALL SELECT MAX(id) FROM own WHERE ${READ_TO_END}
+  UNION ALL SELECT MAX(id) FROM own WHERE shape_accepted_at IS NOT NULL
+  UNION ALL SELECT MAX(id) FROM own WHERE ${PROVEN} UNION ALL SELECT MAX(id) FROM own WHERE ${GOOD}`
 
 /** The start of the very first run of an organization. */
 export const firstRunOf = (organization: string) =>
