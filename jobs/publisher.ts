@@ -1,5 +1,5 @@
 import type { Config } from '../src/config/read-config.ts'
-import { staleCopies } from '../src/copies/copy-manifest.ts'
+import { staleCopies } from '../src/copies/build-copy.ts'
 import { findRecorded } from '../src/copies/organizations.ts'
 import { configuredPlans, publishAfterRuns, type Published, type TargetPlan } from '../src/copies/publish-plan.ts'
 import { describeError } from '../src/errors/errors.ts'

@@ -1,10 +1,13 @@
-import { lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased } from '../errors/errors.ts'
+import { systemCode } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
 import { closing } from '../store/mirror.ts'
-import { type Copying, copyRows, MOVED_TABLES } from '../store/move-mirror.ts'
+import { type Copying, copyRows, MOVED_TABLES, noteNumbers } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
@@ -15,7 +18,7 @@ import { type Clocks, requireAllRows, requireNoLease } from '../store/runs/lease
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { JOURNALS, writeWithoutWaiting } from '../store/sqlite/open-to-read.ts'
 import { refused } from './target-place.ts'
-import { writeFor } from './written-file.ts'
+import { beginFile, writeFor } from './written-file.ts'
 
 type Move = { from: string; to: string }
 
@@ -107,4 +110,46 @@ async function copy(sides: Pick<Copying, 'from' | 'to'>, places: Move, { signal 
   }
   const rows = await copyRows({ ...sides, signal, differing })
   return { rows, organizations: await countOf(sides.from, sql`SELECT count(DISTINCT organization) FROM runs`) }
+}
+
+/** Copies one state of what readers see on a server into a private temporary file of SQLite, which the caller closes. Throws MirrorUnusable. */
+export async function makePrivateCopy(address: string, signal?: AbortSignal) {
+  let begun: ReturnType<typeof beginFile> | undefined
+  try {
+    begun = beginFile(join(privateFolder(), `copy-${randomUUID()}`))
+    const { path } = begun
+    await closing(await openServer(address, 'read'), (server) =>
+      closing(openDatabase(path, 'write'), async (db) => {
+        writeWithoutWaiting(db)
+        db.exec('BEGIN')
+        await server.read(async (session) => {
+          // The server may end a statement, on a standby above all; then all of it is read again.
+          db.exec('ROLLBACK; BEGIN')
+          await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
+          await noteNumbers(session, db)
+        })
+        db.exec('COMMIT; ANALYZE')
+      }),
+    )
+    return begun
+  } catch (error) {
+    begun?.close()
+    throw fileError(error, `${tmpdir()} (TMPDIR)`)
+  }
+}
+
+/** What readers see, and nothing of what a run or a forgotten customer needs. */
+const READ_TABLES = 'last_update runs customers changes rejects held_rows retired_organizations horizons'.split(' ')
+
+/** One folder for each user; another one where that is of another user, or open to others. */
+function privateFolder(): string {
+  const folder = join(tmpdir(), `customer-mirror-${process.geteuid?.()}`)
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  }
+  const found = lstatSync(folder)
+  const isOurs = found.isDirectory() && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0
+  return isOurs ? folder : mkdtempSync(`${folder}-`)
 }

@@ -229,7 +229,7 @@ export async function withFileToRead<Result>(
   signal?: AbortSignal,
 ): Promise<Result> {
   if (!isPostgres(mirror)) return work(mirror)
-  const { makePrivateCopy } = await import('./private-copy.ts')
+  const { makePrivateCopy } = await import('./move.ts')
   return closing(await makePrivateCopy(mirror, signal), ({ path }) => work(path))
 }
 

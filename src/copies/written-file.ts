@@ -1,17 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
@@ -45,9 +33,9 @@ export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writi
     throw error
   }
   const place = () => {
-    chmodSync(path, mode)
-    flushFile(path)
-    renameSync(path, file)
+    fs.chmodSync(path, mode)
+    withOpen(path, fs.fsyncSync)
+    fs.renameSync(path, file)
     const what =
       'the disk failed before it confirmed that: after a power failure, what was there before may be there again'
     afterPlacing(file, what, () => flushFolder(dirname(file)))
@@ -55,13 +43,11 @@ export function beginFile(file: string, { gid, mode = 0o600, ...waiting }: Writi
   return { path, place, close }
 }
 
-export type Unfinished = ReturnType<typeof beginFile>
-
 /** Errors name the file, and not its private name, which is gone by then. */
-export async function writeFor<Result>(file: string, work: (unfinished: Unfinished) => Promise<Result>) {
-  const unfinished = beginFile(file)
-  return closing(unfinished, work).catch((error: unknown) => {
-    if (isOurs(error)) error.message = error.message.replaceAll(unfinished.path, file)
+export async function writeFor<Result>(file: string, work: (begun: ReturnType<typeof beginFile>) => Promise<Result>) {
+  const begun = beginFile(file)
+  return closing(begun, work).catch((error: unknown) => {
+    if (isOurs(error)) error.message = error.message.replaceAll(begun.path, file)
     throw error
   })
 }
@@ -70,7 +56,7 @@ export async function writeFor<Result>(file: string, work: (unfinished: Unfinish
 export function writeTextFile(file: string, text: string, writing: Writing = {}): void {
   const { path, place, close } = beginFile(file, writing)
   try {
-    writeFileSync(path, text)
+    fs.writeFileSync(path, text)
     place()
   } finally {
     close()
@@ -87,7 +73,7 @@ const PRIVATE = /^\.(.+?)(?:(\.[0-9a-f]{16}\.unfinished)(?:-journal|-wal|-shm)?|
 /** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
 function privateIn(folder: string): Map<string, string[]> {
   const found = new Map<string, string[]>()
-  for (const name of readdirSync(folder)) {
+  for (const name of fs.readdirSync(folder)) {
     const [, file, unfinished] = PRIVATE.exec(name) ?? []
     if (file === undefined) continue
     found.set(file, [...(found.get(file) ?? []), ...(unfinished === undefined ? [] : [join(folder, name)])])
@@ -151,41 +137,41 @@ function mayBeLock(path: string): boolean {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   }
-  const found = lstatSync(path, { throwIfNoEntry: false })
+  const found = fs.lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return mayBeLock(path)
   return found.isFile() && found.size === 0 && [0, found.uid].includes(process.geteuid?.() ?? 0)
 }
 
 function inodeOf(path: string): bigint | undefined {
-  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+  return fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
 /** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */
 export function makeFile(path: string, gid?: number): void {
-  closeSync(openSync(path, 'wx', 0o600))
-  chmodSync(path, 0o600)
+  fs.closeSync(fs.openSync(path, 'wx', 0o600))
+  fs.chmodSync(path, 0o600)
   giveToOwner(path)
   if (gid !== undefined) giveToGroup(path, gid)
 }
 
 /** Throws UsageError where this user may not give files to that group. */
 export function giveToGroup(path: string, gid: number): void {
-  atPlace(`${dirname(path)}, where files are to be given to group ${gid}`, () => chownSync(path, -1, gid))
+  atPlace(`${dirname(path)}, where files are to be given to group ${gid}`, () => fs.chownSync(path, -1, gid))
 }
 
-function flushFile(path: string): void {
-  const descriptor = openSync(path, 'r')
+function withOpen<Result>(path: string, work: (descriptor: number) => Result): Result {
+  const descriptor = fs.openSync(path, 'r')
   try {
-    fsyncSync(descriptor)
+    return work(descriptor)
   } finally {
-    closeSync(descriptor)
+    fs.closeSync(descriptor)
   }
 }
 
 /** Waits until the names in a folder are on the disk, where its file system can do that. */
 export function flushFolder(folder: string): void {
   try {
-    flushFile(folder)
+    withOpen(folder, fs.fsyncSync)
   } catch (error) {
     if (codeOf(error) !== 'EINVAL') throw error
   }
@@ -194,7 +180,7 @@ export function flushFolder(folder: string): void {
 /** Removes a file, where there is one. Throws the error of the system; that of `rmSync` has no code where a disk failed or is read-only. */
 export function removeFile(path: string): void {
   try {
-    unlinkSync(path)
+    fs.unlinkSync(path)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
   }
@@ -212,14 +198,11 @@ export function removeIfPossible(paths: readonly string[]): void {
 
 /** The size of a file and its SHA-256. Reads it once, a part at a time. */
 export function digestOfFile(file: string): { bytes: number; sha256: string } {
-  const descriptor = openSync(file, 'r')
-  try {
+  return withOpen(file, (descriptor) => {
     const digest = createHash('sha256')
     const chunk = Buffer.allocUnsafe(1024 * 1024)
     let bytes = 0
-    for (let read; (read = readSync(descriptor, chunk)) > 0; bytes += read) digest.update(chunk.subarray(0, read))
+    for (let read; (read = fs.readSync(descriptor, chunk)) > 0; bytes += read) digest.update(chunk.subarray(0, read))
     return { bytes, sha256: digest.digest('hex') }
-  } finally {
-    closeSync(descriptor)
-  }
+  })
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { MANIFEST } from '../../src/copies/copy-manifest.ts'
+import { MANIFEST } from '../../src/copies/build-copy.ts'
 import { PUBLIC_TABLES, type PublicTable } from '../../src/model/public-tables.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { findRecorded } from '../../src/copies/organizations.ts'
-import { makePrivateCopy } from '../../src/copies/private-copy.ts'
+import { makePrivateCopy } from '../../src/copies/move.ts'
 import { CLOCKS, night, organizationsOf } from '../store/nights.ts'
 import { customerId, customers } from '../support/builders.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'

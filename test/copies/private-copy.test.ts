@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { makePrivateCopy } from '../../src/copies/private-copy.ts'
+import { makePrivateCopy } from '../../src/copies/move.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Published, PublishPlan } from '../../src/copies/publish-plan.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { staleCopies as staleNow } from '../../src/copies/copy-manifest.ts'
+import { staleCopies as staleNow } from '../../src/copies/build-copy.ts'
 import { inMirrorFile } from '../../src/store/sqlite/open-to-read.ts'
 import { recordedIn } from '../../src/copies/organizations.ts'
 import { publishCopies } from '../../src/copies/publish.ts'
