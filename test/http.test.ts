@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../src/errors/errors.ts'
-import { addHeaders, addHealth, type Answerer, listen, UNREADABLE } from '../src/http/server.ts'
+import { addHeaders, addHealth, listen, UNREADABLE } from '../src/http/server.ts'
 import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
 
@@ -13,7 +13,7 @@ const aService = (around?: MiddlewareHandler[]) => createService({ organizations
 
 /** Listens until the test ends; `send` opens a connection, sends a text on it, and ends its half. */
 async function listening(
-  app: Answerer = aService(),
+  app: Parameters<typeof listen>[0] = aService(),
   place: Partial<Parameters<typeof listen>[1]> = {},
   unreadable?: object,
 ) {

@@ -1,7 +1,6 @@
 /** The package brings no types. */
 declare module 'pgpass/lib/helper.js' {
   type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
-  /** The path of the password file, as the environment has it. */
   export function getFileName(): string
   /** A line of the file; null where it is none with a login. */
   export function parseLine(line: string): { password: string } | null

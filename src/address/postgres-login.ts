@@ -78,11 +78,10 @@ async function passwordInFile(login: Login): Promise<string | undefined> {
   const found = await stat(file).catch(() => undefined)
   if (found?.isFile() !== true) return undefined
   // Windows keeps no such modes.
-  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0)
     throw new UsageError(
       `The password file ${file} is open to other users of this machine, so it is not used. Close it to them: chmod 600 ${file}`,
     )
-  }
   return passwordFor(login, await readFile(file, 'utf8').catch(() => ''))
 }
 

@@ -100,7 +100,6 @@ const OF_FILES =
 /** What is published for readers: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. Paths are absolute. */
 export type PublishSettings = NonNullable<ReturnType<typeof publishSettings>>
 
-/** The settings with absolute paths; undefined where nothing is to be published. */
 export function publishSettings(written: z.output<typeof publish> | undefined, folder: string) {
   if (written === undefined) return undefined
   const absolute = (named: string | undefined) => named && resolve(folder, named)

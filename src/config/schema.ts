@@ -47,6 +47,25 @@ const retention = z.strictObject({
   ),
 })
 
+const removals = z.strictObject({
+  maxShare: setting(
+    z.number(SHARE).min(0, SHARE).max(1, SHARE),
+    'The share of all customers that may be marked at once; more is held for a person to approve. Lower it where few ever leave.',
+    { default: BUILT_IN.removals.maxShare },
+  ),
+})
+
+const rateLimit = z.strictObject({
+  requestsPerMinute: setting(
+    whole(1, 1_000_000),
+    'The most requests to send in a minute. Set it to the limit of the service, if there is one.',
+  ),
+  shared: setting(
+    z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, NAME),
+    'Organizations that name the same limit here share it, pauses included, in all workers of a queue. Set it where the service counts them together.',
+  ),
+})
+
 const settings = {
   pageSize: setting(whole(1, 100), 'Customers requested at once. Lower it for a service that refuses 100.', {
     default: BUILT_IN.pageSize,
@@ -69,29 +88,8 @@ const settings = {
     'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer. Set plain where every request counts.',
     { default: BUILT_IN.scan },
   ),
-  removals: setting(
-    z.strictObject({
-      maxShare: setting(
-        z.number(SHARE).min(0, SHARE).max(1, SHARE),
-        'The share of all customers that may be marked at once; more is held for a person to approve. Lower it where few ever leave.',
-        { default: BUILT_IN.removals.maxShare },
-      ),
-    }),
-    'When a customer that is no longer listed counts as removed.',
-  ),
-  rateLimit: setting(
-    z.strictObject({
-      requestsPerMinute: setting(
-        whole(1, 1_000_000),
-        'The most requests to send in a minute. Set it to the limit of the service, if there is one.',
-      ),
-      shared: setting(
-        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, NAME),
-        'Organizations that name the same limit here share it, pauses included, in all workers of a queue. Set it where the service counts them together.',
-      ),
-    }),
-    'How many requests the service may get.',
-  ),
+  removals: setting(removals, 'When a customer that is no longer listed counts as removed.'),
+  rateLimit: setting(rateLimit, 'How many requests the service may get.'),
   signing: setting(signing, 'How requests are signed.'),
   retention: setting(retention, 'How long old rows are kept, in days; without it, for ever. Applied after each run.'),
   privacy: setting(privacy, 'Fields of customers that are not stored as sent.'),

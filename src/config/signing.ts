@@ -1,15 +1,6 @@
 import { z } from 'zod'
-import {
-  DEFAULT_PRESET,
-  PRESET_NAMES,
-  PRESETS,
-  SECRET_ENCODINGS,
-  SIGNATURE_ENCODINGS,
-  TIMESTAMP_FORMS,
-  templateProblem,
-  USUAL,
-  type Recipe,
-} from '../signing/signing.ts'
+import { DEFAULT_PRESET, FORMS, PRESET_NAMES, PRESETS, templateProblem, USUAL } from '../signing/signing.ts'
+import type { Recipe } from '../signing/signing.ts'
 import { refusing, setting } from './values.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
@@ -25,11 +16,9 @@ export const signing = z
       'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset. Set it where no preset fits.',
       { examples: ['{METHOD}\n{path}\n{ts}'] },
     ),
-    encoding: setting(
-      z.enum(SIGNATURE_ENCODINGS),
-      'How the signature is written. Change it where signing solve says so.',
-      { default: USUAL.encoding },
-    ),
+    encoding: setting(z.enum(FORMS.encoding), 'How the signature is written. Change it where signing solve says so.', {
+      default: USUAL.encoding,
+    }),
     prefix: setting(
       z
         .string()
@@ -38,12 +27,12 @@ export const signing = z
       { default: USUAL.prefix },
     ),
     secretEncoding: setting(
-      z.enum(SECRET_ENCODINGS),
+      z.enum(FORMS.secretEncoding),
       'How the secret is turned into the bytes of the key. Change it where signing solve says so.',
       { default: USUAL.secretEncoding },
     ),
     timestamp: setting(
-      z.enum(TIMESTAMP_FORMS),
+      z.enum(FORMS.timestamp),
       'The time of a request: Unix seconds, Unix milliseconds or ISO 8601. Change it where the service does.',
       { default: USUAL.timestamp },
     ),

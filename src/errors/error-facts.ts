@@ -229,7 +229,6 @@ export function factsOfCode(code: string): ErrorFacts {
   return BY_CODE.get(code) ?? UNEXPECTED
 }
 
-/** Whether an error with this code is thrown on purpose. */
 export function isErrorCode(code: string): code is ErrorCode {
   return BY_CODE.has(code)
 }

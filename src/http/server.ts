@@ -9,9 +9,6 @@ import { codeOf } from '../errors/faults.ts'
 /** A server at its `origin`, without a trailing slash, e.g. `http://127.0.0.1:4010`. `close` ends every connection and frees the port. */
 export type Listening = Awaited<ReturnType<typeof listen>>
 
-/** A request handler, as every web framework has it. */
-export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
-
 /** What strangers may take from a server beside other work. Each connection is a file that this process has open, and is for one request. */
 type Limits = {
   connections: number
@@ -26,7 +23,7 @@ type Place = { host: string; port: number; limits?: Limits; graceMs?: number }
 
 /** Serves `app`; port 0 is any free one. An unreadable address is answered 400 with `unreadable`. Throws UsageError where it cannot listen. */
 export async function listen(
-  app: Answerer,
+  app: { fetch: Parameters<typeof getRequestListener>[0] },
   { host, port, limits, graceMs = 0 }: Place,
   unreadable: object = { error: UNREADABLE },
 ) {

@@ -15,7 +15,6 @@ export type PublicColumn = {
 
 type Column = Omit<PublicColumn, 'name'>
 
-/** A table or view that readers may rely on. */
 export type PublicTable = { name: string; meaning: string; columns: readonly PublicColumn[] }
 
 /** The columns of a public table; none where there is no such table. */

@@ -103,7 +103,6 @@ function actionBetween(from: HiddenFields, to: HiddenFields, field: string): Act
   return before === 'plain' ? 'hash' : 'blank'
 }
 
-/** Every field that one of two policies names. */
 function namedIn(one: HiddenFields, other: HiddenFields): string[] {
   const fields = [one, other].flatMap(({ drop, hash, mixed }) => [...drop, ...hash, ...mixed])
   return [...new Set(fields)].toSorted()

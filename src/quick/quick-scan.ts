@@ -54,8 +54,7 @@ const FOR_SEARCHES = 12
  * Reads as few pages as show where the list differs from the expected one, in rounds: the next one is planned when the last one was answered.
  * It proves nothing: changes that cancel out between two pages are not seen.
  *   First page 1 and the last one, then a few at even distances. Where more or fewer rows stand between two pages than expected, the page in
- * their middle. Where customers come and go in the middle of the list, the pages in the middle of the largest unread parts as well, since
- * changes may have cancelled out there.
+ * their middle. Where customers come and go in the middle of the list, the pages in the middle of the largest unread parts as well.
  */
 export class QuickScan implements Scan {
   readonly #options: Required<QuickScanOptions>

@@ -115,7 +115,7 @@ export class ListScan implements Scan {
       this.#chain.beginAnew()
     } else if (window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(window, size)
     else if (isBisectable || failure === 'too-large') {
-      const all = [...this.#bisections, new Bisection(window, failure)]
+      const all = [...this.#bisections, new Bisection(window, failure === 'hole' ? 'flaky' : failure)]
       this.#bisections = all.toSorted((one, other) => startOf(one.window) - startOf(other.window))
     } else this.#stage.settle(window, failure)
   }
@@ -235,12 +235,12 @@ const MOST_HOLES = 10
 class Bisection extends PendingWindows {
   readonly window: Window
   readonly unread: Span[] = []
-  readonly #because: 'hole' | 'too-large'
+  readonly #whole: 'flaky' | 'too-large'
 
-  constructor(window: Window, because: 'hole' | 'too-large') {
+  constructor(window: Window, whole: 'flaky' | 'too-large') {
     super()
     this.window = window
-    this.#because = because
+    this.#whole = whole
     this.#divide(window)
   }
 
@@ -259,7 +259,6 @@ class Bisection extends PendingWindows {
 
   /** How it ended. `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
   get result(): 'hole' | 'flaky' | 'too-large' {
-    if (this.unread.length > 0) return 'hole'
-    return this.#because === 'too-large' ? 'too-large' : 'flaky'
+    return this.unread.length > 0 ? 'hole' : this.#whole
   }
 }

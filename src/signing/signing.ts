@@ -5,21 +5,23 @@ import { UsageError } from '../errors/errors.ts'
 export type Recipe = {
   /** The string to sign, with `{tokens}` from {@link VALUES}. Must contain `{ts}`. */
   template: string
-  encoding: (typeof SIGNATURE_ENCODINGS)[number]
+  encoding: (typeof FORMS.encoding)[number]
   /** Put before the encoded signature, e.g. `sha256=`. */
   prefix: string
   secretEncoding: SecretEncoding
-  timestamp: TimestampForm
+  timestamp: (typeof FORMS.timestamp)[number]
   /** Carries `{nonce}`, and is sent only when the template uses it. */
   nonceHeader: string
 }
 
-export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
-type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
+export type SecretEncoding = (typeof FORMS.secretEncoding)[number]
 
-export const SIGNATURE_ENCODINGS = ['hex', 'base64', 'base64url'] as const
-export const SECRET_ENCODINGS = ['utf8', 'hex', 'base64', 'base64url'] as const
-export const TIMESTAMP_FORMS = ['s', 'ms', 'iso'] as const
+/** What some settings of a recipe may be, by their names. */
+export const FORMS = {
+  encoding: ['hex', 'base64', 'base64url'],
+  secretEncoding: ['utf8', 'hex', 'base64', 'base64url'],
+  timestamp: ['s', 'ms', 'iso'],
+} as const
 
 /** Templates by the name people use for them in a configuration. */
 export const PRESETS = {
@@ -144,14 +146,14 @@ const VALUES: ReadonlyMap<string, (facts: Facts) => string> = new Map([
   ['nonce', ({ nonce }) => nonce ?? ''],
 ])
 
-function timestampText(unixMs: number, form: TimestampForm): string {
+function timestampText(unixMs: number, form: Recipe['timestamp']): string {
   if (form === 'ms') return String(Math.floor(unixMs))
   if (form === 'iso') return new Date(unixMs).toISOString()
   return String(Math.floor(unixMs / 1000))
 }
 
 /** How the text of a timestamp is written, and the moment it means; undefined for any other notation, over which no signature is made. */
-export function readTimestamp(text: string): { form: TimestampForm; unixMs: number } | undefined {
+export function readTimestamp(text: string): { form: Recipe['timestamp']; unixMs: number } | undefined {
   if (/^(?:0|[1-9]\d{0,10})$/.test(text)) return { form: 's', unixMs: Number(text) * 1000 }
   if (/^[1-9]\d{11,14}$/.test(text)) return { form: 'ms', unixMs: Number(text) }
   const unixMs = Date.parse(text)
@@ -168,17 +170,17 @@ export function solveRecipe(known: Credentials & { request: SignableRequest; tim
       'The timestamp must be as it was sent, in a form that can be signed: Unix seconds, Unix milliseconds, or a time such as ' +
         '2026-01-05T02:00:00.000Z. A service that sends another form is not supported.',
     )
+  const prefixes = prefixesOf(known.signature)
   const forms = PRESET_NAMES.flatMap((preset) =>
-    SIGNATURE_ENCODINGS.flatMap((encoding) =>
-      prefixesOf(known.signature).map((prefix) => {
-        return { preset, recipe: { ...recipeOf(preset), encoding, prefix, timestamp: time.form } }
-      }),
+    FORMS.encoding.flatMap((encoding) =>
+      prefixes.map((prefix) => ({ preset, form: { ...recipeOf(preset), encoding, prefix, timestamp: time.form } })),
     ),
   )
-  return forms.flatMap(({ preset, recipe: form }) => {
+  return forms.flatMap(({ preset, form }) => {
     const text = stringToSign(known.request, known.apiKey, { unixMs: time.unixMs }, form)
     // Two ways to decode a secret can give the same key; the first one named is enough.
-    const recipe = SECRET_ENCODINGS.map((secretEncoding) => ({ ...form, secretEncoding })).find(
+    const recipes = FORMS.secretEncoding.map((secretEncoding) => ({ ...form, secretEncoding }))
+    const recipe = recipes.find(
       (each) => isEncoded(known.secret, each.secretEncoding) && signature(text, known.secret, each) === known.signature,
     )
     return recipe === undefined ? [] : [{ preset, recipe }]

@@ -102,9 +102,16 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
     return { ...facts, body: await decompressed(bytes, encoding).catch(() => Buffer.alloc(0)) }
   }
   const unpack = async () => {
-    const body = await wholeOf(bytes, encoding, place)
-    room?.add(body.byteLength - bytes.byteLength)
-    return body
+    try {
+      const body = await decompressed(bytes, encoding)
+      room?.add(body.byteLength - bytes.byteLength)
+      return body
+    } catch (error) {
+      if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place)
+      const name = `"${(encoding ?? '').replace(/[^\w, -]/g, '').slice(0, 40)}"`
+      const message = `${place}: the content encoding ${name} cannot be decompressed. Look for a broken proxy in between.`
+      throw new ContractBroken(message, { code: 'bad-answer' })
+    }
   }
   const isPacked = encoding !== undefined && room !== undefined
   return { ...facts, body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
@@ -221,18 +228,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 /** The most bytes of a body, on the wire and decompressed. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024
-
-/** The decoded bytes of a body. More than 16 MiB is an error. */
-async function wholeOf(bytes: Buffer, encoding: string | undefined, place: string): Promise<Buffer> {
-  try {
-    return await decompressed(bytes, encoding)
-  } catch (error) {
-    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place)
-    const name = `"${(encoding ?? '').replace(/[^\w, -]/g, '').slice(0, 40)}"`
-    const message = `${place}: the content encoding ${name} cannot be decompressed. Look for a broken proxy in between.`
-    throw new ContractBroken(message, { code: 'bad-answer' })
-  }
-}
 
 /** The text of a body in UTF-8, without its byte order mark. Invalid bytes are an error: replacing one would change a customer. */
 export function decodedText(bytes: Uint8Array, place: string): string {

@@ -40,7 +40,9 @@ export function pageIn({ status, body }: Answer, asked: Question, place: string)
   }
   if (size < 1 || size > asked.size) throw broken(place, `meta.per_page is ${size}`, ONE_SIZE)
   const parsed = outline === undefined ? atMost(size, data, place) : undefined
-  if (parsed?.length !== 0) refuseLateStart(meta, place)
+  // No other page shows what stands before the first. Services count from 0, from 1, or anew on each page: only more than 1 says that rows do.
+  const from = asked.page === 1 && parsed?.length !== 0 ? (meta.from ?? 0) : 0
+  if (from > 1) throw broken(place, `meta.from says that page 1 begins at position ${from} of the list`)
   return {
     page: asked.page,
     size,
@@ -55,12 +57,6 @@ export function pageIn({ status, body }: Answer, asked: Question, place: string)
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records
   throw broken(place, `${records.length} records came in a page of ${size}`, ONE_SIZE)
-}
-
-/** No other page shows what stands before the first. Services count from 0, from 1, or anew on each page: only more than 1 says that rows do. */
-function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], place: string): void {
-  if (page !== 1 || typeof from !== 'number' || from <= 1) return
-  throw broken(place, `meta.from says that page 1 begins at position ${from} of the list`)
 }
 
 function broken(place: string, what: string, advice = ''): ContractBroken {

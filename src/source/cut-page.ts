@@ -81,7 +81,10 @@ export function cutRecords(data: Buffer, most: number) {
     /** The start of each record's `"id"` text, which is as long as a UUID; -1 if there is none. */
     ids,
     /** Whether that text is this id, in upper or lower case. */
-    hasId: (place: number, id: string) => hasText(text, ids[place] ?? -1, id),
+    hasId(place: number, id: string) {
+      const at = ids[place] ?? -1
+      return at >= 0 && (text.startsWith(id, at) || text.slice(at, at + ID_LENGTH).toLowerCase() === id)
+    },
     record,
     /** Parses all but the known ones, which are null here; undefined if the bytes of one were cut in the wrong place. */
     records(isKnown: (place: number) => boolean) {
@@ -144,11 +147,6 @@ function idWithin(text: string, start: number, end: number): number {
   if (!isPlain && !BEFORE_TEXT.test(text)) return -1
   const from = isPlain ? BEFORE_TEXT.lastIndex + 2 : BEFORE_TEXT.lastIndex
   return from + ID_LENGTH < end && text[from + ID_LENGTH] === '"' ? from : -1
-}
-
-function hasText(text: string, at: number, id: string): boolean {
-  if (at < 0) return false
-  return text.startsWith(id, at) || text.slice(at, at + ID_LENGTH).toLowerCase() === id
 }
 
 /** Never guesses: a replaced byte would be a changed customer. */

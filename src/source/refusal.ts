@@ -81,11 +81,8 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
   const waitMs = status === 503 ? retryAfterMs(headers, context.clock.serviceNowMs) : undefined
   const wait = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
   // The body is not quoted: a failing service, or one in debug mode, may put anything there.
-  return new SourceUnavailable(`${context.place} answered ${status}${wait}. Ask again later.`, {
-    code: 'server-error',
-    status,
-    waitMs,
-  })
+  const message = `${context.place} answered ${status}${wait}. Ask again later.`
+  return new SourceUnavailable(message, { code: 'server-error', status, waitMs })
 }
 
 function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {
@@ -103,7 +100,6 @@ function saidBy(answer: Answer, { settings: { quotesAnswers = true }, secrets }:
   return quotesAnswers || answer.status === 401 ? quoted(beginningOf(answer), secrets) : ''
 }
 
-/** As much of the body of an error as is looked at. */
 function beginningOf({ body }: Answer): string {
   return new TextDecoder().decode(body).slice(0, 2048)
 }

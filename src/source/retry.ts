@@ -95,7 +95,9 @@ export class Retry {
     const leftMs = () => rateLimit.pausedUntilMs - monotonicMs()
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
       this.#refusedSinceMs ??= monotonicMs()
-      if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
+      // It may name a shorter wait, which another request has extended since.
+      const isNamed = factsOf(refusal).askAgain === 'wait' && (refusalIn(refusal).waitMs ?? waitMs) >= waitMs - 1000
+      if (this.#exceedsBudget(waitMs)) throw isNamed ? refusal : notSent(waitMs)
       await this.#wait(waitMs, { reason: 'rate-limited', refusal, attempt }, signal)
     }
   }
@@ -148,16 +150,9 @@ function waitBeforeNext(error: unknown, tries: number, random: () => number): nu
   return tries < ATTEMPTS ? backoffMs(tries, random(), BACKOFF) : undefined
 }
 
-/** Whether a refusal names this wait, and not a shorter one that another request has extended since. */
-function names(refusal: unknown, waitMs: number): boolean {
-  return factsOf(refusal).askAgain === 'wait' && (refusalIn(refusal).waitMs ?? waitMs) >= waitMs - 1000
-}
-
 /** For a request that was never sent, because the answer to another one asked to wait. */
 function notSent(waitMs: number): RateLimited {
   const seconds = Math.ceil(waitMs / 1000)
-  return new RateLimited(
-    `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`,
-    { waitMs },
-  )
+  const message = `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`
+  return new RateLimited(message, { waitMs })
 }

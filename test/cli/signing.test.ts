@@ -10,10 +10,8 @@ import {
   PRESETS,
   type Recipe,
   recipeOf,
-  SECRET_ENCODINGS,
-  SIGNATURE_ENCODINGS,
+  FORMS,
   signedHeaders,
-  TIMESTAMP_FORMS,
 } from '../../src/signing/signing.ts'
 import { customersUrl } from '../../src/source/customers-page.ts'
 import { onlyRun } from '../support/json-page.ts'
@@ -91,10 +89,10 @@ async function aKnownRequest(recipe: Recipe) {
 }
 
 const RECIPES: Recipe[] = [
-  ...PRESET_NAMES.flatMap((preset) => SIGNATURE_ENCODINGS.map((encoding) => ({ ...recipeOf(preset), encoding }))),
+  ...PRESET_NAMES.flatMap((preset) => FORMS.encoding.map((encoding) => ({ ...recipeOf(preset), encoding }))),
   ...[
-    ...SECRET_ENCODINGS.map((secretEncoding) => ({ secretEncoding })),
-    ...TIMESTAMP_FORMS.map((timestamp) => ({ timestamp })),
+    ...FORMS.secretEncoding.map((secretEncoding) => ({ secretEncoding })),
+    ...FORMS.timestamp.map((timestamp) => ({ timestamp })),
     { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'ms' } as const,
   ].map((settings) => ({ ...recipeOf('ts-method-path-body-lf'), ...settings })),
 ]

@@ -4,16 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/server.ts'
 import { BASE_PATH, createService, type ServiceOptions, type ServiceOrganization } from '../../src/service/app.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
-import {
-  DEFAULT_PRESET,
-  PRESETS,
-  type Recipe,
-  recipeOf,
-  SECRET_ENCODINGS,
-  SIGNATURE_ENCODINGS,
-  signedHeaders,
-  TIMESTAMP_FORMS,
-} from '../../src/signing/signing.ts'
+import { DEFAULT_PRESET, PRESETS, type Recipe, recipeOf, FORMS, signedHeaders } from '../../src/signing/signing.ts'
 import { ask } from './a-sandbox.ts'
 
 const NOW_MS = 1_700_000_000_000
@@ -118,8 +109,8 @@ test.each(TEMPLATES.map((template, n) => ({ template, n })))(
   'a request signed by $template is accepted by it, and one with another secret is not',
   async ({ template, n }) => {
     const turn = <Choice>(choices: readonly Choice[]) => choices[n % choices.length]!
-    const [encoding, timestamp] = [turn(SIGNATURE_ENCODINGS), turn(TIMESTAMP_FORMS)]
-    const rest = { prefix: turn(['', 'sha256=']), secretEncoding: turn(SECRET_ENCODINGS) }
+    const [encoding, timestamp] = [turn(FORMS.encoding), turn(FORMS.timestamp)]
+    const rest = { prefix: turn(['', 'sha256=']), secretEncoding: turn(FORMS.secretEncoding) }
     const chosen: Recipe = { ...recipe, template, encoding, timestamp, ...rest }
     const { get, asked } = await serve({ ...acme, recipe: chosen })
     expect((await get('/customers', { recipe: chosen })).status).toBe(200)
