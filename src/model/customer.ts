@@ -111,29 +111,17 @@ export function toCustomer(record: z.output<typeof recordSchema>, received: unkn
 /** The customer in a record without anything odd; undefined for any other, which `recordSchema` judges: for all, a first load takes a tenth more. */
 export function plainCustomer(received: unknown): Customer | undefined {
   const record: Partial<Record<string, unknown>> = Object(received)
-  const { id, name, username, email, phone, address, company_name, language, timezone, created_at } = record
-  if (typeof id !== 'string' || !UUID.test(id)) return undefined
-  if (!isPlainText(name) || !isPlainText(username) || !isPlainText(email) || !isPlainText(phone)) return undefined
-  if (!isPlainText(address) || !isPlainText(company_name) || !isPlainText(language)) return undefined
-  if (!isPlainText(timezone) || !isPlainText(created_at)) return undefined
-  if (Object.keys(record).length !== KNOWN_FIELDS.size) return undefined
+  if (!isPlain(record) || Object.keys(record).length !== KNOWN_FIELDS.size) return undefined
+  const { email, created_at: created } = record
   if (email !== null && !PLAIN_EMAIL.test(email)) return undefined
-  const createdAtUtc = created_at === null ? null : utcTime(created_at)
-  if (created_at !== null && createdAtUtc === null) return undefined
-  return {
-    id: id.toLowerCase(),
-    name,
-    username,
-    email,
-    phone,
-    address,
-    company_name,
-    language,
-    timezone,
-    created_at,
-    created_at_utc: createdAtUtc,
-    extra: null,
-  }
+  const createdAtUtc = created === null ? null : utcTime(created)
+  if (created !== null && createdAtUtc === null) return undefined
+  return { ...record, id: record.id.toLowerCase(), created_at_utc: createdAtUtc, extra: null }
+}
+
+function isPlain(record: Partial<Record<string, unknown>>): record is Pick<Customer, 'id' | TextField> {
+  const { id } = record
+  return typeof id === 'string' && UUID.test(id) && TEXT_FIELDS.every((field) => isPlainText(record[field]))
 }
 
 function isPlainText(value: unknown): value is string | null {

@@ -43,7 +43,7 @@ export async function findAdditions(file: string): Promise<string[]> {
   return (await import('./open-sqlite.ts')).findAdditions(file)
 }
 
-/** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a partial run. Nothing of it remains. */
+/** A temporary private mirror for a dry run, with one state of these organizations, and for a partial run of their lists too. */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)
 }

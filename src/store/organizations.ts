@@ -106,27 +106,25 @@ async function retireOrganization(session: Session, organization: string, clocks
  * If not, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
  */
 async function forgetOrganization(store: Store, organization: string, clocks: Clocks): Promise<boolean> {
-  await store.write((session) => deleteAll(session, organization, clocks), { securely: true })
+  const deleteAll = async (session: Session) => {
+    await requireUnleased(session, organization, 'forgotten', clocks)
+    await forgetWindows(session, organization)
+    await session.run(sql`${UNNOTICED}`)
+    await deleteRows(session, ORGANIZATION_TABLES, organization)
+    await session.run(sql`${NOTICED}`)
+    // A run that was refused because its customers were known under this organization named it.
+    await session.run(sql`
+      UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
+      WHERE error_code = 'tenant-mixup' AND ${place('error', ` under ${organization}. `)} > 0`)
+    await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
+  }
+  await store.write(deleteAll, { securely: true })
   if (!(await store.purge(ORGANIZATION_TABLES))) return false
   await store.write((session) => deleteRows(session, ['unfinished_forgets'], organization), { securely: true })
   await store.settle()
   return true
 }
 
-async function deleteAll(session: Session, organization: string, clocks: Clocks) {
-  await requireUnleased(session, organization, 'forgotten', clocks)
-  await forgetWindows(session, organization)
-  await session.run(sql`${UNNOTICED}`)
-  await deleteRows(session, ORGANIZATION_TABLES, organization)
-  await session.run(sql`${NOTICED}`)
-  // A run that was refused because its customers were known under this organization named it.
-  await session.run(sql`
-    UPDATE runs SET error = organization || ': its customers were known under another organization, which was forgotten since.'
-    WHERE error_code = 'tenant-mixup' AND ${place('error', ` under ${organization}. `)} > 0`)
-  await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
-}
-
-/** Every table of the mirror with a column `organization`. */
 export const ORGANIZATION_TABLES = Object.keys(COLUMNS).filter((table) => COLUMNS[table]?.includes('organization'))
 
 /** Whether the mirror holds anything of an organization but the report of a run that failed before it saved anything: that keeps its place. */

@@ -10,7 +10,6 @@ import { renewLease, updateStamp } from './runs/lease.ts'
 import { forgetReading, MEMORY_OF_LIST } from './runs/list-memory.ts'
 import { READ_TO_END } from './schema/views.ts'
 
-/** The verbs of a mirror that hide stored values. */
 export function privacyVerbs(store: Store) {
   return {
     /** Brings some thousands of stored values to the policy of a run, before it reads; true while more are left. The last step purges the file. */

@@ -11,11 +11,8 @@ import type { Connection } from './sqlite/connect.ts'
 import { openDatabase, openTemporary } from './sqlite/open-database.ts'
 
 /** The tables that a run reads or writes, except the memory of the list, each after those that it refers to. */
-const REHEARSED = [
-  ...['runs', 'customers', 'absences', 'rejects', 'held_rows', 'privacy_policies', 'forgotten_keys', 'forgotten'],
-]
+const REHEARSED = 'runs customers absences rejects held_rows privacy_policies forgotten_keys forgotten'.split(' ')
 
-/** A private temporary file of SQLite with a copy of the organizations in the mirror at `address`, if there is one, in one snapshot. */
 export async function rehearseMirror(
   address: string,
   organizations: readonly string[],

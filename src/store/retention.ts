@@ -155,7 +155,6 @@ const DAY_MS = 86_400_000
 /** Rows from before a moment are deleted; `asOfMs` is now. Unix milliseconds. */
 type Due = { beforeMs: number; asOfMs: number }
 
-/** So many different days must have had a complete run before a clock that no other one confirms is believed. */
 const DAYS_TO_BELIEVE = 7
 const AHEAD_MS = 31 * DAY_MS
 

@@ -17,7 +17,7 @@ import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VE
 
 /**
  * What the server at an address says of itself and of a mirror in it, and how it was reached. `tables` only of a mirror of this version. Writes
- * nothing. Throws MirrorUnusable, also where no mirror can be written there.
+ * nothing. Throws MirrorUnusable, also as a run would that writes there.
  */
 export async function examineServer(address: string) {
   const shown = shownMirror(address)
@@ -31,7 +31,7 @@ export async function examineServer(address: string) {
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const session = sessionOn(client)
       const found = await lookAtSchema(session, schema)
-      requireServer(found, shown, 'write')
+      requireMirror(found, { place: shown, schema }, 'write')
       const tables = found.version === VERSION ? await examineTables(session, schema) : undefined
       await client.query('COMMIT')
       // A pooler gives its clients numbers of its own.
@@ -158,9 +158,15 @@ const look = (schema: string) => sql`
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r' AND EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
-/** Throws MirrorUnusable unless a mirror can be on such a server. */
-function requireServer({ server, server_name, encoding, is_read_only }: Found, address: string, access: Access) {
-  const refuse = (said: string) => refuseAt(address, 'denied', said)
+/** Throws MirrorUnusable unless the server has a mirror in the schema that this program knows, or one can be made there to write. */
+export function requireMirror(
+  { server, server_name, encoding, is_read_only, is_marked, may_use, relations, triggers, lacking, version }: Found,
+  { place: address, schema }: Pick<Database, 'place' | 'schema'>,
+  access: 'read' | 'write',
+) {
+  const refuse = (said: string, code: 'denied' | 'foreign' = 'denied') => {
+    throw new MirrorUnusable(`${address}: ${said}`, { code })
+  }
   if (server < OLDEST_SERVER)
     refuse(`is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`)
   if (encoding !== 'UTF8')
@@ -172,26 +178,13 @@ function requireServer({ server, server_name, encoding, is_read_only }: Found, a
       'the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ' +
         'Name the primary server as mirror, or make this one writable.',
     )
-}
-
-function refuseAt(address: string, code: 'denied' | 'foreign', said: string): never {
-  throw new MirrorUnusable(`${address}: ${said}`, { code })
-}
-
-type Place = Pick<Database, 'place' | 'schema'>
-type Access = 'read' | 'write'
-
-/** Throws MirrorUnusable unless the schema holds a mirror that this program knows, or one can be made there to write. */
-export function requireMirror(found: Found, { place: address, schema }: Place, access: Access) {
-  const { is_marked, may_use, relations, triggers, lacking, version } = found
-  requireServer(found, address, access)
-  if (!may_use) {
-    const said = `this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`
-    refuseAt(address, 'denied', said)
-  }
+  if (!may_use)
+    refuse(
+      `this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
+    )
   if (!is_marked && relations.length > 0) {
     const said = `the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, `
-    refuseAt(address, 'foreign', `${said}for example ?schema=${schema}_2.`)
+    refuse(`${said}for example ?schema=${schema}_2.`, 'foreign')
   }
   if (version === undefined && access === 'read') throw noMirror(address)
   if (version === undefined) return

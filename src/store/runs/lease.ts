@@ -139,11 +139,7 @@ function thisBoot(): string {
 
 const taken = new WeakMap<Session, Promise<string>>()
 
-/**
- * The `updated_at` of every row that this transaction writes: now, and later than every stamp before. Its row is locked until the transaction
- * ends, so transactions commit in the order of their stamps, and of `changes.seq`: a reader that has seen the greatest stamp misses
- * nothing with `updated_at > ?`.
- */
+/** The `updated_at` of every row that this transaction writes: now, and later than every stamp before, as `last_update` keeps them. */
 export function updateStamp(session: Session, nowMs: number): Promise<string> {
   let stamp = taken.get(session)
   if (stamp === undefined) taken.set(session, (stamp = takeStamp(session, sqlTime(nowMs))))

@@ -2,12 +2,11 @@ import { TEXT_FIELDS } from '../../model/customer.ts'
 import type { Words } from './words.ts'
 
 /**
- * Every table of a mirror, once for both databases: `dictionary` says in the mirror itself what each public column holds. Times are UTC: text
- * with milliseconds in a file, where they compare with datetime('now'), and true times on a server. Rows refer to each other without foreign
- * keys, so that tables on a server can be partitioned by organization.
+ * Every table of a mirror, once for both databases. The public ones come first: `public-tables.ts` says what they and their columns hold,
+ * as `dictionary` does in the mirror itself. Times are UTC: text with milliseconds in a file, where they compare with datetime('now'), and
+ * true times on a server. Rows refer to each other without foreign keys, so that tables on a server can be partitioned by organization.
  */
 export const tables = (w: Words): string => `
--- Public: one row for each attempt to mirror one organization.
 CREATE TABLE runs (
   id            ${w.id},
   organization  ${w.name} NOT NULL,
@@ -50,7 +49,6 @@ CREATE INDEX runs_by_organization ON runs (organization, id);
 CREATE INDEX complete_runs ON runs (organization, id) WHERE status = 'complete';
 CREATE INDEX full_runs ON runs (organization, id) WHERE trusted_pages IS NULL;
 
--- Public: one row for each customer that was ever listed. The documented fields are exactly as sent; missing and null are both NULL.
 CREATE TABLE customers (
   ${w.rowId}
   organization   ${w.name} NOT NULL,
@@ -72,8 +70,6 @@ CREATE UNIQUE INDEX customers_by_id ON customers (organization, id);
 CREATE INDEX customers_not_listed ON customers (organization, missing_since, removed_at)
   WHERE missing_since IS NOT NULL OR removed_at IS NOT NULL;
 
--- Public: a feed for incremental readers (WHERE seq > ? ORDER BY seq). The first complete run of an organization is its base line and
--- records none.
 CREATE TABLE changes (
   seq           ${w.id},
   run_id        ${w.number} NOT NULL,
@@ -88,7 +84,7 @@ CREATE INDEX changes_by_customer ON changes (organization, id${w.thenSeq});
 -- What happened on a day is counted without a look at the changes themselves.
 CREATE INDEX changes_by_day ON changes (organization, ${w.indexedDay}, change${w.thenSeq});
 
--- Public: received records that are no valid customers, one row for each distinct record for as long as it keeps coming.
+-- One row for each distinct record for as long as it keeps coming.
 CREATE TABLE rejects (
   reject_id     ${w.id},
   run_id        ${w.number} NOT NULL,            -- the run that saw it last
@@ -106,7 +102,6 @@ CREATE TABLE rejects (
 CREATE UNIQUE INDEX open_rejects ON rejects (organization, record_key) WHERE resolved_at IS NULL;
 CREATE INDEX resolved_rejects ON rejects (organization, resolved_at) WHERE resolved_at IS NOT NULL;
 
--- Public: what retention has deleted of an organization, so since when changes and history are complete.
 CREATE TABLE horizons (
   organization   ${w.name} PRIMARY KEY NOT NULL,
   pruned_seq     ${w.number} NOT NULL DEFAULT 0, -- its changes up to this number are deleted, or are being deleted
@@ -115,7 +110,6 @@ CREATE TABLE horizons (
   customers_from ${w.time}                       -- customers removed before this are deleted; NULL: none
 );
 
--- Public: what each public table and column holds.
 CREATE TABLE dictionary (
   table_name  TEXT NOT NULL,
   column_name TEXT NOT NULL,
@@ -140,8 +134,8 @@ CREATE TABLE leases (
   expires_monotonic_ms ${w.number}
 );
 
--- The greatest updated_at there is, in one row. Each transaction takes a later one under the write lock, so a reader that has seen it
--- misses nothing with WHERE updated_at > ?.
+-- The greatest updated_at there is, in one row, which a transaction that takes a later one locks until it ends. So transactions commit in
+-- the order of their stamps, and of changes.seq: a reader that has seen the greatest one misses nothing with WHERE updated_at > ?.
 CREATE TABLE last_update (
   id         ${w.integer} PRIMARY KEY CHECK (id = 1),
   updated_at ${w.time} NOT NULL
@@ -204,8 +198,7 @@ CREATE TABLE edited_customers (
   UNIQUE (organization, row_id)
 );
 
--- 128 random bits under which records are fingerprinted, so that no customer can work out a name that gives their record the fingerprint
--- of another one. Made by the program, which has a source of chance fit for it.
+-- 128 random bits under which records are fingerprinted, made by the program, which has a source of chance fit for it.
 CREATE TABLE fingerprint_key (
   id  ${w.integer} PRIMARY KEY CHECK (id = 1),
   key ${w.bytes} NOT NULL CHECK (${w.isBytes}length(key) = 16)
@@ -276,7 +269,6 @@ END;
 
 /** The same for PostgreSQL, for all rows of a statement at once. They find names in pg_catalog alone. */
 export const POSTGRES_TRIGGERS = String.raw`
--- Rows that were edited without the mirror, or deleted: the next run compares them field by field.
 CREATE FUNCTION note_edited() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   -- By the mirror itself, which changes a whole organization in this transaction.

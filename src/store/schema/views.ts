@@ -19,7 +19,6 @@ SELECT organization, id, ${TEXT_FIELDS.join(', ')}, created_at_utc, extra, first
   last_run_id, updated_at, is_active
 FROM customers WHERE removed_at IS NULL;
 
--- What analysts compare customers by, across organizations and spellings.
 CREATE VIEW customers_normalized AS
 SELECT organization, id, ${f.string(`nullif(${f.small('trim(email)')}, '')`)} AS email, ${f.string(`nullif(${f.small('trim(company_name)')}, '')`)} AS company_name,
   removed_at, is_active
