@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { watchTruth } from '../bench/scoreboard/truth.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import { rowsOf, valueOf, aMirror } from './support/mirror-file.ts'
 import { activeIds, syncSandbox } from './support/mirrored-sandbox.ts'
@@ -53,7 +54,7 @@ test.each(someOf(Object.keys(ENDS), { every: 16 }))(
     const mirror: Mirror = await aMirror()
     // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
     const requestTimeoutMs = name === 'slow-drip' ? onThisMachine(1000) : 60_000
-    const truth = sandbox.truth('acme')
+    const truth = watchTruth(sandbox, 'acme', name)
 
     for (let night = 1; night <= (isSlow ? 1 : seeds(3, { least: 2 })); night += 1) {
       const end = (night > 1 && LATER[name]) || ENDS[name]

@@ -9,7 +9,7 @@ import {
 } from './contender.ts'
 import { outOfReach } from './plain-loop.ts'
 import type { Night } from './score.ts'
-import type { Truth } from '../../src/service/scenarios/scenario.ts'
+import { type Truth, watchTruth } from './truth.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { DEFAULT_PRESET, HEADERS, recipeOf } from '../../src/signing/signing.ts'
@@ -39,7 +39,8 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const seats: Seat[] = []
   try {
     for (const organization of sandbox.organizations) {
-      seats.push({ sandbox, answered, organization, terms, contender: await open(organization, terms) })
+      const truth = watchTruth(sandbox, organization.id, name)
+      seats.push({ sandbox, truth, answered, organization, terms, contender: await open(organization, terms) })
     }
     const nights: Night[] = []
     for (let night = 1; night <= NIGHTS && !seats.some(hasOvergrown); night += 1) {
@@ -69,6 +70,7 @@ type Answered = { apiKey: string | undefined; isSearch: boolean }
 /** A contender at work on one organization. */
 type Seat = {
   sandbox: Sandbox
+  truth: Truth
   answered: readonly Answered[]
   organization: Organization
   terms: Terms
@@ -80,8 +82,7 @@ function hasOvergrown({ sandbox, organization, terms }: Seat): boolean {
 }
 
 async function spendNight(seat: Seat, night: number): Promise<Night> {
-  const { sandbox, answered, organization, contender } = seat
-  const truth = sandbox.truth(organization.id)
+  const { truth, answered, organization, contender } = seat
   const before = { active: contender.active(), answered: answered.length }
   const mark = truth.mark()
   let history: History | undefined

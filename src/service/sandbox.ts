@@ -55,11 +55,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     const staged = stageOrganization({ scenario, customers, seed: `${seed} ${id}`, dripMs, now })
     return { id, ...credentials(seed, id), staged, atStart: [...staged.list.rows()] }
   })
-  const find = (id: string) => {
-    const found = organizations.find((organization) => organization.id === id)
-    if (found === undefined) throw new UsageError(`The sandbox has no organization "${id}".`)
-    return found
-  }
   const service = createService({
     sharedRateLimit,
     now: () => now() + clockAheadMs,
@@ -77,12 +72,12 @@ export async function startSandbox(options: SandboxOptions = {}) {
       ...{ id, apiKey, secret, customers: atStart },
       baseUrl: origin + BASE_PATH,
     })),
-    /** The true state of an organization's list. Throws a UsageError for an unknown organization. */
-    truth: (id: string) => find(id).staged.truth,
     /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
     organization: (id: string) => {
-      const { rows, insert, delete: remove } = find(id).staged.list
-      return { customers: rows(), insert, delete: remove }
+      const found = organizations.find((organization) => organization.id === id)
+      if (found === undefined) throw new UsageError(`The sandbox has no organization "${id}".`)
+      const { rows, insert, delete: remove, watch } = found.staged.list
+      return { customers: rows(), insert, delete: remove, watch }
     },
     close,
   }

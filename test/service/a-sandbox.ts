@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { watchTruth } from '../../bench/scoreboard/truth.ts'
 import { type SandboxOptions, startSandbox } from '../../src/service/sandbox.ts'
 import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 
@@ -51,5 +52,5 @@ export async function played(scenario: string, options: SandboxOptions = {}) {
     const query = new URLSearchParams({ page: `${page}`, per_page: `${size}`, ...(search && { search }) })
     return ask(acme, `/customers?${query.toString()}`, { atMs: options.now?.() })
   }
-  return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get }
+  return { sandbox, acme, hand: sandbox.organization('acme'), truth: watchTruth(sandbox, 'acme', scenario), get }
 }

@@ -16,7 +16,7 @@ export type Scenario = {
   /** The order in which a request sees the rows. */
   arrange?: (rows: readonly ServiceCustomer[], query: ListQuery, play: Play) => readonly ServiceCustomer[]
   /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, all of them. */
-  keepsPlace?: (customer: ServiceCustomer, stage: Stage) => boolean
+  keepsPlace?: (customer: ServiceCustomer, stage: Pick<Stage, 'places'>) => boolean
   /** A wrong answer, in place of the correct one. */
   answer?: (play: Play, serve: Serve) => Answer
   /** Whether the id of the customer who was at this place at the start is never sent. */
@@ -59,7 +59,7 @@ export function isUnfiltered({ search, language }: ListQuery): boolean {
 /** `seed` is that of every random choice; `now` is the service's clock, in Unix milliseconds. */
 type StageOptions = Pick<Stage, 'customers' | 'dripMs'> & { scenario: Scenario; seed: string; now: () => number }
 
-/** Starts a scenario for one organization of a sandbox: its input to the service, and the true state of its list. */
+/** Starts a scenario for one organization of a sandbox: its list, and its input to the service. */
 export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions) {
   const random = seededRandom(`${seed} ${scenario.name}`)
   const places = new Map(customers.map(({ id }, place) => [id, place]))
@@ -87,30 +87,10 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
     const rows = list.rows()
     return play.count === 0 ? rows : (scenario.arrange?.(rows, query, play) ?? rows)
   }
-  return { list, truth: truthOf(scenario, play), customers: { list: rowsFor }, answer }
+  return { list, customers: { list: rowsFor }, answer }
 }
 
 const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
-
-/** The true state of the list, whatever the service answered: readers of the list are judged by it. Without ids that are never sent. */
-function truthOf({ keepsPlace = () => true, isNameless }: Scenario, play: Play) {
-  const { rows, mark, lived, moved } = play.list
-  const nameless = new Set(play.customers.flatMap(({ id }, place) => (isNameless?.(place) === true ? [id] : [])))
-  const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))
-  return {
-    /** The moment, as the number of changes until then. */
-    mark,
-    /** Ids listed without a break from the mark until now. */
-    lived: (since: number) => lived(since).difference(nameless),
-    /** Those of them that kept their place among the others of them; customers that are arranged anew keep none. */
-    stayed: (since: number) => lived(since).difference(moved(since)).difference(nameless).difference(restless()),
-    /** Ids that moved since the mark, including those that left. */
-    moved: (since: number) => moved(since).difference(nameless).union(restless()),
-    listed: () => new Set(rows().map(({ id }) => id)).difference(nameless),
-  }
-}
-
-export type Truth = ReturnType<typeof truthOf>
 
 /** Makes new customers, the same ones for the same seed. */
 export function newcomers(seed: string): Stage['newcomer'] {
@@ -148,13 +128,10 @@ const byCreation: Order = (one, other) => compare(one.created_at, other.created_
 /** By name, which is independent of the date of creation. */
 export const byName: Order = (one, other) => compare(one.name, other.name) || compare(one.username, other.username)
 
-/** A list that starts with `customers`, which are in `order`, and records its changes. */
+/** A list that starts with `customers`, which are in `order`. */
 export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation) {
   const rows = [...customers]
-  // A customer that is not in it was listed from the start.
-  const arrivals = new Map<string, number>()
-  const moves = new Map<string, number>()
-  let changes = 0
+  let onChange: (id: string, change: 'arrived' | 'moved') => void = () => {}
   const positionOf = (id: string): number => {
     const position = rows.findIndex((row) => row.id === id)
     if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
@@ -166,13 +143,11 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     /** Inserts a customer, who is not listed, in the order of the list. */
     insert: (customer: ServiceCustomer): void => {
       rows.splice(placeFor(customer, rows, order), 0, customer)
-      changes += 1
-      arrivals.set(customer.id, changes)
+      onChange(customer.id, 'arrived')
     },
     /** Deletes a customer. Throws a UsageError when it is not listed. */
     delete: (id: string): void => {
       rows.splice(positionOf(id), 1)
-      changes += 1
     },
     /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
     change: (customer: ServiceCustomer): void => {
@@ -180,14 +155,10 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       rows.splice(from, 1)
       const to = placeFor(customer, rows, order)
       rows.splice(to, 0, customer)
-      changes += 1
-      if (to !== from) moves.set(customer.id, changes)
+      if (to !== from) onChange(customer.id, 'moved')
     },
-    mark: () => changes,
-    lived: (since: number): ReadonlySet<string> =>
-      new Set(rows.map(({ id }) => id).filter((id) => (arrivals.get(id) ?? 0) <= since)),
-    moved: (since: number): ReadonlySet<string> =>
-      new Set([...moves.keys()].filter((id) => Number(moves.get(id)) > since)),
+    /** Calls `listener` from now on for each customer that arrived or moved. */
+    watch: (listener: typeof onChange) => void (onChange = listener),
   }
 }
 
