@@ -54,7 +54,7 @@ test.each(someOf(Object.keys(ENDS), { every: 16 }))(
     const mirror: Mirror = await aMirror()
     // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
     const requestTimeoutMs = name === 'slow-drip' ? onThisMachine(1000) : 60_000
-    const truth = watchTruth(sandbox, 'acme', name)
+    const truth = watchTruth(sandbox.organizations[0]!, name)
 
     for (let night = 1; night <= (isSlow ? 1 : seeds(3, { least: 2 })); night += 1) {
       const end = (night > 1 && LATER[name]) || ENDS[name]

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { type Contender, idsIn, type Organization, type Said, type Terms, type PageRead } from './contender.ts'
-import type { OrganizationInHand } from '../../src/service/sandbox.ts'
 import { signedHeaders } from '../../src/signing/signing.ts'
 
 /**
@@ -99,14 +98,14 @@ const pageSchema = z.object({ data: z.array(z.unknown()), meta: z.object({ last_
  */
 export async function outOfReach(
   ids: ReadonlySet<string>,
-  { organization, hand, terms }: { organization: Organization; hand: OrganizationInHand; terms: Terms },
+  { organization, terms }: { organization: Organization; terms: Terms },
 ): Promise<Set<string>> {
   const unsent = new Set(ids)
   for (const size of [100, 1]) {
     const asked = new Set<number>()
     for (const id of ids) {
       if (!unsent.has(id)) continue
-      const position = hand.customers.findIndex((customer) => customer.id === id)
+      const position = organization.list.rows().findIndex((customer) => customer.id === id)
       if (position < 0) unsent.delete(id)
       const page = Math.floor(position / size) + 1
       if (position < 0 || asked.has(page)) continue

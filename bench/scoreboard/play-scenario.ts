@@ -10,7 +10,7 @@ import {
 import { outOfReach } from './plain-loop.ts'
 import type { Night } from './score.ts'
 import { type Truth, watchTruth } from './truth.ts'
-import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
+import { startSandbox } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { DEFAULT_PRESET, HEADERS, recipeOf } from '../../src/signing/signing.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
@@ -39,8 +39,8 @@ export async function playScenario(name: string, open: OpenContender, settings: 
   const seats: Seat[] = []
   try {
     for (const organization of sandbox.organizations) {
-      const truth = watchTruth(sandbox, organization.id, name)
-      seats.push({ sandbox, truth, answered, organization, terms, contender: await open(organization, terms) })
+      const truth = watchTruth(organization, name)
+      seats.push({ truth, answered, organization, terms, contender: await open(organization, terms) })
     }
     const nights: Night[] = []
     for (let night = 1; night <= NIGHTS && !seats.some(hasOvergrown); night += 1) {
@@ -69,7 +69,6 @@ type Answered = { apiKey: string | undefined; isSearch: boolean }
 
 /** A contender at work on one organization. */
 type Seat = {
-  sandbox: Sandbox
   truth: Truth
   answered: readonly Answered[]
   organization: Organization
@@ -77,8 +76,8 @@ type Seat = {
   contender: Contender
 }
 
-function hasOvergrown({ sandbox, organization, terms }: Seat): boolean {
-  return sandbox.organization(organization.id).customers.length > MOST_GROWTH * terms.customers
+function hasOvergrown({ organization, terms }: Seat): boolean {
+  return organization.list.rows().length > MOST_GROWTH * terms.customers
 }
 
 async function spendNight(seat: Seat, night: number): Promise<Night> {
@@ -131,15 +130,15 @@ function customersOwed(
 async function excused(
   absent: Night['absent'],
   said: Night['said'],
-  { sandbox, organization, terms }: Seat,
+  { organization, terms }: Seat,
   { owed, isLast }: { owed: ReadonlySet<string>; isLast: boolean },
 ): Promise<Night['excused']> {
   if (said.claim === 'whole' || said.claim === 'settled') return absent.difference(owed)
   if (!isLast) return absent
-  const hand = sandbox.organization(organization.id)
-  const inHoles = said.holes.flatMap(({ position, size }) => hand.customers.slice(position, position + size))
+  const rows = organization.list.rows()
+  const inHoles = said.holes.flatMap(({ position, size }) => rows.slice(position, position + size))
   const known = absent.intersection(new Set(inHoles.map(({ id }) => id)))
-  return known.union(await outOfReach(absent.difference(known), { organization, hand, terms }))
+  return known.union(await outOfReach(absent.difference(known), { organization, terms }))
 }
 
 type KeptPlaces = {

@@ -5,17 +5,16 @@ import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 export type Truth = ReturnType<typeof watchTruth>
 
 /** Watches the list of an organization from its start on: readers of the list are judged by it. Ids that are never sent are left out. */
-export function watchTruth({ organizations, organization }: Sandbox, id: string, scenario: string) {
+export function watchTruth({ customers: atStart, list }: Sandbox['organizations'][number], scenario: string) {
   const { keepsPlace = () => true, isNameless } = scenarioNamed(scenario)
-  const atStart = organizations.find((each) => each.id === id)?.customers ?? []
   const places = new Map(atStart.map((customer, place) => [customer.id, place]))
   const nameless = new Set(atStart.flatMap((customer, place) => (isNameless?.(place) === true ? [customer.id] : [])))
-  const { customers: rows, watch } = organization(id)
+  const rows = list.rows()
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
   const moves = new Map<string, number>()
   let changes = 0
-  watch((customer, change) => {
+  list.watch((customer, change) => {
     changes += 1
     const seen = change === 'arrived' ? arrivals : moves
     seen.set(customer, changes)

@@ -38,9 +38,6 @@ type RateLimitRule = ServiceLimit & { organization?: string | undefined }
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
-/** An organization that is changed and inspected while it is served. */
-export type OrganizationInHand = ReturnType<Sandbox['organization']>
-
 /** Starts the service over made-up customers in this process. Throws a UsageError for impossible options. */
 export async function startSandbox(options: SandboxOptions = {}) {
   const { seed = '1', host = '127.0.0.1', port = 0, now = Date.now, dripMs = DRIP_MS } = options
@@ -67,18 +64,11 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const { origin, close } = await listen(service, { host, port }, errorEnvelope(400, UNREADABLE))
   return {
     origin,
-    /** Each with the customers listed at the start. */
-    organizations: organizations.map(({ id, apiKey, secret, atStart }) => ({
-      ...{ id, apiKey, secret, customers: atStart },
+    /** Each with the customers listed at the start, and its list, to change and inspect while it is served. */
+    organizations: organizations.map(({ id, apiKey, secret, atStart, staged: { list } }) => ({
+      ...{ id, apiKey, secret, customers: atStart, list },
       baseUrl: origin + BASE_PATH,
     })),
-    /** Changes and inspects an organization while it is served. Throws a UsageError for an unknown one. */
-    organization: (id: string) => {
-      const found = organizations.find((organization) => organization.id === id)
-      if (found === undefined) throw new UsageError(`The sandbox has no organization "${id}".`)
-      const { rows, insert, delete: remove, watch } = found.staged.list
-      return { customers: rows(), insert, delete: remove, watch }
-    },
     close,
   }
 }

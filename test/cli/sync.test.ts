@@ -142,10 +142,10 @@ test('--quick asks for a full run first, then says what it found and how much it
   expect(valueOf(place.mirror, 'SELECT requests FROM runs')).toBe(0)
   await inPlace(place)()
   // Then one customer comes, and two leave.
-  const hand = sandbox.organization('acme')
-  const [last, ...gone] = [-1, 180, 340].map((at) => hand.customers.at(at))
-  for (const customer of gone) hand.delete(customer?.id ?? '')
-  hand.insert(newcomers('new')(last?.created_at ?? ''))
+  const { list: listed } = sandbox.organizations[0]!
+  const [last, ...gone] = [-1, 180, 340].map((at) => listed.rows().at(at))
+  for (const customer of gone) listed.delete(customer?.id ?? '')
+  listed.insert(newcomers('new')(last?.created_at ?? ''))
   const dry = onlyRun((await inPlace(place)('--quick', '--dry-run', '--json')).stdout)
   const runsBefore = valueOf(place.mirror, 'SELECT COUNT(*) FROM runs')
   const { code, stdout, stderr } = await inPlace(place)('--quick')
@@ -163,8 +163,9 @@ test('at its limit of requests, --quick ends with 5, and says that the next one 
   const sandbox = await aSandbox({ customers: [1200] })
   const place = aWorkplace(organizationsOf(sandbox, { pageSize: 20 }))
   await inPlace(place)()
-  const ids = sandbox.organization('acme').customers.map(({ id }) => id)
-  for (let row = 30; row < ids.length; row += 60) sandbox.organization('acme').delete(ids[row] ?? '')
+  const { list: listed } = sandbox.organizations[0]!
+  const ids = listed.rows().map(({ id }) => id)
+  for (let row = 30; row < ids.length; row += 60) listed.delete(ids[row] ?? '')
   const { code, stderr } = await inPlace(place)('--quick')
 
   expect(code).toBe(5)

@@ -52,5 +52,5 @@ export async function played(scenario: string, options: SandboxOptions = {}) {
     const query = new URLSearchParams({ page: `${page}`, per_page: `${size}`, ...(search && { search }) })
     return ask(acme, `/customers?${query.toString()}`, { atMs: options.now?.() })
   }
-  return { sandbox, acme, hand: sandbox.organization('acme'), truth: watchTruth(sandbox, 'acme', scenario), get }
+  return { sandbox, acme, truth: watchTruth(acme, scenario), get }
 }

@@ -65,8 +65,13 @@ export async function aSandbox({ forbidden = [], latencyMs = 0, ...options }: An
   return sandbox
 }
 
+type Account = Pick<Sandbox['organizations'][number], 'id' | 'baseUrl' | 'apiKey' | 'secret'>
+
 /** The organizations of a sandbox, written down. */
-export function organizationsOf({ organizations }: Pick<Sandbox, 'organizations'>, settings: object = {}): Written[] {
+export function organizationsOf(
+  { organizations }: { organizations: readonly Account[] },
+  settings: object = {},
+): Written[] {
   return organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret, ...settings }))
 }
 
