@@ -29,7 +29,6 @@ export async function openLiveConfig(opening: {
   const { embedded = false, log, now, ...source } = opening
   const openSettings = embedded ? (['mirror'] as const) : (['mirror', 'queue'] as const)
   const seenAtMs = new Map<string, number>()
-  let onRead = () => {}
   // A change between the first reading and this is seen at the next look.
   let [textRead, textSeen] = ['', '']
 
@@ -41,7 +40,7 @@ export async function openLiveConfig(opening: {
     return { ...config, organizations }
   }
 
-  const look = async () => {
+  const look = async (onRead: () => void) => {
     const { hash, brokenSinceMs, current } = live
     const before = textSeen
     // Not every file system reports changes.
@@ -72,10 +71,7 @@ export async function openLiveConfig(opening: {
     current: first,
     hash: configurationHash(first.content),
     brokenSinceMs: undefined,
-    follow(lookMs, listener) {
-      onRead = listener
-      return repeatedly(lookMs, look)
-    },
+    follow: (lookMs, onRead) => repeatedly(lookMs, () => look(onRead)),
   }
   return live
 }

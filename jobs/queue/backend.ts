@@ -34,7 +34,7 @@ export async function openBackend(
     // A client keeps what it could not send until the queue is back: it is not given more.
     const write = oneAtATime(() => store.values.write('probe', 'written'))
     await within(write(), ANSWER_MS, undefined)
-    const kind = isEmbedded ? 'embedded' : isRedis(address) ? 'redis' : 'postgres'
+    const kind = isEmbedded ? 'embedded' : address.startsWith('redis') ? 'redis' : 'postgres'
     return { ...store, kind, place, prefix, factory, write }
   } catch (error) {
     await close()
@@ -44,12 +44,10 @@ export async function openBackend(
 
 async function openServer(address: string, limits: Omit<Opening, 'prefix'>): Promise<ServerStore> {
   const { url, prefix } = parseAddress(address)
-  const open = isRedis(address) ? (await import('./redis.ts')).openRedis : (await import('./postgres.ts')).openPostgres
+  const open = address.startsWith('redis')
+    ? (await import('./redis.ts')).openRedis
+    : (await import('./postgres.ts')).openPostgres
   return open(url.href, { ...limits, prefix })
-}
-
-function isRedis(address: string): boolean {
-  return address.startsWith('redis')
 }
 
 /** The beginning of the names of our queues, where the address says none. */

@@ -1,5 +1,5 @@
 import { Client, Pool, type ClientBase, type ClientConfig } from 'pg'
-import type { PostgresConnectionOptions } from 'bullmq'
+import type { PgQueryable, PostgresConnectionOptions } from 'bullmq'
 import { z } from 'zod'
 import { postgresSettings, prepareLogin } from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
@@ -133,11 +133,8 @@ async function processOf(client: ClientBase): Promise<number> {
   return rows[0]?.process ?? 0
 }
 
-/** What both PostgreSQL and the one in this process answer. */
-type Queryable = { query(text: string, parameters: unknown[]): Promise<{ rows: unknown[] }> }
-
 /** Shared values as rows of ours in the queue's table of settings. */
-export function postgresValues(pool: Queryable, prefix: string): SharedValues {
+export function postgresValues(pool: PgQueryable, prefix: string): SharedValues {
   const queue = `${prefix}-shared`
   const select = async (condition: string, name: string) =>
     rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)

@@ -7,6 +7,7 @@ import { publishCopies, requireHidden } from '../copies/publish.ts'
 import { copyError } from '../copies/copy-error.ts'
 import { writeTextFile } from '../copies/written-file.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
+import { codeOf } from '../errors/faults.ts'
 import { isoOf } from '../time/moments.ts'
 
 /** At the end of each page of figures. */
@@ -23,9 +24,8 @@ async function answer(): Promise<Answer> {
   } catch (error) {
     if (isOurs(error)) return { error: describeError(error) }
     // The message of a defect may quote anything, so only its kind is passed on.
-    const [name, code] =
-      error instanceof Error ? [error.name, 'code' in error ? ` ${String(error.code)}` : ''] : ['Error', '']
-    return { error: { code: 'unexpected', message: name + code } }
+    const { name } = error instanceof Error ? error : new Error()
+    return { error: { code: 'unexpected', message: `${name} ${codeOf(error) ?? ''}`.trimEnd() } }
   }
 }
 

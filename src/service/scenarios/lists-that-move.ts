@@ -15,6 +15,8 @@ const latestChangeLast = ({ customers, salt }: Stage) => movingList(shuffled(cus
 const everySecond = (act: (play: Play) => void) => (play: Play) => {
   if (play.count % 2 === 0) act(play)
 }
+/** Changes any customer, who moves to an end of a list by the latest change. */
+const touch = (play: Play) => correct(play, 'phone')
 const atTheFourth = (act: (play: Play) => void) => (play: Play) => {
   if (play.count === 4) act(play)
 }
@@ -176,11 +178,6 @@ function arriveAnywhere({ list, random, newcomer, customers, arrive }: Play): vo
 function leave(play: Play): void {
   const leaving = anyOf(play)
   if (leaving !== undefined) play.list.delete(leaving.id)
-}
-
-/** Changes any customer, who moves to an end of a list by the latest change. */
-function touch(play: Play): void {
-  correct(play, 'phone')
 }
 
 /** Corrects a field of any customer, one of several where none is named. */
