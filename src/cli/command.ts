@@ -6,9 +6,8 @@ import { isoOf, utcMoment } from '../time/moments.ts'
 export type Io = {
   /** Aborted when the user or the system asks the program to stop. */
   signal: AbortSignal
-  /** For results. */
+  /** For results; stderr is for all other messages. */
   stdout: NodeJS.WritableStream
-  /** For all other messages. */
   stderr: NodeJS.WritableStream
   /** Sets the exit code of a command that did its work but reports a problem. */
   exitWith: (code: ExitCode) => void

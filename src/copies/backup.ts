@@ -13,7 +13,7 @@ import { connect, type Connection } from '../store/sqlite/connect.ts'
 import { findDamage, isWhole, requireRegularFile } from '../store/sqlite/open-database.ts'
 import { hasTable, isMirror, kindOfFile, lookBeside, numberIn, openToRead } from '../store/sqlite/open-to-read.ts'
 import { copyError } from './copy-error.ts'
-import { ifReadable, nameOfReplaced, nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
+import { ifReadable, nameToKeep, olderName, removeTooMany, replacedName, replaceKeeping } from './older-files.ts'
 import { isSame, refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { removeFile, writeFor } from './written-file.ts'
 
@@ -92,7 +92,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
     return await writeFor(mirror, async (unfinished) => {
       await copyChecked(source, unfinished.path, { signal, unsound })
       const carried = await carryInto(unfinished.path, locked, clocks.nowMs)
-      const older = nameOfReplaced(mirror, sqlTime(clocks.nowMs))
+      const older = olderName(replacedName(mirror), sqlTime(clocks.nowMs))
       const kept = isMissing(mirror) ? undefined : older
       replaceKeeping(mirror, kept, () => {
         removeFile(`${mirror}-shm`)

@@ -18,7 +18,7 @@ import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 /* Older backups, copies and mirrors, which are kept beside the newest one under its name with a time in it. */
 
 /** `customers.db` with the time `2026-11-22 02:15:00.123` in it: `customers-20261122T021500123Z.db`. */
-function olderName(file: string, time: string): string {
+export function olderName(file: string, time: string): string {
   const { dir, name, ext } = parse(file)
   return join(dir, `${name}-${time.replaceAll(/\D/g, '').replace(/^.{8}/, '$&T')}Z${ext}`)
 }
@@ -103,11 +103,8 @@ export function ifReadable<Said>(path: string, read: (db: Connection) => Said): 
   }
 }
 
-export function nameOfReplaced(mirror: string, time: string): string {
-  return olderName(replacedName(mirror), time)
-}
-
-function replacedName(mirror: string): string {
+/** The name under which restores keep the mirrors that they replace, without its time. */
+export function replacedName(mirror: string): string {
   const { dir, name, ext } = parse(mirror)
   return join(dir, `${name}-replaced${ext}`)
 }

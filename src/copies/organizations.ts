@@ -1,4 +1,5 @@
 import { isPostgres } from '../address/mirror-address.ts'
+import type { Freshness } from '../model/mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { sqliteStore } from '../store/port/sqlite-store.ts'
 import { records, type Session, type Store } from '../store/port/store.ts'
@@ -7,18 +8,11 @@ import { IS_PARTIAL, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasTable, openToRead } from '../store/sqlite/open-to-read.ts'
 
-/** An organization of which a mirror, or a published copy, holds anything. Times are Unix milliseconds. */
-export type MirroredOrganization = {
-  organization: string
-  active: number
-  removed: number
-  /** The start of the last run that read its list to the end; undefined if there is none. */
-  readAsOfMs: number | undefined
-  /** Since when it is retired; undefined if it is not. */
-  retiredAtMs: number | undefined
-  /** Whether it is forgotten, but for bytes that may be left in the file. */
-  isLeaving: boolean
-}
+/** An organization of which a mirror, or a published copy, holds anything; `isLeaving` where these are bytes of a forgotten one alone. */
+export type MirroredOrganization = Pick<
+  Freshness,
+  'organization' | 'active' | 'removed' | 'readAsOfMs' | 'retiredAtMs'
+> & { isLeaving: boolean }
 
 /** Opens a mirror or a copy to read it, wherever it is. Throws MirrorUnusable. */
 export async function openReadable(place: string): Promise<Store> {
