@@ -9,7 +9,6 @@ import { waitWords } from '../status/sentences.ts'
 import { isOfService, progressOf } from '../status/standing.ts'
 import { isoTime } from '../time/moments.ts'
 import { pauseAsJson, pausedLines } from './status.ts'
-import type { LeasedRun } from '../model/report.ts'
 
 export function queueCommand(io: Io) {
   return jsonCommand('queue', {
@@ -42,7 +41,6 @@ export function queueCommand(io: Io) {
     })
 }
 
-/** A job, and how far its run is as far as the mirror on this machine knows. */
 type Listed = Awaited<ReturnType<typeof import('../../jobs/commands.ts').listJobs>>
 type Line = Listed['jobs'][number] & { percent: number | undefined }
 
@@ -222,17 +220,15 @@ export function cancelCommand(io: Io) {
         const isEnding = end === 'ended' || end === 'unanswered'
         const elsewhere = underway.find((run) => !isEnding && run.organization === organization)
         const runs = `runs ${organization}${configOption(file)}`
-        const words = elsewhere ? elsewhereWords(elsewhere, end === 'removed') : ENDS[end].replace('<runs>', runs)
+        const before = end === 'removed' ? 'its job was taken out of the queue, but ' : ''
+        const words = elsewhere
+          ? `${before}run ${elsewhere.runId} is under way in ${processWords(elsewhere.holder)}, and is no job of a shared queue. Ctrl-C there ends it.`
+          : ENDS[end].replace('<runs>', runs)
         say(io.stdout, `${organization}: ${words}\n`)
         return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
       })
       io.exitWith(oneExitCode(codes))
     })
-}
-
-function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
-  const before = isRemoved ? 'its job was taken out of the queue, but ' : ''
-  return `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there ends it.`
 }
 
 type Cancelled = Awaited<ReturnType<typeof import('../../jobs/cancel.ts').cancelRuns>>[number]

@@ -22,8 +22,6 @@ export function refuseVariable(name: string, message: string | undefined): void 
   if (message !== undefined) throw new ConfigError([{ file: `environment ${name}`, message }])
 }
 
-export type BucketEnvironment = ReturnType<typeof bucketEnvironment>
-
 /** What the variables say that all programs of Amazon read; an empty one is not set. Throws ConfigError for an endpoint with a mistake. */
 export function bucketEnvironment(environment: Environment) {
   const first = (...names: readonly string[]) =>

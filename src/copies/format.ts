@@ -69,7 +69,8 @@ export const jsonLinesFormat: Format = (rows, { columns }) => {
   return linesOf(rows, (row) => {
     let line = ''
     fields.forEach(({ before, write }, at) => (line += before + write(row[at] ?? null)))
-    return `${onOneLine(line)}}\n`
+    // Some readers end a line at these characters too, which JSON may hold as they are.
+    return `${line.replaceAll(/[\u0085\u2028\u2029]/g, escaped)}}\n`
   })
 }
 
@@ -88,11 +89,6 @@ export function jsonOf(value: SqlValue): string {
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || parsedJson(value) === undefined) return jsonOf(value)
   return value.replaceAll(/[\r\n]/g, ' ')
-}
-
-/** Some readers end a line at these characters too, which JSON may hold as they are. */
-function onOneLine(json: string): string {
-  return json.replaceAll(/[\u0085\u2028\u2029]/g, escaped)
 }
 
 /** CSV as in RFC 4180: NULL is an empty field, the empty text `""`, BOOLEAN 1 or 0. With `excel` there is a BOM, and no value is a formula. */

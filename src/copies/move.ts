@@ -24,10 +24,7 @@ type Move = { from: string; to: string }
 
 type Moving = Clocks & { signal: AbortSignal }
 
-/**
- * Copies one state of a mirror to the other kind of store, all or nothing, and compares every value there. Throws UsageError where there is a mirror
- * already, OrganizationLeased while a run is under way, MirrorUnusable, and Interrupted after an abort.
- */
+/** Copies one state to the other store and compares it, or nothing. Throws UsageError, OrganizationLeased, MirrorUnusable, Interrupted. */
 export async function moveMirror(move: Move, moving: Moving) {
   return isPostgres(move.to) ? moveToPostgres(move, moving) : moveToFile(move, moving)
 }

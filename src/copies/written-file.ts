@@ -105,8 +105,9 @@ export function lockPlace(
 ): { release: () => void } {
   const path = join(dirname(file), `.${basename(file)}.writing`)
   while (mayBeLock(path)) {
-    const inode = inodeOf(path)
-    const isInPlace = () => inodeOf(path) === inode
+    const inodeNow = () => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+    const inode = inodeNow()
+    const isInPlace = () => inodeNow() === inode
     const db = connect(path, { timeout: waitMs })
     try {
       // No journal: nothing is ever written into this file.
@@ -140,10 +141,6 @@ function mayBeLock(path: string): boolean {
   const found = fs.lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return mayBeLock(path)
   return found.isFile() && found.size === 0 && [0, found.uid].includes(process.geteuid?.() ?? 0)
-}
-
-function inodeOf(path: string): bigint | undefined {
-  return fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
 /** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */

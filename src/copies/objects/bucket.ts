@@ -5,7 +5,7 @@ import { paginateListObjectsV2, S3 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import pLimit from 'p-limit'
 import { z } from 'zod'
-import { type BucketEnvironment, bucketEnvironment, type Environment } from '../../config/environment.ts'
+import { bucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
 import { atPlace, copyFault } from '../copy-error.ts'
 import { type FoundPlace, manifestText, partitionFolder, readManifestText } from './object-place.ts'
@@ -102,9 +102,23 @@ export type StoreLimits = typeof LIMITS
 export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
-  const service = bucketEnvironment(environment)
-  const at = service.endpoint === undefined ? shown : `${shown} at ${new URL(service.endpoint).host}`
-  const client = clientOf(service, limits)
+  const { endpoint, credentials, region = endpoint && 'us-east-1' } = bucketEnvironment(environment)
+  const at = endpoint === undefined ? shown : `${shown} at ${new URL(endpoint).host}`
+  const client = new S3({
+    // Buckets are named in the path where an endpoint is named: few such services give each bucket a host.
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && { credentials }),
+    maxAttempts: limits.attempts,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: Math.min(10_000, limits.requestMs),
+      requestTimeout: limits.requestMs,
+      socketTimeout: limits.requestMs,
+      throwOnRequestTimeout: true,
+    },
+  })
   const start = prefix === '' ? '' : `${prefix}/`
   const place = (key: string) => ({ Bucket: bucket, Key: start + key })
   const ofCustomers = { Bucket: bucket, Prefix: start + OBJECTS }
@@ -171,25 +185,6 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
     },
     close: () => client.destroy(),
   }
-}
-
-/** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
-function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3 {
-  const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
-  return new S3({
-    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-    ...(region !== undefined && { region }),
-    ...(credentials !== undefined && { credentials }),
-    maxAttempts: attempts,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: Math.min(10_000, requestMs),
-      requestTimeout: requestMs,
-      socketTimeout: requestMs,
-      throwOnRequestTimeout: true,
-    },
-  })
 }
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */
