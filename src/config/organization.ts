@@ -29,7 +29,6 @@ export function mergeOrganization(own: ConfigFile['organizations'][number], file
     resumeWithinMs: BUILT_IN.resumeWithin,
     scan: settings.scan,
     removals: { ...BUILT_IN.removals, ...shared.removals, ...own.removals },
-    /** How long old rows are kept; undefined: for ever. */
     retention: mergeRetention(shared.retention, own.retention),
     rateLimit: { ...shared.rateLimit, ...own.rateLimit },
     signing: recipe(own.signing ?? {}, shared.signing ?? {}),

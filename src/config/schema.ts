@@ -176,6 +176,14 @@ const serve = z.strictObject({
   readers: readers.meta({ description: 'The programs that may read, each with a key and a secret of its own.' }),
 })
 
+const jobs = z.strictObject({
+  concurrency: setting(
+    whole(1, 256),
+    'Organizations that a worker mirrors at the same time. Lower it where memory is short.',
+    { default: BUILT_IN.jobs.concurrency },
+  ),
+})
+
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
 export const configFile = z
   .strictObject({
@@ -192,16 +200,7 @@ export const configFile = z
       examples: ['redis://127.0.0.1:6379'],
     }),
     schedule: setting(schedule, 'When the worker mirrors every organization.'),
-    jobs: setting(
-      z.strictObject({
-        concurrency: setting(
-          whole(1, 256),
-          'Organizations that a worker mirrors at the same time. Lower it where memory is short.',
-          { default: BUILT_IN.jobs.concurrency },
-        ),
-      }),
-      'How a worker takes jobs.',
-    ),
+    jobs: setting(jobs, 'How a worker takes jobs.'),
     publish: setting(publish, 'A copy of the mirror for readers, made after each night.'),
     notify: setting(notify, 'A report of each night, sent by the worker.'),
     serve: setting(serve, 'What programs may read of the mirror through customer-mirror serve.'),

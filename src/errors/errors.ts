@@ -58,11 +58,7 @@ export class UsageError extends errorOf('usage') {}
 export class SourceRefused extends OurError<'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'> {}
 
 /** The service asked us to slow down. Wait `waitMs`, then ask again. */
-export class RateLimited extends OurError<'rate-limited'> {
-  constructor(message: string, { waitMs }: { waitMs?: number | undefined }) {
-    super(message, { code: 'rate-limited', status: 429, waitMs })
-  }
-}
+export class RateLimited extends OurError<'rate-limited'> {}
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
 export class SourceUnavailable extends OurError<'network' | 'tls' | 'server-error'> {}

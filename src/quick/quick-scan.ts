@@ -2,7 +2,7 @@ import type { Reason } from '../model/reasons.ts'
 import { SeenRows } from '../model/row-set.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
-import { Witnesses } from '../scan/witness.ts'
+import { allWitnesses } from '../scan/witness.ts'
 import { readOf, sizeAfterRefusal, startOf, windowAt, windowKey } from '../scan/window.ts'
 import type { ReadWindow, RowKey, Span, StoppedAt, Window, WindowAnswer, WindowFailure } from '../scan/window.ts'
 import type { Asking } from '../source/customers.ts'
@@ -72,7 +72,7 @@ export class QuickScan implements Scan {
   #cuts: readonly Cut[] = []
   readonly #reasons = new Set<Reason>(['quick'])
   readonly #reads = new Map<RowKey, ReadWindow>()
-  readonly #witnesses = new Witnesses()
+  readonly #witnesses = allWitnesses()
   readonly #seen = new SeenRows()
   #answers = 0
   #total: number | undefined

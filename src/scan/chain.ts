@@ -229,7 +229,7 @@ export class Chain implements Stage {
   /** Whether a step back may lead over the rows of one creation time, to a seam that a witness spans. */
   #hasHope({ rowOrder: { tieAtEnd } }: ReadWindow): boolean {
     const { witnesses, size } = this.#findings
-    return witnesses.hopes.length > 0 && tieAtEnd < MOST_TIE * size
+    return witnesses.hopes().length > 0 && tieAtEnd < MOST_TIE * size
   }
 
   #isBeyondRepair({ reordered }: Seam, left: ReadWindow): boolean {

@@ -2,7 +2,7 @@ import { SeenRows } from '../model/row-set.ts'
 import type { Reason } from '../model/reasons.ts'
 import type { Seam } from './seam.ts'
 import { windowAfter, windowAt, windowFrom, type ReadWindow, type Window, type WindowAnswer } from './window.ts'
-import { Witnesses } from './witness.ts'
+import { allWitnesses } from './witness.ts'
 
 /** A list is read in so many times the requests of a plain reading at most, and some more: short lists need those for every purpose. */
 const MOST_READINGS = 3
@@ -46,7 +46,7 @@ export class Findings {
   rejected = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
-  readonly witnesses = new Witnesses()
+  readonly witnesses = allWitnesses()
   /** By how many rows the list was seen to change, all added up, and those of them from before an interruption, and during it. */
   changes = 0
   changesBefore = 0

@@ -3,7 +3,7 @@ import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 
 /** An order by fields that never change, in which every window read so far was sorted: 1 ascending, -1 descending, 0 not by this field. */
-export type Witness = { readonly time: 1 | -1 | 0; readonly id: 1 | -1 | 0 }
+type Witness = { readonly time: 1 | -1 | 0; readonly id: 1 | -1 | 0 }
 
 const DIRECTIONS = [0, 1, -1] as const
 const [, ...WITNESSES]: readonly Witness[] = DIRECTIONS.flatMap((time) => DIRECTIONS.map((id) => ({ time, id })))
@@ -16,41 +16,36 @@ const ENOUGH_STEPS = 8
 const ENOUGH_TIES = 24
 
 /** The witnesses that no window has contradicted, and that span every seam of the chain. */
-export class Witnesses {
-  readonly #left = new Set(WITNESSES)
-  #steps = 0
-  #ties = 0
-
-  /** Removes the witnesses that a window contradicts. */
-  observe({ rowOrder }: ReadWindow): void {
-    this.#ties += rowOrder.ties
-    this.#steps += rowOrder.steps
-    for (const witness of this.#left) {
-      const isContradicted = rowOrder.ways.some((way) => isAgainst(witness, way))
-      if (isContradicted || (rowOrder.undated && witness.time !== 0)) this.#left.delete(witness)
-    }
-  }
-
-  /** Whether an order shows that no row can stand between two windows: they share one, and the right one begins before the left one ends. */
-  spans(seam: Seam, left: ReadWindow, right: ReadWindow): boolean {
-    return this.hopes.some((witness) => isSpannedBy(witness, seam, left, right))
-  }
-
-  /** Two windows were linked: the witnesses that do not span their seam vouch for the list no more. */
-  link(seam: Seam, left: ReadWindow, right: ReadWindow): void {
-    for (const witness of this.#left) if (!isSpannedBy(witness, seam, left, right)) this.#left.delete(witness)
-  }
-
-  get hopes(): readonly Witness[] {
-    return [...this.#left].filter(
-      ({ time, id }) => time === 0 || (id === 0 ? this.#steps >= ENOUGH_STEPS : this.#ties >= ENOUGH_TIES),
-    )
-  }
-
-  /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
-  believed(pageSize: number): string | undefined {
-    const [witness] = this.hopes
-    return pageSize < SMALLEST_PAGE ? undefined : witness && nameOf(witness)
+export function allWitnesses() {
+  const left = new Set(WITNESSES)
+  let steps = 0
+  let ties = 0
+  const hopes = () =>
+    [...left].filter(({ time, id }) => time === 0 || (id === 0 ? steps >= ENOUGH_STEPS : ties >= ENOUGH_TIES))
+  return {
+    hopes,
+    /** Removes the witnesses that a window contradicts. */
+    observe({ rowOrder }: ReadWindow): void {
+      ties += rowOrder.ties
+      steps += rowOrder.steps
+      for (const witness of left) {
+        const isContradicted = rowOrder.ways.some((way) => isAgainst(witness, way))
+        if (isContradicted || (rowOrder.undated && witness.time !== 0)) left.delete(witness)
+      }
+    },
+    /** Whether an order shows that no row can stand between two windows: they share one, and the right one begins before the left one ends. */
+    spans(seam: Seam, before: ReadWindow, after: ReadWindow): boolean {
+      return hopes().some((witness) => isSpannedBy(witness, seam, before, after))
+    },
+    /** Two windows were linked: the witnesses that do not span their seam vouch for the list no more. */
+    link(seam: Seam, before: ReadWindow, after: ReadWindow): void {
+      for (const witness of left) if (!isSpannedBy(witness, seam, before, after)) left.delete(witness)
+    },
+    /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
+    believed(pageSize: number): string | undefined {
+      const [witness] = hopes()
+      return pageSize < SMALLEST_PAGE ? undefined : witness && nameOf(witness)
+    },
   }
 }
 

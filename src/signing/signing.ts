@@ -170,10 +170,11 @@ export function solveRecipe(known: Credentials & { request: SignableRequest; tim
       'The timestamp must be as it was sent, in a form that can be signed: Unix seconds, Unix milliseconds, or a time such as ' +
         '2026-01-05T02:00:00.000Z. A service that sends another form is not supported.',
     )
-  const prefixes = prefixesOf(known.signature)
+  const prefix = /^[a-z][\w.-]*[=: ]\s*(?=\S)/i.exec(known.signature)?.[0]
+  const prefixes = prefix === undefined ? [''] : ['', prefix]
   const forms = PRESET_NAMES.flatMap((preset) =>
     FORMS.encoding.flatMap((encoding) =>
-      prefixes.map((prefix) => ({ preset, form: { ...recipeOf(preset), encoding, prefix, timestamp: time.form } })),
+      prefixes.map((each) => ({ preset, form: { ...recipeOf(preset), encoding, prefix: each, timestamp: time.form } })),
     ),
   )
   return forms.flatMap(({ preset, form }) => {
@@ -185,9 +186,4 @@ export function solveRecipe(known: Credentials & { request: SignableRequest; tim
     )
     return recipe === undefined ? [] : [{ preset, recipe }]
   })
-}
-
-function prefixesOf(text: string): string[] {
-  const prefix = /^[a-z][\w.-]*[=: ]\s*(?=\S)/i.exec(text)?.[0]
-  return prefix === undefined ? [''] : ['', prefix]
 }

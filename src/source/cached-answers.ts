@@ -54,15 +54,12 @@ export function refusingCachedAnswers({ requests, rateLimit, now, monotonicMs }:
   return async (answer: Answer, place: string, { mayAskMore, ...stopping }: Asking): Promise<void> => {
     const mayWait = () => asking !== undefined || (mayAskTime() && mayAskMore?.() !== false)
     while (!clock.fits(answer) && mayWait()) await (asking ??= learnTime(stopping).finally(() => (asking = undefined)))
-    if (clock.isOld(answer)) throw cachedAnswer(answer, place)
+    if (!clock.isOld(answer)) return
+    const [age, date] = ['age', 'date'].map((name) => headerOf(answer.headers, name))
+    const evidence = age === undefined ? `its Date is ${date}` : `its Age is ${age.slice(0, 20)} s`
+    const message =
+      `${place}: the answer was made before the request: ${evidence}. No row of that page is kept. ` +
+      'Configure the cache or proxy in between to pass these requests on to the service.'
+    throw new ContractBroken(message, { code: 'cached-answer' })
   }
-}
-
-function cachedAnswer({ headers }: Answer, place: string): ContractBroken {
-  const age = headerOf(headers, 'age')
-  const evidence = age === undefined ? `its Date is ${headerOf(headers, 'date')}` : `its Age is ${age.slice(0, 20)} s`
-  const message =
-    `${place}: the answer was made before the request: ${evidence}. No row of that page is kept. ` +
-    'Configure the cache or proxy in between to pass these requests on to the service.'
-  return new ContractBroken(message, { code: 'cached-answer' })
 }

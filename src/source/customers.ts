@@ -57,9 +57,8 @@ export function openSource(options: SourceOptions) {
 
   return {
     /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
-    async readPage({ page, size }: Window, reading: ReadOptions): Promise<CustomersPage> {
-      return read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)
-    },
+    readPage: ({ page, size }: Window, reading: ReadOptions) =>
+      read({ page, size: Math.min(size, LARGEST_SIZE) }, reading),
     /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */
     async search(search: string, { size, mayAskMore, ...stopping }: Asking & { size: number }): Promise<CustomersPage> {
       let failures = 0

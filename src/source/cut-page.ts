@@ -101,31 +101,28 @@ function textsOf(data: Buffer, latin1: string): (from: number, to: number) => st
   return (from, to) => decoded(data.subarray(from, to))
 }
 
-type Borders = { starts: number[]; ends: number[] }
-
 /** The text between two objects; a service writes it the same way everywhere. */
 const BETWEEN = /\}[ \t\n\r]*,[ \t\n\r]*\{/
 
-function bordersIn(text: string, most: number): Borders | undefined {
-  const borders: Borders = { starts: [], ends: [] }
+function bordersIn(text: string, most: number) {
+  const [starts, ends]: [number[], number[]] = [[], []]
+  // A record is added without the blanks around it, so that it has the same bytes anywhere on a page.
+  const add = (from: number, to: number) => {
+    let [start, end] = [from, to]
+    while (start < end && isBlank(text, start)) start += 1
+    while (start < end && isBlank(text, end - 1)) end -= 1
+    starts.push(start)
+    ends.push(end)
+  }
   const [between = '},{'] = BETWEEN.exec(text) ?? []
   let start = 0
   for (let at = text.indexOf(between); at >= 0; at = text.indexOf(between, start)) {
-    addRecord(borders, text, start, at + 1)
-    if (borders.starts.length === most) return undefined
+    add(start, at + 1)
+    if (starts.length === most) return undefined
     start = at + between.length - 1
   }
-  addRecord(borders, text, start, text.length)
-  return borders
-}
-
-/** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */
-function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
-  let [start, end] = [from, to]
-  while (start < end && isBlank(text, start)) start += 1
-  while (start < end && isBlank(text, end - 1)) end -= 1
-  starts.push(start)
-  ends.push(end)
+  add(start, text.length)
+  return { starts, ends }
 }
 
 /** One of the four characters that JSON allows between values. A page with any other between its records is not JSON, and so not a page. */

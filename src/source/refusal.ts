@@ -74,7 +74,7 @@ function rateLimited(answer: Answer, context: RefusalContext): RateLimited {
   const waitMs = retryAfterMs(answer.headers, context.clock.serviceNowMs)
   const wait = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
   const message = `${context.place} answered 429${saidBy(answer, context)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
-  return new RateLimited(message, { waitMs })
+  return new RateLimited(message, { code: 'rate-limited', status: 429, waitMs })
 }
 
 function unavailable({ status, headers }: Answer, context: RefusalContext): SourceUnavailable {

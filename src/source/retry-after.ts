@@ -5,9 +5,10 @@ import { type AnswerHeaders, headerOf } from './connection.ts'
  * `X-RateLimit-Reset` as Unix seconds or seconds from now. At least a second; undefined when neither says anything usable.
  */
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | undefined {
-  const asked =
-    fromRetryAfter(headerOf(headers, 'retry-after') ?? '', nowMs) ??
-    fromNumber(headerOf(headers, 'x-ratelimit-reset') ?? '', nowMs)
+  const [after = '', reset = ''] = ['retry-after', 'x-ratelimit-reset'].map((name) => headerOf(headers, name))
+  const dateMs = httpDateMs(after)
+  const stated = dateMs === undefined ? fromNumber(after, nowMs) : believable(dateMs - nowMs)
+  const asked = stated ?? fromNumber(reset, nowMs)
   return asked === undefined ? undefined : Math.max(SHORTEST_PAUSE_MS, Math.ceil(asked))
 }
 
@@ -20,11 +21,6 @@ const LONGEST_BELIEVABLE_MS = 31 * 24 * 60 * 60 * 1000
 /** Seconds from now stay far below this, and every Unix second since 2001 is above it. */
 const FIRST_UNIX_SECOND = 1_000_000_000
 const FIRST_UNIX_MILLISECOND = 1_000_000_000_000
-
-function fromRetryAfter(text: string, nowMs: number): number | undefined {
-  const dateMs = httpDateMs(text)
-  return dateMs === undefined ? fromNumber(text, nowMs) : believable(dateMs - nowMs)
-}
 
 function fromNumber(text: string, nowMs: number): number | undefined {
   if (!/^\d{1,16}(\.\d{1,9})?$/.test(text)) return undefined

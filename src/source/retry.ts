@@ -154,5 +154,5 @@ function waitBeforeNext(error: unknown, tries: number, random: () => number): nu
 function notSent(waitMs: number): RateLimited {
   const seconds = Math.ceil(waitMs / 1000)
   const message = `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`
-  return new RateLimited(message, { waitMs })
+  return new RateLimited(message, { code: 'rate-limited', status: 429, waitMs })
 }

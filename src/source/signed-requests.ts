@@ -30,7 +30,6 @@ type SourceSettings = Pick<RetryOptions, 'longestWaitMs' | 'maxWaitMs'> &
     /** Ends in `/api/v1`. https, or http on loopback. */
     baseUrl: URL
     signing: Recipe
-    /** For one whole exchange. */
     requestTimeoutMs: number
     /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
     quotesAnswers?: boolean | undefined

@@ -28,7 +28,7 @@ const newer = new MirrorUnusable('no', { code: 'version' })
 const stopped = new Interrupted('stop')
 const leased = new OrganizationLeased('no')
 const long = new MaxRunReached('long')
-const slowDown = (waitMs?: number) => new RateLimited('wait', { waitMs })
+const slowDown = (waitMs?: number) => new RateLimited('wait', { code: 'rate-limited', status: 429, waitMs })
 const down = (waitMs?: number) => new SourceUnavailable('down', { code: 'server-error', waitMs })
 
 /** For every code, test/errors.test.ts has what its row says. */

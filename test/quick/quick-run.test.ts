@@ -203,7 +203,7 @@ test('a service that asks to wait for long, or fails, ends the quick run, and wh
   const { source } = searchedSource({ shown: list })
   let answers = 0
   const failing = readBy(source, async (window, options) => {
-    if (++answers > 3) throw new RateLimited('429', { waitMs: 3_600_000 })
+    if (++answers > 3) throw new RateLimited('429', { code: 'rate-limited', status: 429, waitMs: 3_600_000 })
     return source.readPage(window, options)
   })
 

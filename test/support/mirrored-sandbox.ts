@@ -126,7 +126,7 @@ export const BROKEN = {
 export const OUTAGES = {
   'the network': refusing(() => new SourceUnavailable('reset', { code: 'network' })),
   'a 503': refusing(() => new SourceUnavailable('503', { code: 'server-error', status: 503 })),
-  'a rate limit': refusing(() => new RateLimited('429', { waitMs: 3_600_000 })),
+  'a rate limit': refusing(() => new RateLimited('429', { code: 'rate-limited', status: 429, waitMs: 3_600_000 })),
 } satisfies Record<string, Answer>
 
 /** Answers a search with the whole list, whatever the text. */

@@ -49,7 +49,7 @@ test('no more than a hundred requests are made, those for controls included, and
 
 test('a rate limit postpones removals, although the service still answers with pages of the list', async () => {
   const { asked, search } = searchOf(customers(1, 5))
-  const limited = new RateLimited('too many requests', { waitMs: 3_600_000 })
+  const limited = new RateLimited('too many requests', { code: 'rate-limited', status: 429, waitMs: 3_600_000 })
   const failing: Search = (text) => (asked.length === 4 ? Promise.reject(limited) : search(text))
 
   const searched = await confirmAbsences([anAbsentCustomer(3), anAbsentCustomer(9)], [CONTROL], searchingBy(failing))

@@ -32,7 +32,7 @@ function running(mirror: Mirror, list: readonly unknown[], before: Before, told:
 
 test.each([
   ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
-  ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
+  ['a rate limit', new RateLimited('wait an hour', { code: 'rate-limited', status: 429, waitMs: 3_600_000 })],
   ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'bad-answer' })],
   ['an unexpected error', new TypeError('a defect')],
 ])('%s ends the run with it, after every page that still arrives was saved', async (_, failure) => {

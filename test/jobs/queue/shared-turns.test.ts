@@ -92,7 +92,8 @@ function aWorld(limit: ServiceLimit, workers: number, limiter = rateLimiter) {
     const { allowed, remaining, retryAfterSeconds } = take(Date.now())
     if (!allowed) world.refused += 1
     await sleep(30, PATIENT)
-    if (!allowed) throw new RateLimited('slow down', { waitMs: retryAfterSeconds * 1000 })
+    if (!allowed)
+      throw new RateLimited('slow down', { code: 'rate-limited', status: 429, waitMs: retryAfterSeconds * 1000 })
     rateLimit.succeeded(remaining)
     world.answered += 1
   }
