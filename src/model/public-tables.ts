@@ -41,9 +41,7 @@ const field = (what: string) => asSent(orNull.text(`${what}, as sent; NULL when 
 
 export const organizationColumn = text('organization, as named in the configuration')
 const id = asSent(text('UUID of the customer, in lower case'))
-const extra = personal(
-  asSent(orNull.text('JSON object of the fields that the specification does not know; NULL if none')),
-)
+const extra = personal(asSent(orNull.text('JSON object of fields that the specification does not know; NULL if none')))
 
 const FIELDS: Readonly<Record<TextField, Column>> = {
   name: personal(field('name of the customer')),
@@ -92,9 +90,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     organization: organizationColumn,
     id,
     change: text('added, changed, removed or returned'),
-    fields: personal(
-      orNull.text('JSON object: changed field → [before, after]; NULL where none changed, {} once deleted'),
-    ),
+    fields: personal(orNull.text('JSON object: field → [before, after]; NULL where none changed, {} once deleted')),
     changed_at: time('when the mirror wrote the change, UTC'),
     missing_since: orNull.time('of a removal, since when the customer was absent, UTC; NULL otherwise'),
   }),
@@ -183,29 +179,21 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     ...FIELDS,
     extra,
   }),
-  publicTable(
-    'customers_daily',
-    'what became of the customers of an organization on each day, from its first complete run or history_from on',
-    {
-      organization: organizationColumn,
-      day: text('day in UTC, YYYY-MM-DD'),
-      active: number('active customers at the end of the day: those of the day before + added - removed'),
-      added: number('customers that are new or returned'),
-      removed: number('customers that were removed'),
-      changed: number('changes of fields'),
-    },
-  ),
-  publicTable(
-    'horizons',
-    'since when changes and history are kept, for each organization of which retention has deleted rows',
-    {
-      organization: organizationColumn,
-      pruned_seq: number('changes of the organization up to this number are deleted; 0 where none are'),
-      feed_seq: number('a reader of changes who has read less than this number needs a new copy'),
-      history_from: orNull.time('history and daily counts begin here, UTC; NULL: at the first complete run'),
-      customers_from: orNull.time('customers removed before this may be deleted, UTC; NULL: none are'),
-    },
-  ),
+  publicTable('customers_daily', 'what became of customers on each day, since the first complete run or history_from', {
+    organization: organizationColumn,
+    day: text('day in UTC, YYYY-MM-DD'),
+    active: number('active customers at the end of the day: those of the day before + added - removed'),
+    added: number('customers that are new or returned'),
+    removed: number('customers that were removed'),
+    changed: number('changes of fields'),
+  }),
+  publicTable('horizons', 'since when changes and history are kept, where retention deleted rows of an organization', {
+    organization: organizationColumn,
+    pruned_seq: number('changes of the organization up to this number are deleted; 0 where none are'),
+    feed_seq: number('a reader of changes who has read less than this number needs a new copy'),
+    history_from: orNull.time('history and daily counts begin here, UTC; NULL: at the first complete run'),
+    customers_from: orNull.time('customers removed before this may be deleted, UTC; NULL: none are'),
+  }),
   publicTable('dictionary', 'what each public table and column holds', {
     table_name: text('table or view'),
     column_name: text('column'),

@@ -29,12 +29,8 @@ export const COUNTED = [
   ...(['duplicates', 'rejected', 'suppressed', 'returned'] as const),
 ] as const
 
-export type SourceCounts = {
-  requests: number
-  /** Answers that asked to slow down. */
-  throttled: number
-  waitedMs: number
-}
+/** `throttled`: answers that asked to slow down. */
+export type SourceCounts = Record<'requests' | 'throttled' | 'waitedMs', number>
 
 /** What is kept no longer than the configuration says. */
 export type Prunable = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'

@@ -131,12 +131,8 @@ export type RemovalRule = {
 /** How long rows are kept, in milliseconds; undefined: for ever. */
 export type Retention = Record<`${Prunable}Ms`, number | undefined>
 
-/** The moment against which the age of rows is measured. */
-export type Reckoning = {
-  asOfMs: number
-  /** Whether a clock besides that of this machine agrees. */
-  isConfirmed: boolean
-}
+/** The moment against which the age of rows is measured. `isConfirmed`: a clock besides that of this machine agrees. */
+export type Reckoning = { asOfMs: number; isConfirmed: boolean }
 
 /** The results of searches for the customers about to be removed. */
 export type Searched = {

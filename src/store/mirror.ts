@@ -2,7 +2,6 @@ import { isPostgres } from '../address/mirror-address.ts'
 import type { Opening } from '../model/mirror.ts'
 import type * as Sqlite from './open-sqlite.ts'
 import type * as Postgres from './postgres/open-database.ts'
-import type * as Rehearsal from './rehearsal.ts'
 import type { Mirror } from './verbs.ts'
 
 export type { Organizations } from './organizations.ts'
@@ -44,8 +43,8 @@ export async function findAdditions(file: string): Promise<string[]> {
 }
 
 /** A temporary private mirror for a dry run, with one state of these organizations, and for a partial run of their lists too. */
-export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
-  return (await import('./rehearsal.ts')).rehearseMirror(...asked)
+export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
+  return (await import('./open-sqlite.ts')).rehearseMirror(...asked)
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {

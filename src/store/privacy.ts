@@ -70,13 +70,11 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   const isTableDone = rows.length < REWRITTEN_AT_ONCE
   const next = isTableDone ? TABLES[TABLES.indexOf(table) + 1] : table
   const row = isTableDone ? 0 : (rows.at(-1)?.number ?? 0)
-  if (next === undefined)
-    await session.run(sql`
-      UPDATE privacy_policies SET policy = next_policy, next_policy = NULL, next_table = NULL, next_row = NULL
-      WHERE organization = ${organization}`)
-  else
-    await session.run(sql`
-      UPDATE privacy_policies SET next_table = ${next}, next_row = ${row} WHERE organization = ${organization}`)
+  const set =
+    next === undefined
+      ? sql`policy = next_policy, next_policy = NULL, next_table = NULL, next_row = NULL`
+      : sql`next_table = ${next}, next_row = ${row}`
+  await session.run(sql`UPDATE privacy_policies SET ${set} WHERE organization = ${organization}`)
   return next !== undefined
 }
 
@@ -140,15 +138,13 @@ const TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
 
 const REWRITTEN_AT_ONCE = 2000
 
-type Numbered = { number: number }
-
 /** A plus keeps SQLite from an index by which all rows that are left would be sorted at each step, or looked for among those given. */
 const ofOrganization = (run: Run, table: Table) =>
   sql`${either('+', '')}${text(table)}.organization = ${run.organization}`
 
 function nextRows<Row>({ session, run, after }: Step, table: Table, columns: string, more = sql``) {
   const number = text(NUMBERS[table])
-  return session.all<Row & Numbered>(sql`
+  return session.all<Row & { number: number }>(sql`
     SELECT ${number} AS number, ${text(columns)} FROM ${text(table)}
     WHERE ${ofOrganization(run, table)} AND ${number} > ${after} ${more} ORDER BY ${number} LIMIT ${REWRITTEN_AT_ONCE}`)
 }
@@ -167,7 +163,7 @@ async function rewrite({ session, run }: Step, table: Table, { columns, rows }: 
 }
 
 /** `last_run_id` moves as well: the row was written, and not by hand. Only what may differ is set: SQLite writes the index of every column. */
-async function rewriteCustomers(step: Step): Promise<readonly Numbered[]> {
+async function rewriteCustomers(step: Step) {
   const { session, run, hidden, nowMs } = step
   const found = await nextRows<HidableColumns>(step, 'customers', [...TEXT_FIELDS, 'extra'].join(', '))
   const columns = [...hidden.columns, 'extra' as const]
@@ -182,7 +178,7 @@ async function rewriteCustomers(step: Step): Promise<readonly Numbered[]> {
   return found
 }
 
-async function rewriteChanges(step: Step): Promise<readonly Numbered[]> {
+async function rewriteChanges(step: Step) {
   // '{ }' says that the customer of then was deleted: history must not show that life with the values of a later one.
   const more = sql`AND ${asText('fields')} <> '{ }'`
   const found = await nextRows<{ fields: string }>(step, 'changes', 'fields', more)
@@ -197,7 +193,7 @@ async function rewriteChanges(step: Step): Promise<readonly Numbered[]> {
 type RejectRow = { record_id: string | null; payload: string; is_open: boolean | number }
 
 /** Open rejects that have become the same are one, with the values of the last. */
-async function rewriteRejects(step: Step): Promise<readonly Numbered[]> {
+async function rewriteRejects(step: Step) {
   const { session, run, hidden } = step
   const found = await nextRows<RejectRow>(step, 'rejects', 'record_id, payload, resolved_at IS NULL AS is_open')
   const rewritten = found.map(({ number, record_id, payload, is_open }) => {
@@ -220,7 +216,7 @@ async function rewriteRejects(step: Step): Promise<readonly Numbered[]> {
 /** What the service said about a refusal may repeat a value. */
 const QUOTATION = / \((?:[\w.-]{1,60}: )?".*"\)/s
 
-async function rewriteErrors(step: Step): Promise<readonly Numbered[]> {
+async function rewriteErrors(step: Step) {
   const found = await nextRows<{ error: string }>(step, 'runs', 'error', sql`AND error IS NOT NULL`)
   const rows = found.map(({ number, error }) => ({ number, error: error.replace(QUOTATION, '') }))
   await rewrite(step, 'runs', { columns: ['error'], rows })

@@ -19,11 +19,7 @@ export async function loadList(session: Session, organization: string): Promise<
   // A damaged list is ignored.
   if (columns === undefined || facts === undefined) return EMPTY_LIST
   const { later_rows: later, pending_rows: pending } = stored ?? {}
-  return {
-    columns,
-    ...facts,
-    later: later == null ? undefined : { rowIds: rowsIn(later), pending: [...rowsIn(pending)] },
-  }
+  return { columns, ...facts, later: later ? { rowIds: rowsIn(later), pending: [...rowsIn(pending)] } : undefined }
 }
 
 type StoredList = {

@@ -5,8 +5,8 @@ import type { RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
 import type { Run, Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
-import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
-import { LEFT_OUT, type Session, together } from '../port/store.ts'
+import { greatest, sql, sqlTime, text, timeIn } from '../port/sql.ts'
+import { LEFT_OUT, records, type Session, together } from '../port/store.ts'
 import { withScan } from '../reading.ts'
 import { findPolicy, startPrivacy } from '../privacy.ts'
 import { leasedBy } from '../refusals.ts'
@@ -30,7 +30,7 @@ export async function startRun(session: Session, start: Start, place: string): P
   const privacy = await startPrivacy(session, start, policy)
   const isPartial = start.isPartial === true
   const resumable = isPartial ? undefined : await findResumable(session, start)
-  const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
+  const readAsOfMs = resumable?.readAsOfMs ?? nowMs
   const recorded = await session.first<{ id: number }>(sql`
     INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
     VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${resumable?.id}, ${isPartial ? 0 : null}, 'running')
@@ -83,24 +83,23 @@ export async function closeAbandoned(session: Session, organization: string, now
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 async function findResumable(session: Session, { organization, nowMs, resumeWithinMs }: Start) {
   if (resumeWithinMs === undefined) return undefined
-  const last = await session.first<{
-    id: number
-    read_as_of: string
-    status: RunStatus
-    error_code: string | null
-  }>(sql`
+  const latest = sql`
     SELECT id, read_as_of, status, error_code FROM runs
-    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`)
+    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`
+  const [last] = await records<{ id: number; readAsOfMs: number; status: RunStatus; errorCode?: string }>(
+    session,
+    latest,
+  )
   if (last === undefined) return undefined
   // The end of the last run that it goes back to, itself included, and that reached a limit.
   const limit = await session.first<{ at: string | null }>(sql`
     ${withScan(last.id)}
     SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND error_code = ${REACHED_LIMIT}`)
-  const standsSinceMs = fromSqlTime(limit?.at ?? last.read_as_of)
+  const standsSinceMs = timeIn(limit?.at) ?? last.readAsOfMs
   // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
   // another worker: a run that reached a limit is continued at once.
   const isOld = isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs
-  const mayContinue = last.status === 'running' || factsOfCode(last.error_code ?? '').resumable
+  const mayContinue = last.status === 'running' || factsOfCode(last.errorCode ?? '').resumable
   return mayContinue && !isOld ? last : undefined
 }
 
