@@ -52,15 +52,12 @@ export function exportCommand(io: Io) {
     })
 }
 
-export function summaryOf(
-  done: Exported,
-  { selection, settings, to }: Pick<ExportPlan, 'selection' | 'settings' | 'to'>,
-): string {
-  const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
+export function summaryOf(done: Exported, plan: Pick<ExportPlan, 'selection' | 'settings' | 'to'>): string {
+  const what = count(done.rows, plan.selection.changesSince === undefined ? 'customer' : 'change')
   return linesOf([
     ...done.leftOut.map((each) => `Left out: ${plainText(each)}, whose list was never read to its end.`),
-    settings.excel && done.rows > SHEET_ROWS && TOO_MANY_FOR_A_SHEET,
-    `Exported ${what}${typeof to === 'string' ? ` to ${to}` : ''}`,
+    plan.settings.excel && done.rows > SHEET_ROWS && TOO_MANY_FOR_A_SHEET,
+    `Exported ${what}${typeof plan.to === 'string' ? ` to ${plan.to}` : ''}`,
     `Last seq: ${done.lastSeq}`,
   ])
 }

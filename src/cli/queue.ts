@@ -37,7 +37,12 @@ export function queueCommand(io: Io) {
       })
       const pausedAsJson = paused.map(({ paused: pause, ...of }) => ({ ...of, ...pauseAsJson(pause) }))
       const document = { queue: place, jobs: lines.map(jobAsJson), paused: pausedAsJson }
-      show(io, json, { document, table: queueTable(lines, nowMs), text: pausedLines(paused, file) })
+      const rows = lines.map((line) => {
+        const state = line.percent === undefined ? line.state : `${line.state} ${line.percent} %`
+        return [line.organization, line.kind, state, whenWords(line), noteWords(line, nowMs)]
+      })
+      const table = { head: HEAD, rows, none: 'Nothing runs, and nothing waits in the queue.\n' }
+      show(io, json, { document, table, text: pausedLines(paused, file) })
     })
 }
 
@@ -51,14 +56,7 @@ function jobAsJson({ sinceMs, wait, worker, percent, ...same }: Line) {
   return { ...same, since: isoTime(sinceMs), until: isoTime(untilMs), why, status, attempt, percent, worker: place }
 }
 
-function queueTable(lines: readonly Line[], nowMs: number): Table {
-  const rows = lines.map((line) => {
-    const state = line.percent === undefined ? line.state : `${line.state} ${line.percent} %`
-    return [line.organization, line.kind, state, whenWords(line), noteWords(line, nowMs)]
-  })
-  const none = 'Nothing runs, and nothing waits in the queue.\n'
-  return { head: ['organization', 'run', 'state', 'when (UTC)', ''], rows, none }
-}
+const HEAD = ['organization', 'run', 'state', 'when (UTC)', '']
 
 function whenWords({ state, sinceMs, wait }: Line): string {
   if (state !== 'delayed') return `since ${second(sinceMs)}`

@@ -53,7 +53,6 @@ export async function syncOrganizations(ids: readonly string[], options: SyncOpt
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
   const chosen = organizations.map(({ id }) => id)
-  // A dry run has a private copy.
   const open = () =>
     dryRun ? rehearseMirror(config.mirror, chosen, { withLists: isPartial }) : openMirror(config.mirror, { signal })
   const onAway = (error: unknown, longestWaitMs: number) => {

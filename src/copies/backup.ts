@@ -25,10 +25,8 @@ export type BackupPlan = {
 }
 
 /** Makes a checked backup of one state of the mirror, while runs go on. Throws UsageError for its target, MirrorUnusable, CopyFailed, Interrupted. */
-export async function makeBackup(
-  { file, mirror, keep }: BackupPlan,
-  { nowMs, signal }: { nowMs: number; signal: AbortSignal },
-) {
+export async function makeBackup(plan: BackupPlan, { nowMs, signal }: { nowMs: number; signal: AbortSignal }) {
+  const { file, mirror, keep } = plan
   return closing(openToRead(mirror), async (source) => {
     const noMirror = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
     if (!isMirror(source)) throw new MirrorUnusable(`${mirror}: ${noMirror}`, { code: 'foreign' })
@@ -149,12 +147,10 @@ const TOO_DAMAGED =
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
+type Checking = { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string }
+
 /** Copies one state of a mirror to `path` without leases, and reads it again. Returns its customers. Throws `unsound`, Interrupted. */
-async function copyChecked(
-  source: Connection,
-  path: string,
-  { signal, unsound, takenAt }: { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string },
-) {
+async function copyChecked(source: Connection, path: string, { signal, unsound, takenAt }: Checking) {
   const progress = () => {
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
     return PAGES_AT_ONCE
@@ -198,6 +194,5 @@ function markIn(db: Connection): string | undefined {
 /** The moment of which the file at `path` is a backup; undefined where there is another file, or none. */
 function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
-  // A damaged one is not to be taken for a backup.
   return kindOfFile(path) === 'backup' ? ifReadable(path, markIn) : undefined
 }

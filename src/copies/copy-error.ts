@@ -21,12 +21,10 @@ export function copyError(error: unknown, place: string, kept = UNCHANGED): unkn
   return seen === undefined ? error : copyFault(place, seen, { kept, cause: error })
 }
 
+type Words = { where?: Where; kept?: string; cause?: unknown }
+
 /** A fault of a copy. What a person has to correct is a UsageError, as for a place that may not be replaced. */
-export function copyFault(
-  place: string,
-  seen: Seen,
-  { where = 'file', kept = UNCHANGED, cause }: { where?: Where; kept?: string; cause?: unknown } = {},
-): CopyFailed | UsageError {
+export function copyFault(place: string, seen: Seen, { where = 'file', kept = UNCHANGED, cause }: Words = {}) {
   const message = messageOf(place, seen, { where, kept })
   if (seen.fault === 'full' || seen.fault === 'busy' || seen.fault === 'gone')
     return new CopyFailed(message, { code: seen.fault }, { cause })

@@ -93,10 +93,8 @@ type Exporting = Selected & { recorded?: Recorded; format: Format; isPartition?:
 export type Exported = { rows: number; lastSeq: number; leftOut: string[] }
 
 /** Begins to export one state of the file, in the transaction of the caller: rows are read as chunks are taken. Throws UsageError before that. */
-export function beginExport(
-  db: Connection,
-  { selection, configured, recorded = recordedIn(db), format, isPartition = false }: Exporting,
-): { chunks: Iterable<Chunk>; exported: Exported } {
+export function beginExport(db: Connection, exporting: Exporting) {
+  const { selection, configured, recorded = recordedIn(db), format, isPartition = false } = exporting
   const { changesSince } = selection
   const { read, leftOut } = selectOrganizations(recorded, selection.organizations, configured)
   const organizations = read.map((one) => ({ ...one, active: numberIn(db, ACTIVE, one.organization) }))
@@ -107,7 +105,7 @@ export function beginExport(
   // A reader may have read changes that were deleted with their organization since.
   const given = Math.max(lastSeq, lastNumber(db, 'changes'))
   if (changesSince !== undefined) requireFeed(changesSince, { given, deleted: numberIn(db, DELETED, ids) })
-  const { table, columns, sql, parameters } = selectRows(db, selection, { ids, isPartition })
+  const { table, columns, sql, parameters } = selectRows(db, selection, ids, isPartition)
   const statement = db.prepare<unknown[], ExportRow>(sql).raw()
   const exported: Exported = { rows: 0, lastSeq, leftOut }
   const counted = function* (): Generator<ExportRow, void> {
@@ -140,11 +138,8 @@ function selectOrganizations(recorded: Recorded, named: readonly string[], confi
 type Rows = Pick<ExportFacts, 'table' | 'columns'> & { sql: string; parameters: unknown[] }
 
 /** The selected rows, with the public columns of the file. An index finds those of a partition; a plus keeps others in the order of the file. */
-function selectRows(
-  db: Connection,
-  { changesSince, includeRemoved = false, withoutPersonalData = false }: Selection,
-  { ids, isPartition }: { ids: string; isPartition: boolean },
-): Rows {
+function selectRows(db: Connection, selection: Selection, ids: string, isPartition: boolean): Rows {
+  const { changesSince, includeRemoved = false, withoutPersonalData = false } = selection
   const columnsOf = (table: string): ExportColumn[] => {
     const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
     return publicColumns(table)

@@ -65,12 +65,9 @@ export function refused(file: string, what: string): UsageError {
 }
 
 /** A copy to be made: of all organizations, or of one. */
-export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
+export type CopyTarget = ReturnType<typeof copyTargets>[number]
 
-export function copyTargets(
-  { file, group }: Pick<PublishPlan, 'file' | 'group'>,
-  organizations: readonly string[],
-): CopyTarget[] {
+export function copyTargets({ file, group }: Pick<PublishPlan, 'file' | 'group'>, organizations: readonly string[]) {
   if (!file.includes(ORGANIZATION)) return [{ file, group, organization: undefined }]
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
