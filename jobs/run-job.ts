@@ -87,10 +87,11 @@ type Ends = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 export async function runForJob(kind: RunKind, job: RunJob, ends: Ends, processing: Processing) {
   const { lost, cancelled } = ends
   const { listener, mirror, stop, timings, now } = processing
-  const { organization: id } = job.data
+  const { organization: id, version } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
   const leave = (why: WhyNone, waitMs: number) => putOff(job, now() + waitMs, () => none(why))
-  if (isNewer(job.data)) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_LEFT))
+  const isNewer = typeof version === 'string' && version.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
+  if (isNewer) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_LEFT))
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 
@@ -224,10 +225,6 @@ function reasonOf(error: unknown): string {
 export type WhyNone =
   | ('newer-version' | 'another-configuration' | 'read-since' | 'refused-since' | 'ended-before')
   | ('paused' | 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused')
-
-function isNewer({ version: other }: RunJob['data']): boolean {
-  return typeof other === 'string' && other.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
-}
 
 type AskedJob = Pick<RunJob, 'name' | 'timestamp' | 'attemptsStarted'> & { data: Pick<RunJob['data'], 'dueMs'> }
 

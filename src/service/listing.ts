@@ -48,23 +48,16 @@ export function envelopeOf<Row>(
 /** The query parameters, or the details of a 422 if one is invalid. The last of repeated parameters counts. */
 export function readListQuery(parameters: URLSearchParams): { query: ListQuery } | { details: Details } {
   const text = (name: string): string => parameters.getAll(name).at(-1)?.trim() ?? ''
-  const perPage = readPerPage(text('per_page'))
-  if (typeof perPage === 'string') return { details: { per_page: [perPage] } }
-  return { query: { page: readPage(text('page')), perPage, search: text('search'), language: text('language') } }
+  const [size, asked] = [text('per_page') || '15', Number(text('page'))]
+  const perPage = /^\+?\d+$/.test(size) ? Number(size) : 0
+  // A number over the maximum is refused; the specification leaves the answer to it open.
+  if (perPage < 1 || perPage > 100) return { details: { per_page: [NO_SIZE] } }
+  // Page 1 for a text that is not a page number, which such services do not refuse.
+  const page = /^\+?[1-9]\d*$/.test(text('page')) && Number.isSafeInteger(asked) ? asked : 1
+  return { query: { page, perPage, search: text('search'), language: text('language') } }
 }
 
-/** The requested page; page 1 for a text that is not a page number, which such services do not refuse. */
-function readPage(text: string): number {
-  const page = /^\+?[1-9]\d*$/.test(text) ? Number(text) : 1
-  return Number.isSafeInteger(page) ? page : 1
-}
-
-/** A number over the maximum is refused; the specification leaves the answer to it open. */
-function readPerPage(text: string): number | string {
-  if (text === '') return 15
-  const asked = /^\+?\d+$/.test(text) ? Number(text) : 0
-  return asked >= 1 && asked <= 100 ? asked : 'The per page field must be an integer from 1 to 100.'
-}
+const NO_SIZE = 'The per page field must be an integer from 1 to 100.'
 
 function filter(customers: readonly ServiceCustomer[], { search, language }: ListQuery): readonly ServiceCustomer[] {
   if (search === '' && language === '') return customers
