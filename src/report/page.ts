@@ -134,11 +134,8 @@ function counted(heads: readonly string[], rows: readonly (readonly (string | Ht
 
 /** The largest by name, and the others together. A service may send anything as a language: it is cut where it is long. */
 function withOthers(languages: readonly Share[]): Share[] {
-  const named = languages.slice(0, MOST_LANGUAGES).map(({ name, count: number }) => ({
-    name: name === '' ? 'none given' : name.slice(0, 30),
-    count: number,
-  }))
-  const others = languages.slice(MOST_LANGUAGES)
+  const [largest, others] = [languages.slice(0, MOST_LANGUAGES), languages.slice(MOST_LANGUAGES)]
+  const named = largest.map((each) => ({ ...each, name: each.name.slice(0, 30) || 'none given' }))
   const rest = others.reduce((sum, each) => sum + each.count, 0)
   return others.length === 0 ? named : [...named, { name: count(others.length, 'other'), count: rest }]
 }

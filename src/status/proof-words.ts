@@ -43,7 +43,9 @@ export function proofLines(run: StoredRun): string[] {
     return [`Partial: this run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   if (run.proof === 'unproven') return ['Unproven: this scan does not show that a customer has left the list, because']
   if (run.proof === 'settled') return [`${GRADES.settled} Weaker than a proof, because`]
-  return [`${GRADES.proven.slice(0, -1)} (${basisWords(certificateOf(run))}).`]
+  const { basis, witness } = certificateOf(run) ?? {}
+  const linked = `its pages are linked${witness === undefined ? '' : `, ordered by ${witness}`}`
+  return [`${GRADES.proven.slice(0, -1)} (${basis === 'one-page' ? 'the list fits one page' : linked}).`]
 }
 
 export const GRADES = {
@@ -51,13 +53,6 @@ export const GRADES = {
   settled: 'Settled: every customer who kept their place among the others during the scan was read.',
   unproven: 'The last run proves nothing, so it removed no customer.',
 } as const
-
-function basisWords(certificate: ReturnType<typeof certificateOf>): string {
-  if (certificate?.basis === 'one-page') return 'the list fits one page'
-  return certificate?.witness === undefined
-    ? 'its pages are linked'
-    : `its pages are linked, ordered by ${certificate.witness}`
-}
 
 /** What else a certificate says: how much of the list the service shows, fields that came or changed, and positions that no request could read. */
 export function noteLines(run: Pick<StoredRun, 'certificate'>): string[] {

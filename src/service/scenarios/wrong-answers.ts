@@ -186,17 +186,13 @@ function onceInTheMiddle(wrong: Wrong): NonNullable<Scenario['answer']> {
   return (play, serve) => {
     const { query } = play
     const honest = serve(query)
-    if (play.remembered.has('once') || !isInTheMiddle(query, honest)) return page(honest)
+    const { total, last_page } = honest.meta
+    const holdsMiddle = query.page === Math.floor(Math.floor(total / 2) / query.perPage) + 1
+    const isMeant = holdsMiddle && isUnfiltered(query) && query.page > 1 && query.page < last_page
+    if (play.remembered.has('once') || !isMeant) return page(honest)
     play.remembered.set('once', honest)
     return wrong({ honest, before: () => serve({ ...query, page: query.page - 1 }), play })
   }
-}
-
-function isInTheMiddle(query: ListQuery, { meta }: ListEnvelope): boolean {
-  const start = (query.page - 1) * query.perPage
-  const middle = Math.floor(meta.total / 2)
-  const holdsMiddle = start <= middle && middle < start + query.perPage
-  return isUnfiltered(query) && holdsMiddle && query.page > 1 && query.page < meta.last_page
 }
 
 /** Breaks every third answer, but never the same page twice before a correct answer. */
