@@ -263,7 +263,6 @@ export async function whyNoPartialRun(
   return isForGood(lastRun?.partialErrorCode ?? '') ? 'refused' : undefined
 }
 
-/** The decision about a job after its run. */
 export type JobVerdict =
   | { kind: 'complete' }
   /** Continue after `waitMs`. Uses no attempt. */

@@ -22,7 +22,6 @@ export type Store = {
   close: () => Promise<void>
 }
 
-/** A queue on a server. */
 export type ServerStore = Store & {
   /** Rejects where a worker could not use the server. `dropsKeysBy`: the policy by which a Redis drops keys when it is full. */
   ask: () => Promise<{ dropsKeysBy: string | undefined }>
@@ -63,7 +62,6 @@ export const OPTIONAL_ANSWER_MS = 1000
 /** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
 export const FARTHEST = { ms: 600_000, turns: 100 }
 
-/** The name of a queue in the database. */
 export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {
   return `${prefix}-${queue}`
 }
@@ -121,7 +119,6 @@ export const KINDS = {
   },
 }
 
-/** Makes one thing for each kind of run. */
 export function ofEachKind<Made>(make: (kind: RunKind) => Made): Record<RunKind, Made> {
   return { sync: make('sync'), quick: make('quick') }
 }

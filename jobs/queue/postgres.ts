@@ -51,11 +51,9 @@ export async function factoryIn(connection: PostgresConnectionOptions): ReturnTy
   const { createPostgresBackend } = await import('bullmq')
   return (name, options, roles) => {
     const backend = createPostgresBackend(name, { ...options, connection }, roles)
-    return Object.defineProperty(backend, 'maximumBlockTimeout', { value: LONGEST_SLEEP_SECONDS })
+    return Object.defineProperty(backend, 'maximumBlockTimeout', { value: 5 })
   }
 }
-
-const LONGEST_SLEEP_SECONDS = 5
 
 /** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
 export function queueSettings(address: string) {
@@ -64,7 +62,6 @@ export function queueSettings(address: string) {
   return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))
 }
 
-/** A connection to the server of a queue. */
 export class QueueClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)

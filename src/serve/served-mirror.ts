@@ -33,6 +33,7 @@ type State = {
 /** What is searched of the customers, by row in the order; their texts also one after the other, with the place at which each one ends. */
 type Texts = Promise<{ stamp: string; rows: Map<number, Searched>; all: string; ends: number[] } | undefined>
 type Searched = { text: string; language: string | null }
+type Row = Record<'name' | 'username' | 'email' | 'language', string | null> & { row_id: number }
 
 export type ServedMirror = ReturnType<typeof serveMirror>
 
@@ -189,9 +190,7 @@ async function textsIn(session: Session, organization: string, { stamp, texts }:
   if (before?.stamp === stamp) return before
   const since = before?.stamp.replace(/ \d+$/, '')
   const isChanged = since ? sql`updated_at >= ${either(sql`${since}`, sql`${since}::timestamptz`)}` : sql`true`
-  const changed = await session.all<
-    Record<'name' | 'username' | 'email' | 'language', string | null> & { row_id: number }
-  >(sql`
+  const changed = await session.all<Row>(sql`
     SELECT ${ROW_ID} AS row_id, name, username, email, language FROM customers WHERE organization = ${organization} AND ${isChanged}`)
   const known = new Map(before?.rows)
   for (const { row_id: rowId, name, username, email, language } of changed)

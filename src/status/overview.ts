@@ -3,7 +3,6 @@ import type { Freshness, UncountedFreshness } from '../model/mirror.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { type Known, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
 
-/** What a page shows of one organization. */
 export type OrganizationView = Known & { organization: string; standing: Standing }
 
 /** What is said of a configured organization beside what the mirror holds. */
@@ -32,7 +31,6 @@ export async function readStandings(mirror: Runs & Pick<Mirror, 'listUncountedFr
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>
 
-/** Looks up in the mirror what the overview shows. */
 export async function readOverview(mirror: Readable, facts: OverviewFacts, limit = DRAWN_RUNS) {
   const listing = mirror.listFreshness()
   const views = await readViews(mirror, listing, facts, limit)

@@ -65,7 +65,6 @@ export type Due = {
   isLate: boolean
 }
 
-/** How an organization stands, from what is known of it. */
 export function standingOf(facts: Known) {
   const { underway, runs, due } = facts
   // A run without a lease ended without being able to say so.
@@ -123,7 +122,6 @@ function isFailure({ status, errorCode }: LatestRun): boolean {
   return status === 'failed' && factsOfCode(errorCode ?? '').from !== 'cancel'
 }
 
-/** A run under way, and how far it is as far as that is known. */
 export type Progress = ReturnType<typeof progressOf>
 
 /** A pace is known after this time. */
