@@ -143,21 +143,16 @@ const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
  * shows one created after them, their absence is real. Times are compared by the second. Customers of the second of the newest one listed are
  * judged like later ones, where there are any; where there are none, the list is no older one: a whole import may be of one second.
  */
-export async function findUnjudged(
-  session: Session,
-  { organization, startedAtMs }: Run,
-  absent: readonly Absent[],
-  serviceMs: number | undefined,
-): Promise<Set<number>> {
+export async function findUnjudged(session: Session, run: Run, absent: readonly Absent[], serviceMs = 0) {
   // The later of the two clocks decides: that of a machine may be days behind.
-  const last = secondOf(sqlTime(Math.min(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS, LATEST_MS)))
+  const last = secondOf(sqlTime(Math.min(Math.max(run.startedAtMs, serviceMs) + AHEAD_MS, LATEST_MS)))
   const dated = absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last ? [{ rowId, at }] : []))
-  if (dated.length === 0) return new Set()
+  if (dated.length === 0) return new Set<number>()
   const rowIds = absent.map(({ rowId }) => rowId)
   const newest = await session.first<{ at: string | null }>(sql`
-    SELECT max(created_at_utc) AS at FROM customers WHERE organization = ${organization} AND removed_at IS NULL
+    SELECT max(created_at_utc) AS at FROM customers WHERE organization = ${run.organization} AND removed_at IS NULL
       AND created_at_utc <= ${moment(last)} AND row_id NOT IN (SELECT row_id FROM ${givenAs('row_id', rowIds)})`)
   const listed = newest?.at == null ? undefined : secondOf(newest.at)
-  if (listed === undefined || dated.every(({ at }) => at <= listed)) return new Set()
+  if (listed === undefined || dated.every(({ at }) => at <= listed)) return new Set<number>()
   return new Set(dated.flatMap(({ rowId, at }) => (at >= listed ? [rowId] : [])))
 }

@@ -1,13 +1,12 @@
 import type { RemovingProof } from '../../model/report.ts'
-import type { Absent, RemovalRule, Searched } from '../../model/run.ts'
+import type { Absent, Ending, RemovalRule } from '../../model/run.ts'
 
 type AbsenceEvidence = {
   absent: readonly Absent[]
   /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
   unjudged: ReadonlySet<number>
   proof: RemovingProof
-  rule: RemovalRule
-  searched: Searched
+  removals: NonNullable<Ending['removals']>
   isTooMuch: boolean
 }
 
@@ -17,23 +16,24 @@ type AbsenceEvidence = {
  * removed: after proven scans unless a search is outstanding, after others only where its searches confirm that it is gone. `isCounted`: the
  * absence counts towards a removal. Where none are `held`, what is held back stays as it is.
  */
-export function decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }: AbsenceEvidence) {
+export function decideAbsences({ absent, unjudged, proof, removals, isTooMuch }: AbsenceEvidence) {
+  const { rule, found, confirmed, isSample, isPostponed } = removals
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
   const nothing = { reasons, isBelieved: true, listed: [], held: [], missing: [] }
   if (unjudged.size === absent.length) return { ...nothing, isBelieved: false }
   const isDue = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
-  const listed = absent.filter(({ id }) => searched.found?.has(id))
+  const listed = absent.filter(({ id }) => found?.has(id))
   if (listed.length > 0) {
-    const held = searched.isSample === true ? absent.filter((row) => !listed.includes(row) && isDue(row)) : []
+    const held = isSample === true ? absent.filter((row) => !listed.includes(row) && isDue(row)) : []
     return { ...nothing, reasons: [...reasons, 'contradicted'] as const, isBelieved: false, listed, held }
   }
   if (isTooMuch) return { ...nothing, held: absent }
   const isSure = ({ id, missingProven }: Absent) =>
-    searched.confirmed.has(id) || (proof === 'proven' && missingProven + 1 >= rule.after)
+    confirmed.has(id) || (proof === 'proven' && missingProven + 1 >= rule.after)
   const missing = absent.map((row) => ({
     row,
     isCounted: !unjudged.has(row.rowId),
-    isRemoved: isDue(row) && searched.isPostponed !== true && isSure(row),
+    isRemoved: isDue(row) && isPostponed !== true && isSure(row),
   }))
   return { ...nothing, missing }
 }

@@ -20,10 +20,9 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
   }
   const { absent, notRemoved } = await findAbsent(session, run)
   if (absent.length === 0) return NO_ABSENCES
-  const { rule, ...searched } = removals
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
-  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
-  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
+  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, removals.rule)
+  const decision = decideAbsences({ absent, unjudged, proof, removals, isTooMuch })
   const { listed, held, missing, reasons, isBelieved } = decision
   const present = listed.map(({ rowId }) => rowId)
   await markListed(session, run.organization, present, nowMs)

@@ -20,7 +20,7 @@ import { storableJson, storableText } from '../../text/storable-text.ts'
  */
 export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
   if (endedWell(asked)) await requireWhole(session, run, nowMs)
-  const shape = asked.status === 'complete' ? await concludeShape(session, run, asked, nowMs) : UNCHANGED
+  const shape = await concludeShape(session, run, asked, nowMs)
   const shaped = endingOf(asked, shape)
   const absences = await concludeAbsences(session, run, shaped, nowMs)
   const ending = absences.isBelieved
@@ -72,8 +72,6 @@ async function requireWhole(session: Session, run: Run, nowMs: number): Promise<
       'complete. This is a defect of Customer Mirror; please report it.',
   )
 }
-
-const UNCHANGED: Shape = { changes: [], written: 0, newFields: [] }
 
 /** The ending of a run that found the shape of its data changed: its scan proves nothing about customers. */
 function endingOf(asked: Ending, { changes, newFields }: Shape): Ending {

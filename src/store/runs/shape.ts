@@ -17,11 +17,12 @@ const FEW = 20
 const USUAL_SHARE = 0.1
 
 /**
- * Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. `written`:
+ * Judges what a complete run received: fields that came empty are emptied now, unless too many customers lost them. `written`:
  * how many customers it counted as unchanged that have lost a field since. `newFields`: fields that the specification does not know, and that
  * more than half of the customers have from this run on.
  */
-export async function concludeShape(session: Session, run: Run, { removals }: Ending, nowMs: number) {
+export async function concludeShape(session: Session, run: Run, { status, removals }: Ending, nowMs: number) {
+  if (status !== 'complete') return { changes: [], written: 0, newFields: [] }
   const share = removals?.rule.maxShare ?? USUAL_SHARE
   const known = run.seen.size + run.rejectedIds.size - run.records.inserted
   const isTooMany = (customers: number) => customers > FEW && customers > share * known
