@@ -5,7 +5,7 @@ import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
-import { keepYoungSpaceSmall } from '../../src/machine/memory.ts'
+import { keepHeapSmall } from '../../src/machine/memory.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/sync/run-organization.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
@@ -18,7 +18,7 @@ const task = readTask()
 const inFile = !isPostgres(task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
 await (inFile ? import('../../src/store/open-sqlite.ts') : import('../../src/store/postgres/open-database.ts'))
-keepYoungSpaceSmall()
+keepHeapSmall()
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 
