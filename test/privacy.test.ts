@@ -191,7 +191,7 @@ test('with a key, what is remembered of a record shows a reader of the file noth
     const key = valueOf(mirror.file, 'SELECT key FROM fingerprint_key')
     if (!(key instanceof Buffer)) throw new Error('There is no key.')
     const guess = printOf(fingerprintWith(key), record)
-    const stored = valueOf(mirror.file, 'SELECT marks FROM lists')
+    const stored = valueOf(mirror.file, 'SELECT marks FROM list_columns')
     return Buffer.isBuffer(stored) && stored.includes(Buffer.from(Float64Array.of(guess).buffer))
   }
 
@@ -295,13 +295,14 @@ test('the memory of the list is gone before the first record is read under a new
   const { report } = await makeNight(mirror, 1, { list: [], told, failAfter: 0 })
 
   expect(report.status).toBe('failed')
-  expect(rowsOf(mirror.file, 'SELECT * FROM lists')).toEqual([])
+  for (const table of ['lists', 'list_columns'])
+    expect(rowsOf(mirror.file, `SELECT * FROM ${table}`), table).toEqual([])
   expect(textsIn(['+1 555 0100'])).toEqual([])
 })
 
 test('a dry run with a new policy changes nothing in the mirror', async () => {
   await mirrorList(customers(1, 5))
-  const tables = ['customers', 'changes', 'runs', 'privacy_policies', 'lists']
+  const tables = ['customers', 'changes', 'runs', 'privacy_policies', 'lists', 'list_columns']
   const before = dump(mirror.file, tables)
   const rehearsal = await rehearseMirror(mirror.file, ['acme'])
   const { report } = await mirrorList(customers(1, 5), POLICY, { mirror: rehearsal })

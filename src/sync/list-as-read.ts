@@ -82,6 +82,9 @@ export type WindowRead = {
 export class ListRecorder {
   readonly #windows = new Map<string, WindowRead>()
   readonly #known: KnownList
+  /** Windows share columns: as small ones of their own they would take twice the memory. */
+  #shared = emptyColumns(0)
+  #taken = 0
 
   constructor(known: KnownList) {
     this.#known = known
@@ -97,11 +100,24 @@ export class ListRecorder {
     { marks, listedAt }: { marks?: Marks | undefined; listedAt?: number | undefined } = {},
   ): void {
     const count = rowIds.length
-    const columns =
-      listedAt === undefined
-        ? { ...(marks ?? emptyColumns(count)), rowIds: Uint32Array.from(rowIds, (rowId) => Math.max(0, rowId)) }
-        : this.#known.list.columns
-    this.#windows.set(`${start}/${size}`, { start, columns, from: listedAt ?? 0, count })
+    const from = listedAt ?? this.#put(rowIds, marks)
+    const columns = listedAt === undefined ? this.#shared : this.#known.list.columns
+    this.#windows.set(`${start}/${size}`, { start, columns, from, count })
+  }
+
+  /** Puts a window behind those that share its columns, and returns its place there. */
+  #put(rowIds: ArrayLike<number>, marks: Marks | undefined): number {
+    const from = this.#taken + rowIds.length <= this.#shared.rowIds.length ? this.#taken : 0
+    if (from === 0)
+      this.#shared = emptyColumns(Math.max(rowIds.length, Math.min(SHARED, 2 * this.#shared.rowIds.length)))
+    this.#taken = from + rowIds.length
+    for (let at = 0; at < rowIds.length; at += 1) this.#shared.rowIds[from + at] = Math.max(0, rowIds[at] ?? 0)
+    if (marks === undefined) return from
+    this.#shared.fingerprints.set(marks.fingerprints, from)
+    this.#shared.idFingerprints.set(marks.idFingerprints, from)
+    this.#shared.comparisons.set(marks.comparisons, from)
+    this.#shared.oddities.set(marks.oddities, from)
+    return from
   }
 
   /**
@@ -118,6 +134,9 @@ export class ListRecorder {
     return { columns: inOrder(gathered), warnings: known.warnings }
   }
 }
+
+/** The most records of windows that share columns: short lists need few. */
+const SHARED = 10_000
 
 /** Whether the windows hold the customers of a list, all of them and in order. */
 function isUnchanged(windows: readonly WindowRead[], list: ListColumns): boolean {

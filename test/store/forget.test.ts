@@ -85,7 +85,7 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   expect(rowsOf(file, `SELECT error FROM runs WHERE error_code = 'not-found'`)).toEqual([
     { error: 'The message named a customer that is forgotten.' },
   ])
-  for (const table of ['lists', 'edited_customers', 'windows'])
+  for (const table of ['lists', 'list_columns', 'edited_customers', 'windows'])
     expect(rowsOf(file, `SELECT * FROM ${table}`), table).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])

@@ -138,7 +138,7 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   ORDER BY 1, 2, 3`
 
 /** The rows of a list, of its later order, and those that are pending. */
-const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'hex') AS later_rows, encode(pending_rows, 'hex') AS pending_rows FROM lists`
+const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'hex') AS later_rows, encode(pending_rows, 'hex') AS pending_rows FROM lists JOIN list_columns USING (organization)`
 
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 

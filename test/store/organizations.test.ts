@@ -99,7 +99,7 @@ test('every customer leaves active_customers with a change, and nothing is delet
   for (const table of ['customers', 'runs', 'rejects']) expect(after[table], table).toBe(before[table])
 
   // What only a next run would need is gone.
-  const internal = ['leases', 'lists', 'edited_customers', 'held_rows', 'absences']
+  const internal = ['leases', 'lists', 'list_columns', 'edited_customers', 'held_rows', 'absences']
   expect(internal.filter((table) => after[table] !== 0)).toEqual([])
   expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])
   expect(rowsOf(file, `SELECT resolved_at FROM rejects WHERE organization = 'acme'`)).toEqual([
@@ -152,7 +152,8 @@ async function withEverything(mirror: Mirror) {
 function fillInternal(file: string, organization: string): void {
   const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
   for (const sql of [
-    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', x'01000000', x'00', '{"warnings":[{}]}', NULL, NULL)`,
+    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', '{"warnings":[{}]}', NULL, NULL)`,
+    `REPLACE INTO list_columns VALUES ('${organization}', x'01000000', x'00')`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
     `REPLACE INTO leases (organization, run_id, holder, expires_at_ms)
        VALUES ('${organization}', ${run}, 'gone', 0)`,

@@ -10,7 +10,7 @@ import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { noteFilled } from '../privacy.ts'
 import { firstOfScan } from '../reading.ts'
 import { releaseLease, renewLease } from './lease.ts'
-import { forgetWindows, storeLaterOrder, storeList } from './list-memory.ts'
+import { deleteRows, forgetWindows, storeLaterOrder, storeList } from './list-memory.ts'
 import { concludeShape, type Shape } from './shape.ts'
 import { storableJson, storableText } from '../../text/storable-text.ts'
 
@@ -36,9 +36,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   if (!hadLease) return report
   await together(
     // The list refers to rows that may not be there: the next run reads every record again.
-    ending.error?.code === 'replaced'
-      ? session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
-      : LEFT_OUT,
+    ending.error?.code === 'replaced' ? deleteRows(session, ['lists', 'list_columns'], run.organization) : LEFT_OUT,
     writeEnd(session, run, ending, report, shape),
     noteFilled(session, run),
   )

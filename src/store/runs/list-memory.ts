@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { PROGRAM_VERSION } from '../../machine/version.ts'
 import { TEXT_FIELDS, WARNING_KINDS, type Row } from '../../model/customer.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
-import { EMPTY_LIST, emptyColumns, type LaterOrder, type ListAsRead } from '../../model/list-as-read.ts'
+import { EMPTY_LIST, type LaterOrder, type ListAsRead, type ListColumns } from '../../model/list-as-read.ts'
 import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { emptyTally, type RecordedWindow, type Run } from '../../model/run.ts'
@@ -13,7 +13,8 @@ import { parsedJson } from '../../text/parsed-json.ts'
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
   const stored = await session.first<StoredList>(sql`
-    SELECT row_ids, marks, facts, later_rows, pending_rows FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
+    SELECT row_ids, marks, facts, later_rows, pending_rows FROM lists JOIN list_columns USING (organization)
+    WHERE organization = ${organization} AND reader = ${READER}`)
   const columns = stored && columnsIn(stored)
   const facts = stored && factsSchema.safeParse(parsedJson(stored.facts)).data
   // A damaged list is ignored.
@@ -23,8 +24,8 @@ export async function loadList(session: Session, organization: string): Promise<
 }
 
 type StoredList = {
-  row_ids: Buffer
-  marks: Buffer
+  row_ids: Buffer<ArrayBuffer>
+  marks: Buffer<ArrayBuffer>
   facts: string
   later_rows: Buffer | null
   pending_rows: Buffer | null
@@ -41,16 +42,18 @@ export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id, edits } = run
   const { columns, warnings, total, cappedAt } = list
   const facts = JSON.stringify({ warnings, total, cappedAt } satisfies z.input<typeof factsSchema>)
-  const found = sql`run_id = ${id}, facts = ${facts}, later_rows = NULL, pending_rows = NULL`
   const { rowIds } = columns
   const isUnchanged = columns === run.list.columns && run.list !== EMPTY_LIST
   await together(
+    session.run(sql`
+      INSERT INTO lists (organization, run_id, reader, facts) VALUES (${organization}, ${id}, ${READER}, ${facts})
+      ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'later_rows', 'pending_rows'))}`),
     isUnchanged
-      ? session.run(sql`UPDATE lists SET ${found} WHERE organization = ${organization}`)
+      ? LEFT_OUT
       : session.run(sql`
-        INSERT INTO lists (organization, run_id, reader, facts, row_ids, marks)
-        VALUES (${organization}, ${id}, ${READER}, ${facts}, ${bytesOf(rowIds)}, ${Buffer.concat(marksOf(columns))})
-        ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'row_ids', 'marks', 'later_rows', 'pending_rows'))}`),
+        INSERT INTO list_columns (organization, row_ids, marks)
+        VALUES (${organization}, ${bytesOf(rowIds)}, ${Buffer.concat(marksOf(columns))})
+        ON CONFLICT (organization) ${text(replacing('row_ids', 'marks'))}`),
     edits.length === 0
       ? LEFT_OUT
       : session.run(sql`DELETE FROM edited_customers WHERE organization = ${organization} AND ${isIn('edit', edits)}`),
@@ -67,15 +70,27 @@ export async function storeLaterOrder(session: Session, organization: string, { 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
 const READER = `${PROGRAM_VERSION} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
-/** Undefined if the bytes are damaged. */
-function columnsIn({ row_ids: rows, marks }: StoredList) {
-  const columns = emptyColumns(Math.floor(rows.length / 4))
-  const parts = [bytesOf(columns.rowIds), ...marksOf(columns)]
-  const stored = Buffer.concat([rows, marks])
-  if (stored.length !== parts.reduce((sum, { length }) => sum + length, 0)) return undefined
-  let from = 0
-  for (const part of parts) from += stored.copy(part, 0, from)
-  return columns
+/** The columns in the bytes that were read, where they stand: a copy would take as much again. Undefined if they are damaged. */
+function columnsIn({ row_ids, marks: stored }: StoredList): ListColumns | undefined {
+  const count = row_ids.length / 4
+  if (!Number.isInteger(count) || stored.length !== MARK_BYTES * count) return undefined
+  const [rows, marks] = [aligned(row_ids), aligned(stored)]
+  const at = (bytes: number) => [marks.buffer, marks.byteOffset + bytes * count, count] as const
+  return {
+    rowIds: new Uint32Array(rows.buffer, rows.byteOffset, count),
+    fingerprints: new Float64Array(...at(0)),
+    idFingerprints: new Uint32Array(...at(8)),
+    comparisons: new Uint8Array(...at(12)),
+    oddities: new Uint8Array(...at(13)),
+  }
+}
+
+/** The bytes of the marks of one customer. */
+const MARK_BYTES = 14
+
+/** Where numbers of eight bytes can stand: a driver may return a part of what it received. */
+function aligned(bytes: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes)
 }
 
 function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListAsRead['columns']): Buffer[] {
@@ -154,7 +169,7 @@ export async function forgetWindows(session: Session, organization: string) {
 }
 
 /** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
-export const MEMORY_OF_LIST = ['lists', 'edited_customers'] as const
+export const MEMORY_OF_LIST = ['lists', 'list_columns', 'edited_customers'] as const
 
 /** Deletes what is kept of the list of the organization, and the windows of an interrupted run: its next run reads every record anew. */
 export async function forgetReading(session: Session, organization: string) {

@@ -181,13 +181,18 @@ CREATE TABLE lists (
   organization ${w.name} PRIMARY KEY,
   run_id       ${w.number} NOT NULL,
   reader       TEXT NOT NULL,                    -- another program may store the same record in another way
-  row_ids      ${w.bytes} NOT NULL,              -- little-endian uint32 a customer, in list order: its row in customers
-  marks        ${w.bytes} NOT NULL,              -- one after another, for all customers: float64, the fingerprint of the record, 0 where it must
-                                                   -- be read again; uint32, that of its id; a byte, how it compares with the next one, 0 where
-                                                   -- unknown; a byte, which of the warnings
   facts        TEXT NOT NULL,                    -- JSON: warnings, whose first kind is none; total, cappedAt
   later_rows   ${w.bytes},                       -- as row_ids: the order since then, as far as partial runs know it; 0 for a record without a customer
   pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
+);
+
+-- What a list says of each customer, 18 bytes in all: apart from what changes every night, with which it would be written again.
+CREATE TABLE list_columns (
+  organization ${w.name} PRIMARY KEY,
+  row_ids      ${w.bytes} NOT NULL,              -- little-endian uint32 a customer, in list order: its row in customers
+  marks        ${w.bytes} NOT NULL               -- one after another, for all customers: float64, the fingerprint of the record, 0 where it must
+                                                   -- be read again; uint32, that of its id; a byte, how it compares with the next one, 0 where
+                                                   -- unknown; a byte, which of the warnings
 );
 
 -- Customers written by hand, or marked by a run without being read, since the list was stored.
@@ -307,7 +312,7 @@ CREATE TRIGGER customers_deleted AFTER DELETE ON customers
 CREATE FUNCTION note_truncated() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE referring text;
 BEGIN
-  FOREACH referring IN ARRAY ARRAY['leases', 'lists', 'windows', 'absences', 'held_rows', 'edited_customers'] LOOP
+  FOREACH referring IN ARRAY ARRAY['leases', 'lists', 'list_columns', 'windows', 'absences', 'held_rows', 'edited_customers'] LOOP
     EXECUTE format('DELETE FROM %I.%I', TG_TABLE_SCHEMA, referring);
   END LOOP;
   RETURN NULL;
