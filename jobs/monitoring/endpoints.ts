@@ -25,10 +25,8 @@ export async function serveHttp(shown: Watched, { names, ...address }: Address):
   app.use(addHeaders)
   app.use(answerOnlyTo([address.host, ...names]))
   addHealth(app, () => shown.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
-  app.get('/metrics', async (context) => {
-    const text = await shown.metrics()
-    return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
-  })
+  const type = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }
+  app.get('/metrics', async (context) => context.text(await shown.metrics(), 200, type))
   app.all('/metrics', onlyReads)
   app.route('/', shown.pages)
   app.onError((_error, context) => context.json({ error: 'The look-up failed.' }, 500))

@@ -61,13 +61,9 @@ function queueTurns(limit: string, everyMs: number, sharing: Sharing): SharedTur
   async function take(spacing: number, pauseMs = 0): Promise<number> {
     if (isAway) void look().catch(() => {})
     else {
-      try {
-        const inTime = await within(ask(spacing, pauseMs), OPTIONAL_ANSWER_MS, undefined)
-        if (inTime !== undefined) return inTime
-        throw new Error(`no answer within ${OPTIONAL_ANSWER_MS / 1000} s`)
-      } catch (error) {
-        goAway(error)
-      }
+      const inTime = await within(ask(spacing, pauseMs), OPTIONAL_ANSWER_MS, undefined).catch(goAway)
+      if (inTime !== undefined) return inTime
+      goAway(new Error(`no answer within ${OPTIONAL_ANSWER_MS / 1000} s`))
     }
     const turnMs = Math.max(monotonicMs(), nextOwnMs)
     nextOwnMs = turnMs + spacing * workers()
@@ -75,7 +71,7 @@ function queueTurns(limit: string, everyMs: number, sharing: Sharing): SharedTur
     return turnMs
   }
 
-  function goAway(error: unknown): void {
+  function goAway(error: unknown): undefined {
     if (isAway) return
     isAway = true
     // The turn before may just have been taken.
