@@ -3,7 +3,7 @@ import { UsageError } from '../../errors/errors.ts'
 import { LISTS_THAT_MOVE } from './lists-that-move.ts'
 import { ORDERS_WITHOUT_A_TIEBREAK } from './orders-without-a-tiebreak.ts'
 import type { Scenario } from './scenario.ts'
-import { STALE_CACHE, WRONG_ANSWERS } from './wrong-answers.ts'
+import { WRONG_ANSWERS } from './wrong-answers.ts'
 
 /** Every scenario, harmless ones first. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -11,23 +11,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...LISTS_THAT_MOVE,
   ...ORDERS_WITHOUT_A_TIEBREAK,
   ...WRONG_ANSWERS,
-  // The list is at rest and every answer is true, but the service limits or refuses requests.
-  {
-    name: 'throttle',
-    says: 'Each organization may make five requests a second, and is answered 429 with Retry-After beyond that.',
-    service: { rateLimit: { requests: 5, windowMs: 1000 } },
-  },
-  {
-    name: 'shared-throttle',
-    says: 'All organizations together may make five requests a second, and are answered 429 with Retry-After beyond that.',
-    service: { sharedRateLimit: { requests: 5, windowMs: 1000 } },
-  },
-  {
-    name: 'clock-skew',
-    says: 'The clock of the service is ten minutes ahead, and requests signed by any other clock are refused.',
-    service: { clockAheadMs: 600_000 },
-  },
-  STALE_CACHE,
 ]
 
 /** The scenario of that name. Throws a UsageError, with the name that was probably meant, when there is none. */

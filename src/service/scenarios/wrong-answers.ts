@@ -3,7 +3,7 @@ import type { ServiceCustomer } from '../customers.ts'
 import { envelopeOf, type ListEnvelope, type ListQuery } from '../listing.ts'
 import { isUnfiltered, type Play, type Scenario } from './scenario.ts'
 
-/** Page sizes, answers beyond the last page, well-formed wrong answers, failures, and odd records. The list is at rest, except where they say so. */
+/** Page sizes, wrong and odd answers, failures, limits, another clock and a cache. The list is at rest, except where they say so. */
 export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'caps-50',
@@ -153,27 +153,40 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
       return { kind: 'page', envelope: { ...honest, data: honest.data.map(disguised) } }
     },
   },
+  {
+    name: 'throttle',
+    says: 'Each organization may make five requests a second, and is answered 429 with Retry-After beyond that.',
+    service: { rateLimit: { requests: 5, windowMs: 1000 } },
+  },
+  {
+    name: 'shared-throttle',
+    says: 'All organizations together may make five requests a second, and are answered 429 with Retry-After beyond that.',
+    service: { sharedRateLimit: { requests: 5, windowMs: 1000 } },
+  },
+  {
+    name: 'clock-skew',
+    says: 'The clock of the service is ten minutes ahead, and requests signed by any other clock are refused.',
+    service: { clockAheadMs: 600_000 },
+  },
+  {
+    name: 'stale-cache',
+    says: 'Pages of a hundred come from a cache as they were first requested, three days old by Age and Date; other sizes do not.',
+    change: (play) => {
+      // A few changes a night, so that the cached list soon lacks a customer.
+      if (play.count % 5 === 0) play.arrive()
+    },
+    answer: ({ query, remembered }, serve) => {
+      if (query.perPage !== 100 || !isUnfiltered(query)) return page(serve(query))
+      const before = remembered.get(`${query.page}`)
+      if (before !== undefined) return { kind: 'page', envelope: before, headers: { Age: '259200' } }
+      const envelope = serve(query)
+      remembered.set(`${query.page}`, envelope)
+      return page(envelope)
+    },
+  },
 ]
 
 const NIGHT_MS = 6 * 3_600_000
-
-/** Behind all the others: the answers are right, but old. */
-export const STALE_CACHE: Scenario = {
-  name: 'stale-cache',
-  says: 'Pages of a hundred come from a cache as they were first requested, three days old by Age and Date; other sizes do not.',
-  change: (play) => {
-    // A few changes a night, so that the cached list soon lacks a customer.
-    if (play.count % 5 === 0) play.arrive()
-  },
-  answer: ({ query, remembered }, serve) => {
-    if (query.perPage !== 100 || !isUnfiltered(query)) return page(serve(query))
-    const before = remembered.get(`${query.page}`)
-    if (before !== undefined) return { kind: 'page', envelope: before, headers: { Age: '259200' } }
-    const envelope = serve(query)
-    remembered.set(`${query.page}`, envelope)
-    return page(envelope)
-  },
-}
 
 function page(envelope: ListEnvelope): Answer {
   return { kind: 'page', envelope }
