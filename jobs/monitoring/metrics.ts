@@ -94,9 +94,8 @@ function countersIn(registry: Registry) {
       waited.inc(report.waitedMs / 1000)
     },
     countSkipped: () => quickRuns.inc({ outcome: 'skipped' }),
-    countAnswer(organization: string, { status }: { status: number }) {
-      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
-    },
+    countAnswer: (organization: string, { status }: { status: number }) =>
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` }),
     countTakenOver: () => takenOver.inc(),
   }
 }

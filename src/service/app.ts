@@ -4,7 +4,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { addHeaders, addHealth, type Readiness } from '../http/server.ts'
 import { type AnswerList, errorEnvelope, type ErrorStatus, send, type Serve } from './answer.ts'
 import type { ServiceCustomer } from './customers.ts'
-import { type Details, listPage, type ListQuery, readListQuery } from './listing.ts'
+import { type Details, envelopeOf, type ListQuery, matching, readListQuery } from './listing.ts'
 import { type Credentials, HEADERS, readTimestamp, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 
 /** An organization of the service. Its API key identifies its requests. */
@@ -47,7 +47,11 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
     const url = urlOf(c)
     const read = readListQuery(url.searchParams)
     if ('details' in read) return fail(c, 422, 'A query parameter is invalid.', read.details)
-    const serve: Serve = (query) => listPage(customers?.list(query) ?? [], query, url.origin + url.pathname)
+    const serve: Serve = (query) => {
+      const found = matching(customers?.list(query) ?? [], query)
+      const rows = found.slice((query.page - 1) * query.perPage, query.page * query.perPage)
+      return envelopeOf(rows, found.length, { query, address: url.origin + url.pathname })
+    }
     return send(c, await answer(read.query, serve, url), c.env.outgoing)
   })
 

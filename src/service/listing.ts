@@ -8,14 +8,7 @@ export type ListQuery = { page: number; perPage: number; search: string; languag
 
 export type ListEnvelope<Row = ServiceCustomer> = ReturnType<typeof envelopeOf<Row>>
 
-/** One page of `customers`; `address` is the URL of the list without a query, used for the links. */
-export function listPage(customers: readonly ServiceCustomer[], query: ListQuery, address: string): ListEnvelope {
-  const { page, perPage } = query
-  const matching = filter(customers, query)
-  return envelopeOf(matching.slice((page - 1) * perPage, page * perPage), matching.length, { query, address })
-}
-
-/** The envelope of the rows on one page, of which there are `total` on all pages. */
+/** The envelope of the rows on one page, of `total` on all pages; `address` is the URL of the list without a query, for the links. */
 export function envelopeOf<Row>(
   data: readonly Row[],
   total: number,
@@ -59,7 +52,8 @@ export function readListQuery(parameters: URLSearchParams): { query: ListQuery }
 
 const NO_SIZE = 'The per page field must be an integer from 1 to 100.'
 
-function filter(customers: readonly ServiceCustomer[], { search, language }: ListQuery): readonly ServiceCustomer[] {
+/** The customers that a query searches for. */
+export function matching(customers: readonly ServiceCustomer[], { search, language }: ListQuery) {
   if (search === '' && language === '') return customers
   const wanted = search.toLowerCase()
   const mentions = ({ name, username, email }: ServiceCustomer) =>
