@@ -102,7 +102,6 @@ export function compareConfigurations(comparing: {
   self?: string
 }) {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
-  const shortly = (text: string) => text.slice(0, 12)
   let [sentence, differingLooks, workers] = ['', 0, 1]
 
   // While the queue is away, other parts report that, and the next look follows.
@@ -114,8 +113,8 @@ export function compareConfigurations(comparing: {
     for (const [name] of found.filter((each) => !alive.includes(each))) await configurations.delete(values, name)
     workers = alive.length
     const others = alive.filter(([, each]) => each.hash !== hash())
-    const named = others.map(([name, each]) => `${processWords(name)} has ${shortly(each.hash)}`)
-    sentence = `this worker has the configuration ${shortly(hash())}, but ${named.join(', ')}: give all workers the same file`
+    const named = others.map(([name, each]) => `${processWords(name)} has ${each.hash.slice(0, 12)}`)
+    sentence = `this worker has the configuration ${hash().slice(0, 12)}, but ${named.join(', ')}: give all workers the same file`
     differingLooks = others.length === 0 ? 0 : differingLooks + 1
     if (differingLooks === 1) log.warn({ configurations: [sentence] }, 'workers have different configurations')
   })

@@ -134,7 +134,6 @@ export function webhookHeaders({ id, body }: Message, unixSeconds: number, secre
 
 type Sending = { body?: string; headers?: Record<string, string>; signal: AbortSignal }
 
-/** For one request, with its answer. */
 const TIMEOUT_MS = 15_000
 
 /** Sends one request, follows no redirect, and reads only the status. Never throws. The answer may be logged: no address, which may hold a token. */

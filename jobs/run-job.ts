@@ -84,8 +84,7 @@ function backoff(attempts: number, { timings, random }: Pick<Processing, 'timing
 type Ends = { lost: AbortSignal | undefined; cancelled: AbortSignal }
 
 /** Mirrors the organization of a job, then ends, delays or fails it by the verdict. `lost`: its lock is; `cancelled`: a person cancels it. */
-export async function runForJob(kind: RunKind, job: RunJob, ends: Ends, processing: Processing) {
-  const { lost, cancelled } = ends
+export async function runForJob(kind: RunKind, job: RunJob, { lost, cancelled }: Ends, processing: Processing) {
   const { listener, mirror, stop, timings, now } = processing
   const { organization: id, version } = job.data
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })

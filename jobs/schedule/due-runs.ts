@@ -20,9 +20,8 @@ export function dueTimesLook({ config, queues, now }: Watching): () => Promise<v
     const nowMs = now()
     lookedMs = Math.min(lookedMs, nowMs)
     for (const { id, schedule } of config.current.organizations) {
-      if (schedule === undefined) continue
       for (const kind of RUN_KINDS) {
-        const line = kind === 'sync' ? schedule : betweenNights(schedule)
+        const line = kind === 'sync' ? schedule : schedule && betweenNights(schedule)
         if (line === undefined) continue
         const dueMs = previousDueMs(id, line, nowMs)
         const isTooLate = nowMs - dueMs >= KINDS[kind].latestMs

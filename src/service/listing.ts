@@ -52,7 +52,6 @@ export function readListQuery(parameters: URLSearchParams): { query: ListQuery }
 
 const NO_SIZE = 'The per page field must be an integer from 1 to 100.'
 
-/** The customers that a query searches for. */
 export function matching(customers: readonly ServiceCustomer[], { search, language }: ListQuery) {
   if (search === '' && language === '') return customers
   const wanted = search.toLowerCase()

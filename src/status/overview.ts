@@ -44,9 +44,7 @@ export async function readOverview(mirror: Readable, facts: OverviewFacts, limit
     /** How many of all organizations there are of each urgency. */
     totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
     /** Organizations that are in the mirror, with active customers, but are not configured. */
-    leftBehind: (await listing)
-      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
-      .map(({ organization, active }) => ({ organization, active })),
+    leftBehind: (await listing).filter(({ organization, active }) => active > 0 && !configured.has(organization)),
   }
 }
 

@@ -60,7 +60,7 @@ test('texts from outside are escaped', async () => {
   const overview = await overviewOfAll()
   const hostile = `"><script>alert('1')</script>&`
   const organizations = overview.organizations.map((view) => ({ ...view, organization: hostile }))
-  const leftBehind = [{ organization: hostile, active: 3 }]
+  const leftBehind = [Object({ organization: hostile, active: 3 })]
 
   const page = await overviewPage(
     { ...overview, organizations, leftBehind },

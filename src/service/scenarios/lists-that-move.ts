@@ -21,7 +21,6 @@ const atTheFourth = (act: (play: Play) => void) => (play: Play) => {
   if (play.count === 4) act(play)
 }
 
-/** Rows are added, deleted or moved while the list is read. */
 export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'insert',

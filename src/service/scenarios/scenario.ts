@@ -51,7 +51,6 @@ export type Play = Stage & {
   elapsedMs: number
 }
 
-/** Whether a request asks for the whole list, without a filter. */
 export function isUnfiltered({ search, language }: ListQuery): boolean {
   return search === '' && language === ''
 }
@@ -72,7 +71,8 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
   }
   const list = scenario.list?.(stage) ?? movingList(customers)
   const play: Play = Object.assign(stage, {
-    ...{ list, arrive: arrivingIn(stage, list), remembered: new Map(), query: NOT_ASKED },
+    ...{ list, arrive: arrivingIn(stage, list), remembered: new Map() },
+    query: { page: 0, perPage: 0, search: '', language: '' },
     ...{ count: 0, read: 0, sinceMs: 0, elapsedMs: 0 },
   })
   const startMs = now()
@@ -83,14 +83,9 @@ export function stageOrganization({ scenario, customers, seed, dripMs, now }: St
     scenario.change?.(play)
     return scenario.answer?.(play, serve) ?? { kind: 'page', envelope: serve(query) }
   }
-  const rowsFor = (query: ListQuery) => {
-    const rows = list.rows()
-    return play.count === 0 ? rows : (scenario.arrange?.(rows, query, play) ?? rows)
-  }
+  const rowsFor = (query: ListQuery) => scenario.arrange?.(list.rows(), query, play) ?? list.rows()
   return { list, customers: { list: rowsFor }, answer }
 }
-
-const NOT_ASKED: ListQuery = { page: 0, perPage: 0, search: '', language: '' }
 
 /** Makes new customers, the same ones for the same seed. */
 export function newcomers(seed: string): Stage['newcomer'] {
