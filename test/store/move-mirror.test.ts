@@ -102,6 +102,28 @@ test('rows of one organization are copied without the others', async () => {
   expect(rows).toEqual({ runs: 4, customers: 10 })
 })
 
+test('the list of one organization is in memory at a time: with its later order it takes 26 bytes a customer', async () => {
+  const file = await aFullMirror()
+  tamper(
+    file,
+    `INSERT OR REPLACE INTO lists SELECT 'globex', run_id, reader, facts, later_rows, pending_rows FROM lists`,
+  )
+  const db = new Database(file, { readonly: true })
+  onTestFinished(() => void db.close())
+  const session = sqliteSession(db)
+  let most = 0
+  const counted = <Found>(rows: Found[]) => {
+    most = Math.max(most, rows.length)
+    return rows
+  }
+  const from: Copying['from'] = { ...session, all: async (statement) => counted(await session.all(statement)) }
+  const copying = { from, tables: ['lists', 'list_columns'] }
+
+  const copied = await (await aDatabase()).write((to) => copyRows({ ...copying, to }))
+  expect(copied['lists']).toBeGreaterThan(1)
+  expect(most).toBe(1)
+})
+
 test.each([
   ['is changed', `NEW.fields = '{"of": "another"}'; RETURN NEW`, /^changes \(\d+\), fields$/],
   ['is left out', 'RETURN NULL', /^changes: 0 rows in place of \d+$/],
