@@ -12,6 +12,7 @@ type Sharing = {
   workers: () => number
   monotonicMs: () => number
   sleep?: Sleep | undefined
+  /** Gets a line when a limit is away, and when it is back. */
   log: Pick<Logger, 'info' | 'warn'>
 }
 

@@ -42,6 +42,7 @@ export function nextDueMs(organization: string, schedule: Schedule, nowMs: numbe
   return momentsAround(schedule, nowMs - delayMs).nextMs + delayMs
 }
 
+/** The moments of the next `count` runs after `nowMs`, in Unix milliseconds. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): number[] {
   let atMs = nowMs
   return Array.from({ length: count }, () => (atMs = nextDueMs(organization, schedule, atMs)))

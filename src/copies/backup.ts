@@ -113,7 +113,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
-/** Locks the mirror, which no program may have open, and merges its WAL. Undefined without one, or with `force` for a damaged one. */
+/** Locks a mirror, merges its WAL. Undefined without one, or by `force` for a damaged one. Throws MirrorUnusable, OrganizationLeased. */
 async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise<Connection | undefined> {
   if (isMissing(file)) return undefined
   requireRegularFile(file)
@@ -149,7 +149,7 @@ const PAGES_AT_ONCE = 4096
 
 type Checking = { signal: AbortSignal; unsound: (what: string) => Error; takenAt?: string }
 
-/** Copies one state of a mirror to `path` without leases, and reads it again. Returns its customers. Throws `unsound`, Interrupted. */
+/** Copies one state to `path`, without leases, marked by `takenAt`; reads and counts its customers. Throws `unsound`, Interrupted. */
 async function copyChecked(source: Connection, path: string, { signal, unsound, takenAt }: Checking) {
   const progress = () => {
     if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')

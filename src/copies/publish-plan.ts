@@ -81,6 +81,7 @@ export type Published = {
   copies: PublishedCopy[]
   parquet?: PublishedObjects
   bucket?: PublishedObjects
+  /** Organizations that are in no copy. */
   leftOut: { organization: string; reason: 'never-read' }[]
   /** Copies that could not be made; those published before stay as they were. */
   failed: { file: string; code: string; message: string }[]
@@ -137,7 +138,7 @@ type Stopping = { signal: AbortSignal }
 
 export type Answer = { published: Published } | { error: { code: string; message: string } }
 
-/** Publishes in a process of its own, since it takes seconds of CPU; an abort kills it. Throws what publishing throws, and Interrupted. */
+/** Publishes in a process of its own. An abort kills it; the next publish removes what it left. Throws as publishing, and Interrupted. */
 export async function publishApart(plans: readonly TargetPlan[], { signal }: Stopping): Promise<Published> {
   const asked = { env: processEnvironment(), signal }
   const { said, ending } = await askApart('report/publish-process', JSON.stringify(plans), asked)

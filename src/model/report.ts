@@ -52,6 +52,7 @@ export type Report = RecordCounts &
     trigger: Trigger
     status: RunStatus
     proof: Proof
+    /** The names of the reasons why the scan is not proven. */
     reasons: string[]
     pages: number
     missing: number

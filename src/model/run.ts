@@ -112,6 +112,7 @@ export type Ending = {
   openAbsences?: number | undefined
   /** The order of the list as a partial run found it, for the next one. For `partial` only. */
   later?: LaterOrder | undefined
+  /** The evidence of the proof, stored as JSON. */
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
   removals?: (Searched & { rule: RemovalRule }) | undefined

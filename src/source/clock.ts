@@ -26,6 +26,7 @@ export function serviceClock({ now, monotonicMs }: { now: () => number; monotoni
   const leastMs = () => (leastLeadMs ??= ownLeadMs())
   const isBehind = ({ latestMs }: Lead) => latestMs < leastMs() - NOTABLE_OFFSET_MS
   return {
+    /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
     get offsetMs() {
       return seen && seen.middleMs - ownLeadMs()
     },

@@ -21,6 +21,7 @@ export type SourceOptions = Pick<RetryOptions, 'now' | 'monotonicMs' | 'random' 
   budget?: ByteBudget | undefined
   userAgent: string
   onEvent?: ((event: SourceEvent) => void) | undefined
+  /** Called for every answer, whatever it is. */
   onAnswer?: ((answer: Pick<Answer, 'status' | 'headers'>) => void) | undefined
 }
 
@@ -30,6 +31,7 @@ type SourceSettings = Pick<RetryOptions, 'longestWaitMs' | 'maxWaitMs'> &
     /** Ends in `/api/v1`. https, or http on loopback. */
     baseUrl: URL
     signing: Recipe
+    /** For one whole exchange. */
     requestTimeoutMs: number
     /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
     quotesAnswers?: boolean | undefined

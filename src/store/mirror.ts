@@ -42,7 +42,7 @@ export async function findAdditions(file: string): Promise<string[]> {
   return (await import('./open-sqlite.ts')).findAdditions(file)
 }
 
-/** A temporary private mirror for a dry run, with one state of these organizations, and for a partial run of their lists too. */
+/** A private mirror for a dry run, of which nothing remains: one state of these organizations, and of their lists for a partial run. */
 export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
   return (await import('./open-sqlite.ts')).rehearseMirror(...asked)
 }

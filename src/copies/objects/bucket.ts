@@ -98,7 +98,7 @@ const LIMITS = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
 
 export type StoreLimits = typeof LIMITS
 
-/** Opens a bucket, whose client sends again what fails for a moment, or for this machine's clock. Throws ConfigError for a bad endpoint. */
+/** Opens a bucket by credentials of the environment, or those its client finds, which also retries. Throws ConfigError for an endpoint. */
 export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)

@@ -15,7 +15,7 @@ import {
 } from '../written-file.ts'
 import { type FoundPlace, type Manifest, manifestText, partitionFolder, readManifestText } from './object-place.ts'
 
-/** Looks at a folder, which it may make, and keeps others out. Throws UsageError for partitions of another program, and CopyFailed. */
+/** Opens a folder, which it may make; keeps others out, removes what killed ones left. Throws UsageError for foreign files, CopyFailed. */
 export function lookAtFolder(folder: string, access: Access): FoundPlace {
   return atPlace(folder, () => {
     prepareFolder(folder, access)
