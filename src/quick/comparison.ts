@@ -207,6 +207,9 @@ export function conclude(
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
+  // Where others came, who stood behind the last row met may still be listed: a total that stops counting hides whom they pushed behind it.
+  const hasCome = read.values().some((rowId) => rowId !== 0 && expected.placeOf(rowId) < 0)
+  const end = hasCome ? read.values().reduce((most, rowId) => Math.max(most, expected.placeOf(rowId)), -1) : Infinity
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const isWhole = isEndKnown && areExplained && !isAnyMetTwice(cuts)
   // The rows expected where all positions were read, in more than one answer.
@@ -221,7 +224,7 @@ export function conclude(
      * Those of the rows gone that need no search: they left in this run, in an order that no change alters. One that an earlier run missed may
      * have come back, to a part that was not read and that another row has left.
      */
-    certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
+    certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId) && expected.placeOf(rowId) < end) : [],
     /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
     isAnyUnmet: unmet.some((rowId) => rowId !== 0),
     /** Pages that were not read, and that are trusted to hold the rows expected there. */

@@ -140,6 +140,28 @@ test('where exactly the newest customers are gone, the list may be an older one:
   expect(missingIn(mirror)).toEqual([customerId(10), customerId(11)])
 })
 
+test.each<[string, SearchKind, listed: SentRecord[], missing: number, reasons: string[]]>([
+  ['and are found by search are not missing', WORKING['by e-mail only'], LISTED, 0, ['quick']],
+  [
+    'wait where no search finds anyone',
+    BROKEN['with no customer, whatever the text'],
+    LISTED,
+    0,
+    ['quick', 'not-confirmed'],
+  ],
+  ['and are found by no search that works are missing', WORKING['for any part, in any case'], [], 2, ['quick']],
+])(
+  'customers whom new ones may have pushed behind a capped total %s',
+  async (_what, search, also, missing, reasons) => {
+    const { mirror, run } = await aMirrored(LISTED)
+    const shown = [aDatedCustomer(8), aDatedCustomer(9), ...LISTED].slice(0, LISTED.length)
+    const { source } = searchedSource({ shown, listed: [...shown, ...also], search })
+
+    expect(await run(source, { requestLimit: USUAL })).toMatchObject({ inserted: 2, missing, reasons })
+    expect(missingIn(mirror)).toEqual([1015, 1016].slice(0, missing).map(customerId))
+  },
+)
+
 test.each<[string, SearchKind, missing: number, reasons: string[]]>([
   ['is missing where the search works', WORKING['for any part, in any case'], 1, ['quick']],
   ['waits where it finds no customer', BROKEN['with no customer, whatever the text'], 0, ['quick', 'not-confirmed']],
