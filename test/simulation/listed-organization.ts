@@ -122,7 +122,8 @@ export class ListedOrganization {
     const { list, service } = this
     const { report } = outcome
     const after = readStored(db, this.id)
-    const [startTick, endTick] = [before.tick, list.tick]
+    // What a cache kept for a few seconds is the list before the run.
+    const [startTick, endTick] = [Math.min(before.tick, service.oldestTick), list.tick]
     const run = { outcome, list, before: before.stored, after, startTick, endTick }
     const found: string[] = []
     if (kind === 'quick') {

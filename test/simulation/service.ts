@@ -66,7 +66,10 @@ type Fault = { kind: string; from: number; to: number; chance: number; pages: (p
 
 export const SEARCHES = ['works', 'exact', 'finds none', 'finds all', '404', '422', '500', 'finds others'] as const
 
-type Cached = { body: string; atMs: number }
+type Cached = { body: string; atMs: number; tick: number }
+
+/** An answer of a cache that is no older is taken for one that was made now: dates of HTTP are whole seconds. */
+const AS_NEW_MS = 6000
 
 /** A service that answers from a known list, and makes mistakes. */
 export class RandomService {
@@ -91,6 +94,8 @@ export class RandomService {
   /** How often it answered in this run, and how often wrongly or from a cache. */
   answers = 0
   mistakes = 0
+  /** The state of the list that the oldest answer of this run shows which may be taken as new. */
+  oldestTick = Infinity
   readonly #cache = new Map<string, Cached>()
 
   constructor(list: KnownList, dice: Dice) {
@@ -102,6 +107,7 @@ export class RandomService {
   plan(dice: Dice, night: number): void {
     this.answers = 0
     this.mistakes = 0
+    this.oldestTick = Infinity
     this.faults = []
     this.cacheChance = night > 1 && dice.chance(0.15) ? dice.pick([0.1, 0.5, 1]) : 0
     for (let more = dice.chance(0.5) ? 0 : 1 + dice.below(2); more > 0; more--) {
@@ -135,11 +141,12 @@ export class RandomService {
     if (fault !== undefined) this.mistakes += 1
     const answer = asked.search === undefined ? this.#page(asked, fault) : this.#found(asked, asked.search)
     if (answer.status === 200 && fault === undefined && typeof answer.body === 'string')
-      this.#cache.set(asked.key, { body: answer.body, atMs: trueMs })
+      this.#cache.set(asked.key, { body: answer.body, atMs: trueMs, tick: this.list.tick })
     return { ...answer, headers: { ...headers, ...answer.headers } }
   }
 
-  #fromCache({ body, atMs }: Cached, headers: Record<string, string>, trueMs: number): WireAnswer {
+  #fromCache({ body, atMs, tick }: Cached, headers: Record<string, string>, trueMs: number): WireAnswer {
+    if (trueMs - atMs <= AS_NEW_MS) this.oldestTick = Math.min(this.oldestTick, tick)
     const old = { ...headers }
     if (this.cacheSays !== 'Date') old['age'] = String(Math.floor((trueMs - atMs) / 1000))
     if (this.cacheSays !== 'Age') old['date'] = new Date(atMs + this.skewMs).toUTCString()
