@@ -83,7 +83,7 @@ const TARGETS: readonly Target[] = [
     ratio('loading 100 × 10,001, over 1 × 1,000,000', 1.1, wall('initial sync, a hundred organizations', ONE_LARGE)),
     ratio('100 × 10,001 at rest, over 1 × 1,000,000', 1.1, wall('at rest, a hundred organizations', ONE_LARGE_AT_REST)),
     ...Object.values(MOST_ORGANIZATIONS).flatMap((name) => [
-      amount(`peak memory, ${name}`, 400, 'MB', megabytes(name)),
+      amount(`peak memory, ${name}`, 300, 'MB', megabytes(name)),
       amount(`longest turn of the event loop, ${name}`, 200, 'ms', (results) =>
         samplesOf(results, name, 'longestBlockMs'),
       ),

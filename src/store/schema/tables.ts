@@ -186,7 +186,7 @@ CREATE TABLE lists (
   pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
 );
 
--- What a list says of each customer, 18 bytes in all: apart from what changes every night, with which it would be written again.
+-- What a list says of each customer, in 18 bytes. Apart from what changes every night: to change a column, a whole row is held in memory.
 CREATE TABLE list_columns (
   organization ${w.name} PRIMARY KEY,
   row_ids      ${w.bytes} NOT NULL,              -- little-endian uint32 a customer, in list order: its row in customers
