@@ -225,7 +225,7 @@ function inOrder({ columns: gathered, next, followers, count }: Gathered): ListC
   let place = 0
   for (let customer = next[0] ?? 0; customer !== 0; customer = next[customer] ?? 0) {
     const entry = customer - 1
-    copyEntry(gathered, entry, columns, place)
+    if (!isSo) copyEntry(gathered, entry, columns, place)
     const follower = gathered.rowIds[(next[customer] ?? 0) - 1]
     columns.comparisons[place] = follower === followers[entry] ? (gathered.comparisons[entry] ?? 0) : 0
     place += 1
