@@ -207,7 +207,7 @@ export function conclude(
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
-  // Where others came, who stood behind the last row met may still be listed: a total that stops counting hides whom they pushed behind it.
+  // New rows may push those at the end behind a total that stops counting: they are listed all the same, and only searches tell.
   const hasCome = read.values().some((rowId) => rowId !== 0 && expected.placeOf(rowId) < 0)
   const end = hasCome ? read.values().reduce((most, rowId) => Math.max(most, expected.placeOf(rowId)), -1) : Infinity
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))

@@ -141,17 +141,17 @@ test('where exactly the newest customers are gone, the list may be an older one:
 })
 
 test.each<[string, SearchKind, listed: SentRecord[], missing: number, reasons: string[]]>([
-  ['and are found by search are not missing', WORKING['by e-mail only'], LISTED, 0, ['quick']],
+  ['are not missing if a search finds them', WORKING['by e-mail only'], LISTED, 0, ['quick']],
   [
-    'wait where no search finds anyone',
+    'wait if no search finds anyone',
     BROKEN['with no customer, whatever the text'],
     LISTED,
     0,
     ['quick', 'not-confirmed'],
   ],
-  ['and are found by no search that works are missing', WORKING['for any part, in any case'], [], 2, ['quick']],
+  ['are missing if no search that works finds them', WORKING['for any part, in any case'], [], 2, ['quick']],
 ])(
-  'customers whom new ones may have pushed behind a capped total %s',
+  'customers who are gone from the end of a list that has new ones %s',
   async (_what, search, also, missing, reasons) => {
     const { mirror, run } = await aMirrored(LISTED)
     const shown = [aDatedCustomer(8), aDatedCustomer(9), ...LISTED].slice(0, LISTED.length)
