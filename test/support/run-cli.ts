@@ -175,10 +175,14 @@ function replaceEnvironment(env: Readonly<Record<string, string | undefined>>): 
 /** Root may read everything, so during `work` the process runs as another user. */
 export async function withoutPrivileges<Result>(work: () => Promise<Result> | Result): Promise<Result> {
   const isRoot = process.geteuid?.() === 0
+  const before = process.cwd()
+  // The folder of the tests may be closed to that user, who goes back to where a command was started.
+  if (isRoot) process.chdir('/')
   if (isRoot) process.seteuid?.(65_534)
   try {
     return await work()
   } finally {
     if (isRoot) process.seteuid?.(0)
+    process.chdir(before)
   }
 }
