@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { absoluteMirror, isLikeAddress } from '../address/mirror-address.ts'
 import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
+import { chooseOrganizations } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
@@ -68,7 +69,6 @@ export async function listUnderway({ mirror: place }: Config) {
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
 export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
   if (organization === undefined || (await mirror.listRuns({ organization, limit: 1 })).length > 0) return
-  const { chooseOrganizations } = await import('../config/organization.ts')
   chooseOrganizations(config, [organization])
 }
 
