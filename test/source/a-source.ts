@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { afterEach, onTestFinished } from 'vitest'
+import { afterEach } from 'vitest'
 import type { Sleep } from '../../src/machine/timers.ts'
 import { createByteBudget } from '../../src/source/byte-budget.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
@@ -64,7 +64,6 @@ export async function readFrom(
 ) {
   const all: [Reply, ...Reply[]] = Array.isArray(replies) ? replies : [replies]
   const server = await faultServer(...all)
-  onTestFinished(() => server.close())
   const its = aSource(server, settings, options)
   const reading = its.source.readPage(window, PATIENT).then((page) => {
     // What is wrong with its records is wrong with the page.

@@ -5,7 +5,7 @@ import { onThisMachine } from '../support/eventually.ts'
 import { faultServer } from '../support/fault-server.ts'
 
 test('a page that waits for room does not count as lost', async () => {
-  await using server = await faultServer(large)
+  const server = await faultServer(large)
   const budget = createByteBudget(1000)
   const requestTimeoutMs = onThisMachine(1000)
   const { source } = aSource(server, { requestTimeoutMs, maxWaitMs: 0 }, { budget })

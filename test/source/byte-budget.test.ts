@@ -5,7 +5,7 @@ import { aSource, large, PATIENT } from './a-source.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
-  await using server = await faultServer(large)
+  const server = await faultServer(large)
   const budget = createByteBudget(10_000)
   const sources = [aSource(server, {}, { budget }), aSource(server, {}, { budget })]
   let [held, most] = [0, 0]
@@ -27,7 +27,7 @@ test('pages that are larger than the budget are each read, one after the other, 
 test('a page that could not be read, a search, and a compressed page leave nothing behind', async () => {
   const compressed: Reply = (response, request) =>
     bytes(200, gzipSync(JSON.stringify(envelopeOf(500, request))), { 'Content-Encoding': 'gzip' })(response, request)
-  await using server = await faultServer(bytes(200, 'x'.repeat(5000)), compressed)
+  const server = await faultServer(bytes(200, 'x'.repeat(5000)), compressed)
   const budget = createByteBudget(1000)
   const { source } = aSource(server, {}, { budget })
   await expect(source.readPage({ page: 1, size: 50 }, PATIENT)).rejects.toMatchObject({ code: 'bad-answer' })
@@ -47,7 +47,7 @@ test.each([
   ['the body of an error', bytes(503, 'x'.repeat(5000), { 'Retry-After': 5 })],
   ['a page that broke off', cut('x'.repeat(50_000))],
 ])('%s takes no room while its request waits to be sent again', async (_, reply) => {
-  await using server = await faultServer(reply, large)
+  const server = await faultServer(reply, large)
   const budget = createByteBudget(1000)
   const hadRoom: boolean[] = []
   const onEvent = () => {

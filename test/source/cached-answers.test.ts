@@ -22,14 +22,14 @@ const pagesOf = (server: Awaited<ReturnType<typeof faultServer>>) =>
   server.requests.filter(({ url }) => !url.searchParams.has('search'))
 
 test.each(['6', '259200'])('an answer that says it is %s seconds old is refused', async (age) => {
-  await using server = await faultServer(list(500, { headers: { Age: age } }))
+  const server = await faultServer(list(500, { headers: { Age: age } }))
   const error = await rejection(aSource(server).source.readPage(WINDOW, PATIENT))
   expect(error).toMatchObject({ name: 'ContractBroken', code: 'cached-answer' })
   expect(String(error)).toMatch(/customers \(page 1, per_page 50\).*made before the request.*No row.*kept.*pass/)
 })
 
 test.each(['0', '-7', ''])('an age of "%s" is none', async (age) => {
-  await using server = await faultServer(list(500, { headers: { Age: age, ...dateOf(0) } }))
+  const server = await faultServer(list(500, { headers: { Age: age, ...dateOf(0) } }))
   const page = await aSource(server).source.readPage(WINDOW, PATIENT)
   expect(page.records()).toHaveLength(50)
   expect(server.requests).toHaveLength(1)
@@ -39,7 +39,7 @@ test.each([
   ['by a service whose clock agrees', 0],
   ['by a service an hour ahead', 3_600_000],
 ])('the very first answer, with the date of three days ago, does not count as current: %s', async (_, aheadMs) => {
-  await using server = await faultServer(behindCache({ aheadMs, oldMs: () => 3 * DAY_MS }))
+  const server = await faultServer(behindCache({ aheadMs, oldMs: () => 3 * DAY_MS }))
   const { source } = aSource(server)
   const error = await rejection(source.readPage(WINDOW, PATIENT))
   expect(error).toMatchObject({ code: 'cached-answer' })
@@ -49,7 +49,7 @@ test.each([
 test.each([-3_600_000, -10 * DAY_MS, 3_600_000])(
   'a service whose clock is off by %i ms is read, and asked for the time once',
   async (aheadMs) => {
-    await using server = await faultServer(behindCache({ aheadMs, oldMs: () => 0 }))
+    const server = await faultServer(behindCache({ aheadMs, oldMs: () => 0 }))
     const { source } = aSource(server)
     for (let page = 1; page <= 5; page += 1) await source.readPage({ page, size: 50 }, PATIENT)
     expect(server.requests).toHaveLength(6)
@@ -62,7 +62,7 @@ test('where the question for its time is answered with a 429 that names a time, 
   const until = { 'Retry-After': dateOf(-3_600_000 + pauseMs).Date }
   const time = virtualTime(NOW_MS)
   const [aheadMs, askedMs]: [number, number[]] = [-3_600_000, []]
-  await using server = await faultServer((response, request) => {
+  const server = await faultServer((response, request) => {
     askedMs.push(time.now() - NOW_MS)
     const date = dateOf(aheadMs + time.now() - NOW_MS)
     const isTime = request.url.searchParams.has('search')
@@ -77,7 +77,7 @@ test('where the question for its time is answered with a 429 that names a time, 
 
 test('where the clock of the service is behind, only an answer that is older still is refused', async () => {
   const aheadMs = -3_600_000
-  await using server = await faultServer(behindCache({ aheadMs, oldMs: (request) => (request === 3 ? 60_000 : 0) }))
+  const server = await faultServer(behindCache({ aheadMs, oldMs: (request) => (request === 3 ? 60_000 : 0) }))
   const { source } = aSource(server)
   const codes: unknown[] = []
   for (let page = 1; page <= 5; page += 1) {
@@ -95,7 +95,7 @@ test('where the clock of the service is behind, only an answer that is older sti
 test('the clock of this machine may be set at any time, and fresh answers stay fresh', async () => {
   // The service is right; ours runs an hour behind from the third request on, and then two ahead.
   let stepMs = 0
-  await using server = await faultServer(behindCache({ oldMs: () => 0 }))
+  const server = await faultServer(behindCache({ oldMs: () => 0 }))
   const { source } = aSource(server, {}, { now: () => NOW_MS + stepMs, monotonicMs: () => 5000 })
   for (const [index, ms] of [0, 0, -3_600_000, 7_200_000, 0].entries()) {
     stepMs = ms
@@ -113,7 +113,7 @@ test('a cached date does not teach the clock that signs: the date of the refusal
     return reply(response, request)
   }
   const refused = refusal(401, 'stale', 'Timestamp too far off', dateOf(600_000))
-  await using server = await faultServer(serve)
+  const server = await faultServer(serve)
   const { source } = aSource(server)
   expect(await rejection(source.readPage(WINDOW, PATIENT))).toMatchObject({ code: 'cached-answer' })
   expect((await source.readPage({ page: 2, size: 50 }, PATIENT)).records()).toHaveLength(50)

@@ -76,7 +76,7 @@ test.each([
   [307, 'javascript:alert(1)'],
   [308, ELSEWHERE],
 ])('a redirect with %d to %s is not followed', async (status, location) => {
-  await using other = await faultServer(list(3))
+  const other = await faultServer(list(3))
   const target = location === ELSEWHERE ? `${other.origin}/api/v1/customers` : location
   const { error, server } = await readFrom(redirect(status, target))
   expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
@@ -84,7 +84,7 @@ test.each([
 })
 
 test('an untrusted certificate is refused before any request, whatever the environment says', async () => {
-  await using server = await tlsFaultServer(selfSigned(), list(3))
+  const server = await tlsFaultServer(selfSigned(), list(3))
   const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   try {
     for (const value of ['1', '0']) {
@@ -101,7 +101,7 @@ test('an untrusted certificate is refused before any request, whatever the envir
 })
 
 test('https to a port that speaks plain http is a TLS failure and is not tried again', async () => {
-  await using server = await faultServer(list(3))
+  const server = await faultServer(list(3))
   const { source } = aSource({ baseUrl: new URL(server.baseUrl.href.replace('http:', 'https:')) })
   const error = await rejection(source.readPage(FIRST, PATIENT))
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
@@ -111,7 +111,7 @@ test('https to a port that speaks plain http is a TLS failure and is not tried a
 
 test('an abort ends every request under way, in the middle of its body too', async () => {
   const controller = new AbortController()
-  await using server = await faultServer(hang(), stall, (response, request) => {
+  const server = await faultServer(hang(), stall, (response, request) => {
     void stall(response, request)
     setImmediate(() => controller.abort(new Error('enough')))
   })
@@ -169,7 +169,7 @@ test.each([
 })
 
 test('a run goes on with the connections of the one before', async () => {
-  await using server = await faultServer(list(250))
+  const server = await faultServer(list(250))
   for (let run = 0; run < 2; run += 1) {
     const { source } = aSource(server)
     for (const page of [1, 2]) await source.readPage({ page, size: 100 }, PATIENT)

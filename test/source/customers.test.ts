@@ -22,7 +22,7 @@ test('a page is its records, its size in effect and what the service counts', as
 })
 
 test('links are never followed, whatever they say', async () => {
-  await using other = await faultServer(list(3))
+  const other = await faultServer(list(3))
   const links = { first: other.origin, last: other.origin, prev: null, next: other.origin }
   const { server } = await readFrom(list(250, { envelope: { links } }))
   expect([server.requests.length, other.requests.length]).toEqual([1, 0])
@@ -114,7 +114,7 @@ test.each([
 })
 
 test('a search asks for the first page in the size it is given, and says what to search for', async () => {
-  await using server = await faultServer(list(3))
+  const server = await faultServer(list(3))
   const answer = await aSource(server).source.search('Ann', { ...PATIENT, size: 50 })
   expect(answer).toMatchObject({ page: 1, size: 50, total: 3 })
   expect(server.requests.map(({ url }) => url.search)).toEqual(['?page=1&per_page=50&search=Ann'])

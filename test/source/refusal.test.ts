@@ -57,7 +57,7 @@ test.each([HOUR_MS, -HOUR_MS])('a service %i ms ahead is signed for by its own c
 })
 
 test('requests refused together for the clock correct it once and are all read; none does where no request is left', async () => {
-  await using server = await faultServer(strictAboutTime(HOUR_MS))
+  const server = await faultServer(strictAboutTime(HOUR_MS))
   const { source, events } = aSource(server)
   const last = source.readPage({ page: 1, size: 50 }, { ...PATIENT, mayAskMore: () => false })
   await expect(last).rejects.toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })

@@ -16,7 +16,7 @@ test('a 429 and a 503 that name no wait use the budget, not the attempts, and ne
 })
 
 test('where no request is left, a failure is final, and a refusal still delays the others', async () => {
-  await using server = await faultServer(html(500), waiting(429, 7), list(3))
+  const server = await faultServer(html(500), waiting(429, 7), list(3))
   const { source, slept } = aSource(server)
   const last = () => rejection(source.readPage(FIRST, { ...PATIENT, mayAskMore: () => false }))
   expect([await last(), slept]).toEqual([expect.objectContaining({ status: 500 }), []])
@@ -26,21 +26,14 @@ test('where no request is left, a failure is final, and a refusal still delays t
 })
 
 test('a wait as long as the longest allowed is waited, and any success starts the budget again', async () => {
-  await using server = await faultServer(
-    waiting(429, 25),
-    list(3),
-    waiting(503, 25),
-    list(3),
-    waiting(429, 25),
-    list(3),
-  )
+  const server = await faultServer(waiting(429, 25), list(3), waiting(503, 25), list(3), waiting(429, 25), list(3))
   const { source } = aSource(server, { maxWaitMs: 30_000, longestWaitMs: 25_000 })
   for (let page = 0; page < 3; page += 1) await source.readPage(FIRST, PATIENT)
   expect(source.counters.waitedMs).toBe(75_000)
 })
 
 test('a refusal is waited out for the requested time, and reported; every attempt is signed anew, after the wait', async () => {
-  await using server = await faultServer(
+  const server = await faultServer(
     refusal(429, 'throttled', 'Slow down', { 'Retry-After': 7 }),
     html(503, { 'Retry-After': 20 }),
     list(3),
@@ -65,7 +58,7 @@ test('a refusal is waited out for the requested time, and reported; every attemp
 test('a 429 in HTML is a 429, and X-RateLimit-Reset is read by the clock of the service', async () => {
   const serviceMs = Date.UTC(2030, 0, 1)
   const headers = { Date: new Date(serviceMs).toUTCString(), 'X-RateLimit-Reset': serviceMs / 1000 + 40 }
-  await using server = await faultServer(html(429, headers), list(3))
+  const server = await faultServer(html(429, headers), list(3))
   const { source, slept } = aSource(server)
   await source.readPage(FIRST, PATIENT)
   expect(slept[0]).toBeGreaterThanOrEqual(39_000)
@@ -79,7 +72,7 @@ test('a 429 holds back every page of the organization until its time has come, w
     askedMs.push(time.now())
     return reply(response, request)
   }
-  await using server = await faultServer(record(html(429, { 'Retry-After': 60 })), record(list(900)))
+  const server = await faultServer(record(html(429, { 'Retry-After': 60 })), record(list(900)))
   const { source, events } = aSource(server, { concurrency: 1 }, time)
   const pages = [1, 2, 3, 4].map((page) => source.readPage({ page, size: 100 }, PATIENT))
   await Promise.all(pages)
@@ -93,8 +86,8 @@ test('a 429 holds back every page of the organization until its time has come, w
 test('organizations that share a rateLimit share its pause', async () => {
   const time = virtualTime()
   const rateLimit = new RateLimit({ concurrency: 1, ...time })
-  await using throttled = await faultServer(html(429, { 'Retry-After': 60 }), list(3))
-  await using other = await faultServer(list(3))
+  const throttled = await faultServer(html(429, { 'Retry-After': 60 }), list(3))
+  const other = await faultServer(list(3))
   const one = aSource(throttled, {}, { rateLimit, ...time })
   const two = aSource(other, { longestWaitMs: 30_000 }, { rateLimit, ...time })
   const [first, second] = await Promise.allSettled([
@@ -109,7 +102,7 @@ test('organizations that share a rateLimit share its pause', async () => {
 
 test('an abort ends a long wait at once with its reason', async () => {
   const controller = new AbortController()
-  await using server = await faultServer(html(429, { 'Retry-After': 600 }))
+  const server = await faultServer(html(429, { 'Retry-After': 600 }))
   const { source } = aSource(
     server,
     {},
@@ -120,14 +113,14 @@ test('an abort ends a long wait at once with its reason', async () => {
 })
 
 test('a page that answers 500 for ever is given up after five tries', async () => {
-  await using server = await faultServer(html(500))
+  const server = await faultServer(html(500))
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'server-error', status: 500 })
   expect(server.requests).toHaveLength(5)
 })
 
 test('pages go one at a time once the service says that its limit is nearly used up', async () => {
-  await using server = await faultServer(list(900, { headers: { 'X-RateLimit-Remaining': 1 } }))
+  const server = await faultServer(list(900, { headers: { 'X-RateLimit-Remaining': 1 } }))
   const { source } = aSource(server, { concurrency: 3 })
   await source.readPage(FIRST, PATIENT)
   await Promise.all([2, 3, 4, 5, 6].map((page) => source.readPage({ page, size: 100 }, PATIENT)))

@@ -18,8 +18,8 @@ export async function eventually<Answer>(
  * The allowed duration on this machine now for something that takes at most `ms` on an idle one: multiplied by the number of
  * programs that want to run on each core. Only for promises about a duration; other tests wait for a condition.
  */
-export function onThisMachine(ms: number, { programs = programsToRun(), cores = availableParallelism() } = {}): number {
-  return Math.ceil(ms * Math.max(1, programs / cores))
+export function onThisMachine(ms: number): number {
+  return Math.ceil(ms * Math.max(1, programsToRun() / availableParallelism()))
 }
 
 /**

@@ -28,11 +28,9 @@ export type FaultServer = {
   /** Requests being answered at this moment, and the most there ever were. */
   inFlight: number
   mostInFlight: number
-  close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A loopback server that plays `replies` in order of arrival; the last one answers everything after it. */
+/** A server of this machine that ends with the test. It plays `replies` in order of arrival; the last one answers everything after it. */
 export async function faultServer(...replies: [Reply, ...Reply[]]): Promise<FaultServer> {
   return start(createServer(), 'http', replies)
 }
@@ -46,33 +44,14 @@ export async function tlsFaultServer(
 }
 
 async function start(server: Server, scheme: string, replies: readonly Reply[]): Promise<FaultServer> {
-  const origin = `${scheme}://127.0.0.1:${await portOf(server)}`
-  const close = async (): Promise<void> => {
-    if (!server.listening) return
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  }
-  const fault: FaultServer = {
-    origin,
-    baseUrl: new URL(`${origin}/api/v1`),
-    requests: [],
-    inFlight: 0,
-    mostInFlight: 0,
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-
+  const origin = `${scheme}://127.0.0.1:${await listenHere(server)}`
+  const baseUrl = new URL(`${origin}/api/v1`)
+  const fault: FaultServer = { origin, baseUrl, requests: [], inFlight: 0, mostInFlight: 0 }
   server.on('request', (request, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', origin)
-    const seen: SeenRequest = {
-      method: request.method ?? '',
-      url,
-      headers: request.headers,
-      socket: request.socket,
-      page: Number(url.searchParams.get('page')),
-      size: Number(url.searchParams.get('per_page')),
-    }
+    const { method = '', headers, socket } = request
+    const [page, size] = [url.searchParams.get('page'), url.searchParams.get('per_page')].map(Number)
+    const seen: SeenRequest = { method, url, headers, socket, page: page ?? 0, size: size ?? 0 }
     const reply = replies[Math.min(fault.requests.length, replies.length - 1)]
     fault.requests.push(seen)
     fault.inFlight += 1
@@ -87,12 +66,10 @@ async function start(server: Server, scheme: string, replies: readonly Reply[]):
 
 type ReplyHeaders = Record<string, string | number | string[]>
 
-/** JSON with any status. */
 export function json(status: number, body: unknown, headers: ReplyHeaders = {}): Reply {
   return bytes(status, JSON.stringify(body), { 'Content-Type': 'application/json', ...headers })
 }
 
-/** The documented error envelope. */
 export function refusal(status: number, error: string, message: string, headers: ReplyHeaders = {}): Reply {
   return json(status, { success: false, error, message, details: {} }, headers)
 }
@@ -102,7 +79,6 @@ export function html(status: number, headers: ReplyHeaders = {}): Reply {
   return bytes(status, `<!doctype html><h1>${status}</h1>`, { 'Content-Type': 'text/html', ...headers })
 }
 
-/** Exactly these bytes. */
 export function bytes(status: number, body: string | Uint8Array, headers: ReplyHeaders = {}): Reply {
   return (response) => {
     response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers })
@@ -138,18 +114,15 @@ export function envelopeOf(
   }
 }
 
-/** A made-up record with a number. */
 export function aRecord(number: number): { id: string; name: string; email: string } {
   const id = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
   return { id, name: `Customer ${number}`, email: `customer${number}@example.com` }
 }
 
-/** A redirect to anywhere. */
 export function redirect(status: number, location?: string): Reply {
   return bytes(status, '', location === undefined ? {} : { Location: location })
 }
 
-/** Takes the request and never answers. */
 export function hang(): Reply {
   return () => {}
 }
@@ -163,23 +136,18 @@ export function cut(body: string | Uint8Array, share = 0.5, headers: ReplyHeader
   }
 }
 
-/** Closes the connection without a word. */
 export function slam(): Reply {
   return (response) => void response.destroy()
 }
 
-/** A request as a receiver got it. */
-type Received = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
-
 /** A server that keeps what it gets, and answers with these statuses in turn; the last one answers everything after it. */
-type Receiver = { url: string; received: Received[]; statuses: number[] }
-
-export async function aReceiver(...statuses: [number, ...number[]]): Promise<Receiver> {
-  const receiver: Receiver = { url: '', received: [], statuses }
+export async function aReceiver(...statuses: [number, ...number[]]) {
+  const received: { method: string; path: string; headers: IncomingHttpHeaders; body: string }[] = []
+  const receiver = { url: '', received, statuses }
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const { method = '', url: path = '', headers } = request
-      receiver.received.push({ method, path, headers, body })
+      received.push({ method, path, headers, body })
       const status = receiver.statuses.length > 1 ? receiver.statuses.shift() : receiver.statuses[0]
       response.writeHead(status ?? 200, { Location: '/elsewhere' }).end('a long answer'.repeat(1000))
     })
@@ -188,31 +156,19 @@ export async function aReceiver(...statuses: [number, ...number[]]): Promise<Rec
   return receiver
 }
 
-/** A way to a server of this machine. */
-type SilentProxy = {
-  port: number
-  /** From now on nothing comes through on the connections that there are, and neither end gets to know. New ones work. */
-  silence(): void
-}
-
-/** Passes connections on to a port of this machine, until the test ends. */
-export async function aSilentProxy(to: number): Promise<SilentProxy> {
+/**
+ * Passes connections on to a port of this machine, until the test ends. Once there is `silence()`, nothing comes through on the connections that
+ * there are, and neither end gets to know. New ones work.
+ */
+export async function aSilentProxy(to: number) {
   const open = new Set<Socket>()
   const server = createTcpServer((near) => {
     const far = connect(to, '127.0.0.1')
     near.pipe(far).pipe(near)
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(one)
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          open.delete(one)
-          other.destroy()
-        })
+    const end = () => {
+      for (const socket of [near, far]) open.delete(socket.destroy())
     }
+    for (const socket of [near, far]) open.add(socket.on('error', () => {}).on('close', end))
   })
   return {
     port: await listenHere(server, open),
@@ -229,10 +185,6 @@ export async function listenHere(server: TcpServer, open = new Set<Socket>()): P
     server.close()
     for (const socket of open) socket.destroy()
   })
-  return portOf(server)
-}
-
-async function portOf(server: TcpServer): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const at = server.address()
   if (at === null || typeof at === 'string') throw new Error('not listening on a port')

@@ -9,7 +9,6 @@ export type Row = Record<string, unknown>
 
 /** Another program at a mirror, in SQLite or PostgreSQL, whose statements are written for SQLite. */
 export type Reader = {
-  readonly address: string
   all<Found = Row>(sql: string, ...parameters: unknown[]): Found[]
   /** The first column of the first row. */
   value(sql: string, ...parameters: unknown[]): unknown
@@ -20,7 +19,7 @@ export type Reader = {
 
 /** Opens the mirror at an address to read, or to change it without the mirror's own code. */
 export function openReader(address: string, { isWriting = false } = {}): Reader {
-  return isPostgres(address) ? readerInPostgres(address, isWriting) : readerInSqlite(address, isWriting)
+  return isPostgres(address) ? statementsOn(address, { isWriting }) : readerInSqlite(address, isWriting)
 }
 
 /** The address of a mirror for another process: `Mirror.file` names no user. */
@@ -47,21 +46,9 @@ export function storedText(address: string): string {
 function readerInSqlite(file: string, isWriting: boolean): Reader {
   const db = new Database(file, { readonly: !isWriting, fileMustExist: true })
   return {
-    address: file,
     all: <Found>(sql: string, ...parameters: unknown[]) => db.prepare<unknown[], Found>(sql).all(...parameters),
     value: (sql, ...parameters) => Object.values(Object(db.prepare(sql).get(...parameters)))[0],
     run: (sql, ...parameters) => db.prepare(sql).run(...parameters).changes,
     close: () => void db.close(),
-  }
-}
-
-function readerInPostgres(address: string, isWriting: boolean): Reader {
-  const on = statementsOn(address, { isWriting })
-  return {
-    address,
-    all: <Found>(sql: string, ...parameters: unknown[]) => on.all<Found>(sql, ...parameters),
-    value: (sql, ...parameters) => Object.values(on.all(sql, ...parameters)[0] ?? {})[0],
-    run: (sql, ...parameters) => on.run(sql, ...parameters),
-    close: () => {},
   }
 }

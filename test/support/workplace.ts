@@ -7,7 +7,7 @@ import { errorEnvelope } from '../../src/service/answer.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/service/sandbox.ts'
 import { HEADERS } from '../../src/signing/signing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
-import { faultServer, type FaultServer, type Reply } from './fault-server.ts'
+import type { FaultServer } from './fault-server.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** A user's folder: a configuration, and a mirror after the first sync. */
@@ -75,12 +75,7 @@ export function organizationsOf(
   return organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret, ...settings }))
 }
 
-/** A server that ends with the test. */
-export async function aFaultServer(...replies: [Reply, ...Reply[]]): Promise<FaultServer> {
-  const server = await faultServer(...replies)
-  onTestFinished(() => server.close())
-  return server
-}
+export { faultServer as aFaultServer } from './fault-server.ts'
 
 /** An organization at a server, with made-up credentials. */
 export function organizationAt({ baseUrl }: Pick<FaultServer, 'baseUrl'>, settings: Partial<Written> = {}): Written {

@@ -54,7 +54,7 @@ test('a changed number of requests at once holds from the next run on', async ()
   for (const concurrency of [2, 8, 3]) {
     const waiting: (() => void)[] = []
     // As many as are expected at once are answered together.
-    await using server = await faultServer((...answering) => {
+    const server = await faultServer((...answering) => {
       waiting.push(() => void list(900)(...answering))
       if (waiting.length === concurrency) for (const answer of waiting.splice(0)) answer()
     })

@@ -150,7 +150,7 @@ test.each([
 test('one record that is larger than an answer may be does not block its organization: all others are mirrored', async () => {
   const rows = Array.from({ length: 250 }, (_, index) => aRecord(index + 1))
   rows[120] = { ...aRecord(121), name: 'x'.repeat(50_000) }
-  await using server = await faultServer((response, request) => {
+  const server = await faultServer((response, request) => {
     const { page, size } = request
     const meta = { current_page: page, per_page: size, total: rows.length }
     const data = rows.slice(size * (page - 1), size * page)

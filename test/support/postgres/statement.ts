@@ -21,7 +21,7 @@ const LIMIT_MS = 60_000
 let thread: Thread | undefined
 
 /** The mirror at an address of PostgreSQL, for statements that are written for SQLite. Each call returns when the server has answered. */
-export function statementsOn(address: string, { isWriting = false } = {}): Statements {
+export function statementsOn(address: string, { isWriting = false } = {}) {
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? 'customer_mirror'
   url.search = ''
@@ -29,16 +29,11 @@ export function statementsOn(address: string, { isWriting = false } = {}): State
   const ask = <Found>(sql: string, parameters: unknown[]) =>
     answerTo<Found>({ database: url.href, schema, isWriting, ...translated(sql, parameters) })
   return {
-    all: <Found>(sql: string, ...parameters: unknown[]) => ask<Found>(sql, parameters).rows,
-    run: (sql, ...parameters) => ask(sql, parameters).changes,
+    all: <Found = Record<string, unknown>>(sql: string, ...parameters: unknown[]) => ask<Found>(sql, parameters).rows,
+    value: (sql: string, ...parameters: unknown[]) => Object.values(ask<object>(sql, parameters).rows[0] ?? {})[0],
+    run: (sql: string, ...parameters: unknown[]) => ask(sql, parameters).changes,
+    close: () => {},
   }
-}
-
-type Statements = {
-  /** The rows as SQLite has them: times and JSON are text, truth is 0 or 1. */
-  all<Found = Record<string, unknown>>(sql: string, ...parameters: unknown[]): Found[]
-  /** The number of rows written. */
-  run(sql: string, ...parameters: unknown[]): number
 }
 
 function answerTo<Found>(asked: Asked): Rows<Found> {
