@@ -19,26 +19,37 @@ test('there is a program to read, and its imports are seen', () => {
   const story = src.find(({ path }) => path === 'src/sync/mirror-organization.ts')
 
   expect(src.length).toBeGreaterThan(20)
+  expect(product.map(({ path }) => path)).toEqual(expect.arrayContaining(PROGRAMS))
   expect(story?.imports).toContainEqual({ target: 'src/sync/read-list.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/model/run.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/store/sqlite/open-database.ts')
 })
 
 describe('which files may import which', () => {
-  test('src does not import jobs; commands may load jobs when they need them', () => {
-    const outside = src.map((file) => (file.path.startsWith('src/cli/') ? { ...file, lazyImports: [] } : file))
+  /** Commands load jobs when they need them. */
+  const eager = src.map((file) => (file.path.startsWith('src/cli/') ? { ...file, lazyImports: [] } : file))
 
-    expect(offenders(outside, (target) => target.startsWith('jobs/'))).toEqual([])
-  })
-
-  test('src and jobs import neither tests nor benchmarks', () => {
-    expect(offenders(product, (target) => /^(test|bench)\//.test(target))).toEqual([])
-  })
-
-  test('only the command line and tests import the command line', () => {
-    const others = program.filter(({ path }) => !/^(src\/cli|test)\//.test(path))
-
-    expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
+  test.each<[rule: string, files: readonly SourceFile[], forbidden: RegExp]>([
+    ['src does not import jobs', eager, /^jobs\//],
+    ['src and jobs import neither tests nor benchmarks', product, /^(test|bench)\//],
+    [
+      'only the command line and tests import the command line',
+      program.filter(({ path }) => !/^(src\/cli|test)\//.test(path)),
+      /^src\/cli\//,
+    ],
+    [
+      'the model imports only text and time, and what is hidden',
+      src.filter(({ path }) => path.startsWith('src/model/')),
+      /^src\/(?!(model|text|time|privacy)\/)/,
+    ],
+    [
+      'the mirror is used only through its verbs',
+      product.filter(({ path }) => !/^src\/(store|copies|serve)\//.test(path)),
+      /^src\/store\/(?!mirror\.ts$)/,
+    ],
+  ])('%s', (_rule, files, forbidden) => {
+    expect(files).not.toEqual([])
+    expect(offenders(files, (target) => forbidden.test(target))).toEqual([])
   })
 
   const ROOMS_APART = ['source', 'scan', 'store']
@@ -51,14 +62,6 @@ describe('which files may import which', () => {
 
     expect(files).not.toEqual([])
     expect(chainsTo(program, files, isForbidden)).toEqual([])
-  })
-
-  test('the model imports only text and time, and what is hidden', () => {
-    const model = src.filter(({ path }) => path.startsWith('src/model/'))
-
-    expect(
-      offenders(model, (target) => target.startsWith('src/') && !/^src\/(model|text|time|privacy)\//.test(target)),
-    ).toEqual([])
   })
 
   // A feature is a folder and its hooks.
@@ -89,10 +92,6 @@ describe('which files may import which', () => {
     expect(upward.filter((arrow) => !HOOKS.test(arrow))).toEqual([])
   })
 
-  test('every server listens in one way', () => {
-    expect(matching(product, /\bcreateServer\b/, /^src\/http\//)).toEqual([])
-  })
-
   test.each([
     ['whether a process lives', /\bkill\([^)]*\b0\)/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /],
@@ -100,16 +99,6 @@ describe('which files may import which', () => {
     ['what --json prints', /\bschemaVersion: 1\b/],
   ])('there is one way to say %s', (_what, pattern) => {
     expect(matching(product, pattern)).toHaveLength(1)
-  })
-
-  test('no folder is made in a way that never ends in /proc', () => {
-    expect(matching(product, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])
-  })
-
-  test('the mirror is used only through its verbs', () => {
-    const outside = product.filter(({ path }) => !/^src\/(store|copies|serve)\//.test(path))
-
-    expect(offenders(outside, (target) => /^src\/store\/(?!mirror\.ts$)/.test(target))).toEqual([])
   })
 })
 
@@ -130,67 +119,49 @@ test.each([
   expect(importersOf(product, name).filter((path) => !where.test(path))).toEqual([])
 })
 
-describe('where the outside world is used', () => {
-  /** Commands, the library, servers, workers, and the lock of a queue's folder, whose age is in the file system. */
-  const ENTRIES = /^(src\/(cli\/|service\/|library\.ts$)|jobs\/(worker\.ts$|commands\/|queue\/))/
-  const isProgram = new RegExp(`^(${PROGRAMS.join('|')})$`)
+/** Commands, the library, servers, workers, and the lock of a queue's folder, whose age is in the file system. */
+const ENTRIES = /^(src\/(cli\/|service\/|library\.ts$)|jobs\/(worker\.ts$|commands\/|queue\/))/
 
-  test('the programs are there', () => {
-    expect(product.map(({ path }) => path)).toEqual(expect.arrayContaining(PROGRAMS))
-  })
-
-  test('only the configuration reads the environment', () => {
-    expect(matching(product, /\bprocess\s*\.\s*env\b/, /^src\/config\//)).toEqual([])
-  })
-
-  test('only the programs end the process', () => {
-    expect(matching(product, /\bprocess\s*\.\s*(exit\b|exitCode\s*=[^=]|abort\b|reallyExit\b)/, isProgram)).toEqual([])
-  })
-
-  test('only the programs, and the commands that outlive their terminal, listen for signals', () => {
-    const listening = /^(src\/cli\/|jobs\/worker\.ts$)/
-    expect(matching(product, /\bprocess\s*\.\s*(on|once|addListener)\s*\(/, listening)).toEqual([])
-  })
-
-  test('only the programs, and the commands, make a logger', () => {
-    expect(matching(product, /\bpino\s*\(/, /^src\/machine\/log\.ts$/)).toEqual([])
-    expect(matching(product, /\bcreateLog\(/, /^(src\/(machine\/log\.ts$|cli\/)|jobs\/worker\.ts$)/)).toEqual([])
-  })
-
-  test('time and chance come in as arguments', () => {
-    expect(matching(product, /\bMath\.random\(\)/, /^(src\/cli|jobs)\//)).toEqual([])
-    expect(matching(product, /\bDate\.now\b|\bnew Date\(\)/, ENTRIES)).toEqual([])
-  })
-
-  test('only entry points read the monotonic clock', () => {
-    expect(matching(product, /\bperformance\b|\bhrtime\b/, /^src\/machine\//)).toEqual([])
-    expect(
-      product.filter(({ path, code }) => !ENTRIES.test(path) && /import \{[^}]*\bmonotonicMs\b/.test(code)),
-    ).toEqual([])
-  })
-
-  test('pure folders use no clock, no chance, no timer and no input or output', () => {
-    const inFolder = (folder: string) => product.filter(({ path }) => path.startsWith(folder))
-    const impure =
-      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\brandom(UUID|Bytes|Int)\b|\bset(Timeout|Interval|Immediate)\b|\bprocess\b|\bconsole\b|\bfetch\(/
-
-    expect(PURE.filter((folder) => inFolder(folder).length === 0)).toEqual([])
-    const pure = PURE.flatMap(inFolder)
-    expect(matching(pure, impure)).toEqual([])
-    expect(offenders(pure, (target) => target.startsWith('node:') && target !== 'node:crypto')).toEqual([])
-  })
-
+test.each<[rule: string, pattern: RegExp, where?: RegExp]>([
+  ['every server listens in one way', /\bcreateServer\b/, /^src\/http\//],
+  ['no folder is made in a way that never ends in /proc', /\bmkdir(Sync)?\(.*recursive/],
+  ['only the configuration reads the environment', /\bprocess\s*\.\s*env\b/, /^src\/config\//],
+  [
+    'only the programs end the process',
+    /\bprocess\s*\.\s*(exit\b|exitCode\s*=[^=]|abort\b|reallyExit\b)/,
+    new RegExp(`^(${PROGRAMS.join('|')})$`),
+  ],
+  [
+    'only the worker and commands listen for signals',
+    /\bprocess\s*\.\s*(on|once|addListener)\s*\(/,
+    /^(src\/cli\/|jobs\/worker\.ts$)/,
+  ],
+  ['only the worker and commands make a log', /\bcreateLog\(/, /^(src\/(machine\/log\.ts$|cli\/)|jobs\/worker\.ts$)/],
+  ['chance comes in as an argument', /\bMath\.random\(\)/, /^(src\/cli|jobs)\//],
+  ['time comes in as an argument', /\bDate\.now\b|\bnew Date\(\)/, ENTRIES],
+  ['only the machine reads the monotonic clock', /\bperformance\b|\bhrtime\b/, /^src\/machine\//],
+  ['only entry points take the monotonic clock', /import \{[^}]*\bmonotonicMs\b/, ENTRIES],
   // What only strips types leaves them as they are, and a command that loads such a file ends before it begins.
-  test('the program is written in the words that the oldest Node it runs on knows (22.19)', () => {
-    const newer =
-      /\busing [\w$]+ =|\b(RegExp\.escape|Error\.isError|Promise\.try|Math\.sumPrecise|Uint8Array\.from(Hex|Base64))\b/
-    expect(matching(product, newer)).toEqual([])
-  })
-
+  [
+    'the program is written in the words that the oldest Node it runs on knows (22.19)',
+    /\busing [\w$]+ =|\b(RegExp\.escape|Error\.isError|Promise\.try|Math\.sumPrecise|Uint8Array\.from(Hex|Base64))\b/,
+  ],
   // Node then opens standard input, and to read it fails while nothing has come: a process of ours takes its plan from there.
-  test('the process is taken from where it always is, not imported', () => {
-    expect(matching(product, /from 'node:process'/)).toEqual([])
-  })
+  ['the process is taken from where it always is, not imported', /from 'node:process'/],
+  ['no type is asserted with any', /(:\s*any\b|<any>|\bas any\b|@ts-(ignore|nocheck))/],
+])('%s', (_rule, pattern, where) => {
+  expect(matching(product, pattern, where)).toEqual([])
+})
+
+test('pure folders use no clock, no chance, no timer and no input or output', () => {
+  const inFolder = (folder: string) => product.filter(({ path }) => path.startsWith(folder))
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\brandom(UUID|Bytes|Int)\b|\bset(Timeout|Interval|Immediate)\b|\bprocess\b|\bconsole\b|\bfetch\(/
+
+  expect(PURE.filter((folder) => inFolder(folder).length === 0)).toEqual([])
+  const pure = PURE.flatMap(inFolder)
+  expect(matching(pure, impure)).toEqual([])
+  expect(offenders(pure, (target) => target.startsWith('node:') && target !== 'node:crypto')).toEqual([])
 })
 
 describe('the form of files', () => {
@@ -217,10 +188,6 @@ describe('the form of files', () => {
     expect(
       program.map(({ path }) => basename(path)).filter((name) => !/^[a-z0-9-]+(\.[a-z]+)*\.ts$/.test(name)),
     ).toEqual([])
-  })
-
-  test('no type is asserted with any', () => {
-    expect(matching(product, /(:\s*any\b|<any>|\bas any\b|@ts-(ignore|nocheck))/)).toEqual([])
   })
 })
 

