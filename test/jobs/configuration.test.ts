@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { compareConfigurations, configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
+import { configurationHash, openLiveConfig } from '../../jobs/configuration.ts'
 import { eventually } from '../support/eventually.ts'
-import { isEmbedded, aJobsWorkplace } from '../support/jobs-workplace.ts'
+import { isEmbedded, aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
 import { readiness, startWorker } from '../support/worker-log.ts'
 import { anAwayOrganization, aWorkplace, aSandbox, organizationsOf } from '../support/workplace.ts'
 
@@ -72,35 +72,9 @@ async function aFollowed() {
   }
 }
 
-const LOOK_MS = 30_000
-
-test('a worker that has ended is forgotten, and so is what it wrote', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  const kept = new Map<string, string>()
-  const values = {
-    list: async () => new Map(kept),
-    write: async (name: string, value: string) => void kept.set(name, value),
-    delete: async (name: string) => void kept.delete(name),
-  }
-  const [one, other] = ['a', 'b'].map((hash) => {
-    const common = { values, lookMs: LOOK_MS, log: { warn: () => {} }, now: Date.now }
-    return compareConfigurations({ ...common, hash: () => hash.repeat(64), self: `${hash}#7#1` })
-  })
-  onTestFinished(() => one?.stop())
-  await vi.advanceTimersByTimeAsync(12 * LOOK_MS)
-  const meanwhile = one?.problem()
-  other?.stop()
-  await vi.advanceTimersByTimeAsync(4 * LOOK_MS)
-
-  expect(meanwhile).toContain('give all workers the same file')
-  expect(one?.problem()).toBeUndefined()
-  expect([...kept.keys()]).toEqual(['configuration:a#7#1'])
-})
-
 // Other processes cannot add to the embedded queue, and it has one worker.
 if (!isEmbedded) {
-  test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {
+  test('of two workers with different files each mirrors its organizations, and both say so in /readyz; what one wrote that has ended is forgotten', async () => {
     const organizations = organizationsOf(await aSandbox({ customers: [3, 3] }))
     const place = aJobsWorkplace(organizations)
     const document: object = parse(readFileSync(place.config, 'utf8'))
@@ -119,5 +93,8 @@ if (!isEmbedded) {
     await eventually(problems, (found) => found.every((said) => said.includes('give all workers the same file')))
     write(1)
     await eventually(problems, (found) => !found.join().includes('configuration'))
+    await workers[1]?.stop()
+    const { backend } = await someQueues(place.queue, place.mirror)
+    await expect.poll(async () => (await backend.values.list('configuration:')).size).toBe(1)
   })
 }

@@ -27,7 +27,7 @@ test('a worker publishes when all runs are over, tries again where it could not,
 
   expect(failure).toMatchObject({
     code: 'usage',
-    message: expect.stringContaining('was not published by this program'),
+    message: expect.stringContaining('not published by this program'),
   })
   const copied = rowsOf(file, 'SELECT customers FROM manifest ORDER BY organization')
   expect(copied.map(({ customers }) => customers)).toEqual([50, 20, 3])

@@ -14,14 +14,12 @@ test('each alert has a name of its own, a runbook that begins with the command t
   const page = readFileSync(new URL('../../docs/operate/runbooks.md', import.meta.url), 'utf8')
   const examples = readFileSync(EXAMPLES, 'utf8')
   const names = RULES.map(({ alert }) => alert)
+  const sentence = expect.stringMatching(/.{10}/)
 
   expect(new Set(names).size).toBe(names.length)
   for (const { labels, annotations } of RULES) {
     expect(labels).toEqual({ severity: expect.stringMatching(/^(critical|warning|info)$/) })
-    expect(annotations).toEqual({
-      summary: expect.stringMatching(/.{10}/),
-      description: expect.stringMatching(/.{10}/),
-    })
+    expect(annotations).toEqual({ summary: sentence, description: sentence })
   }
   expect(names.filter((name) => !page.includes(`\n## ${name}\n\n\`\`\`sh\n`))).toEqual([])
   expect(names.filter((name) => !examples.includes(`{alertname="${name}"}`))).toEqual([])

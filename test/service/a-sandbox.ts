@@ -7,16 +7,10 @@ import { type Credentials, DEFAULT_PRESET, type Recipe, recipeOf, signedHeaders 
 /** The answer to a request: as text, and what either envelope has in it. */
 export type Answer = z.output<typeof envelope> & { status: number; headers: Headers; text: string; ids: string[] }
 
+const count = z.int().default(0)
 const envelope = z.object({
   data: z.array(z.unknown()).default([]),
-  meta: z
-    .object({
-      current_page: z.int().default(0),
-      last_page: z.int().default(0),
-      per_page: z.int().default(0),
-      total: z.int().default(0),
-    })
-    .prefault({}),
+  meta: z.object({ current_page: count, last_page: count, per_page: count, total: count }).prefault({}),
   error: z.string().default(''),
   details: z.record(z.string(), z.array(z.string())).default({}),
 })

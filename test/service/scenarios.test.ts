@@ -15,18 +15,12 @@ async function output(...options: string[]): Promise<string> {
   return stdout + stderr
 }
 
-test('--list-scenarios prints each name once, with one sentence, and ends', async () => {
+test('the command lists each scenario once, with one sentence, plays the one that is named, and refuses an unknown one with a suggestion', async () => {
   const [, ...lines] = (await output('--list-scenarios')).trimEnd().split('\n')
   expect(lines.map((line) => line.split(' ')[0])).toEqual(SCENARIOS.map(({ name }) => name))
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length)
   for (const line of lines) expect(line).toMatch(/^[a-z0-9-]+ {2,}[A-Z].*\.$/)
-})
-
-test('--scenario names the scenario', async () => {
   expect(await output('--port', '0', '--customers', '3', '--scenario', 'delete')).toContain('plays the scenario delete')
-})
-
-test('an unknown scenario is refused with a suggestion', async () => {
   await expect(startSandbox({ scenario: 'insert-delte' })).rejects.toThrow(UsageError)
   expect(await output('--scenario', 'insert-delte')).toContain(
     `There is no scenario "insert-delte" (did you mean "insert-delete"?). 'customer-mirror sandbox --list-scenarios'`,
@@ -34,13 +28,7 @@ test('an unknown scenario is refused with a suggestion', async () => {
 })
 
 /** Pages and their sizes, asked for one after the other, 150 ms apart, and the last two after an hour. */
-const ASKED = [
-  ...[1, 2, 3, 4, 5, 6, 6, 10, 11].map((page) => [page, 100]),
-  [2, 60],
-  [11, 50],
-  [1, 100],
-  [1, 100],
-] as const
+const ASKED = [...[1, 2, 3, 4, 5, 6, 6, 10, 11].map((n) => [n, 100]), [2, 60], [11, 50], [1, 100], [1, 100]] as const
 
 const HEAD = `# What each scenario of the sandbox answers
 
@@ -67,9 +55,7 @@ test('each scenario answers as it says', async () => {
 async function rowOf(name: string): Promise<string> {
   let nowMs = Date.UTC(2026, 0, 5, 2)
   const { get, truth, acme } = await played(name, { dripMs: 1, now: () => nowMs })
-  const places = new Map(
-    acme.customers.map((customer, place) => [customer.id, { place, text: JSON.stringify(customer) }]),
-  )
+  const places = new Map(acme.customers.map((each, place) => [each.id, { place, text: JSON.stringify(each) }]))
   const mark = truth.mark()
   const cells: string[] = []
   for (const [index, [page, size]] of ASKED.entries()) {

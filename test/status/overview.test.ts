@@ -11,15 +11,7 @@ import { customers } from '../support/builders.ts'
 import { cardsOf, LOOKED_AT_MS, factsOf, overviewOf, overviewOfAll, REFUSED } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 
-const UNDERWAY = {
-  organization: 'acme',
-  runId: 7,
-  startedAtMs: 0,
-  isPartial: false,
-  readBefore: 0,
-  read: 0,
-  total: 100,
-}
+const RUN = { organization: 'acme', runId: 7, startedAtMs: 0, isPartial: false, readBefore: 0, read: 0, total: 100 }
 
 test('every organization is shown in its states, and those that need attention come first', async () => {
   const overview = await overviewOfAll()
@@ -62,10 +54,8 @@ test('texts from outside are escaped', async () => {
   const organizations = overview.organizations.map((view) => ({ ...view, organization: hostile }))
   const leftBehind = [Object({ organization: hostile, active: 3 })]
 
-  const page = await overviewPage(
-    { ...overview, organizations, leftBehind },
-    { find: hostile, page: 1, pages: 3, found: 1 },
-  )
+  const served = { find: hostile, page: 1, pages: 3, found: 1 }
+  const page = await overviewPage({ ...overview, organizations, leftBehind }, served)
 
   expect(page).not.toContain('<script')
   expect(page).not.toContain(`'1'`)
@@ -96,11 +86,11 @@ test.each([
   ['of a list whose length is not known', { read: 50, total: undefined }, undefined, undefined],
   ['that looks for changes', { read: 50, isPartial: true }, undefined, undefined],
 ])('how far a run is, %s', (_what, run, percent, leftMs) => {
-  expect(progressOf({ ...UNDERWAY, ...run }, 10_000)).toMatchObject({ percent, leftMs })
+  expect(progressOf({ ...RUN, ...run }, 10_000)).toMatchObject({ percent, leftMs })
 })
 
 test('a clock that was set back gives no time left, and no age below zero', () => {
-  expect(progressOf({ ...UNDERWAY, startedAtMs: 20_000, read: 50 }, 10_000).leftMs).toBeUndefined()
+  expect(progressOf({ ...RUN, startedAtMs: 20_000, read: 50 }, 10_000).leftMs).toBeUndefined()
   expect(ago(20_000, 10_000)).toBe('0 ms ago')
 })
 

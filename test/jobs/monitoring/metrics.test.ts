@@ -4,7 +4,7 @@ import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { NO_RUNS, aFreshness, metricsIn, metricsOf, opsFile, promtool, readExposition } from '../../support/metrics.ts'
+import { NO_RUNS, aFreshness, metricsOf, promtool } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { message } from '../../support/worker-log.ts'
 import { aWorkerOf } from '../a-worker.ts'
@@ -126,9 +126,6 @@ test('a worker is alive, ready after every organization is mirrored, and counts 
     ]),
   )
   expect(promtool(['check', 'metrics'], metrics.text)).toBe('')
-  const names = [...readExposition(metrics.text).keys()]
-  for (const file of ['alerts.yml', 'grafana-dashboard.json'])
-    expect(names).toEqual(expect.arrayContaining(namesIn(file)))
   expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
   expect(await ask(`${origin}/runs/1`)).toMatchObject({ status: 200, text: expect.stringContaining('Run #1 of acme') })
   expect(stale).toMatchObject({ status: 503, text: expect.stringContaining('acme: was due at') })
@@ -146,12 +143,6 @@ test('a worker whose configuration schedules nothing says so at once, in the log
   })
   expect((await ask(`${origin}/`)).text).toContain('The configuration schedules nothing')
 })
-
-/** The metrics of a worker that a file for operators names. */
-function namesIn(file: string): string[] {
-  const names = metricsIn(opsFile(file)).map(({ name }) => name.replace(/_bucket$/, ''))
-  return names.filter((name) => name !== 'customer_mirror_status_timestamp_seconds')
-}
 
 async function ask(url: string) {
   const response = await fetch(url)

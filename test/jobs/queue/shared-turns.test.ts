@@ -81,10 +81,8 @@ function aWorld(limit: ServiceLimit, workers: number, limiter = rateLimiter) {
 
   function openTurns(aheadMs: number) {
     const clocks = { monotonicMs: () => Date.now() + aheadMs, sleep }
-    return sharedTurnsIn({ values, workers: () => workers, ...clocks, log: { info: note, warn: note } })(
-      'vendor',
-      limit.requests,
-    )
+    const log = { info: note, warn: note }
+    return sharedTurnsIn({ values, workers: () => workers, ...clocks, log })('vendor', limit.requests)
   }
 
   async function request(rateLimit: RateLimit): Promise<void> {
