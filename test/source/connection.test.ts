@@ -142,27 +142,15 @@ test.each([
   expect(server.requests).toHaveLength(1)
 })
 
-/** Exactly this on the wire, and then the end of the connection. */
-function raw(text: string): Reply {
-  return (response) => void response.socket?.end(text)
-}
-
 const OK = 'HTTP/1.1 200 OK\r\n'
 
 test.each([
-  [
-    'another protocol',
-    raw('SSH-2.0-OpenSSH_9.6\r\n'),
-    /not valid HTTP \((HPE_INVALID|Expected HTTP|Response does not)/,
-  ],
-  ['a chunk that has no size', raw(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`), /not valid HTTP \(.*chunk/i],
-  [
-    'two Content-Lengths',
-    raw(`${OK}Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}`),
-    /\(UND_ERR_RES_CONTENT_LENGTH_M/,
-  ],
-])('an answer with %s is asked for again, and the error says what is wrong with it', async (_, reply, said) => {
-  const { error, server } = await readFrom(reply)
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /not valid HTTP \((HPE_INVALID|Expected HTTP|Response does not)/],
+  ['a chunk that has no size', `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`, /not valid HTTP \(.*chunk/i],
+  ['two Content-Lengths', `${OK}Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}`, /\(UND_ERR_RES_CONTENT_LENGTH_M/],
+])('an answer with %s is asked for again, and the error says what is wrong with it', async (_, sent, said) => {
+  // Exactly this on the wire, and then the end of the connection.
+  const { error, server } = await readFrom((response) => void response.socket?.end(sent))
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', message: expect.stringMatching(said) })
   expect(String(error)).toMatch(/Check the address and the port in baseUrl, and any proxy in between\./)
   expect(server.requests).toHaveLength(5)

@@ -26,23 +26,21 @@ test.each([
   expect(prune.mock.calls).toEqual([['acme', RETENTION, reckoning]])
 })
 
-test('a failure is reported, and the run stays complete', async () => {
-  const mirror = await aMirror()
-  const failing = { ...mirror, prune: () => Promise.reject(new MirrorUnusable('the disk is full', { code: 'full' })) }
-  const source = { ...listedSource([aCustomer(1)]), clockOffsetMs: 0 }
-  const { report, error } = await mirrorOrganization(mirroring(failing, source, { retention: RETENTION }))
+test.each([
+  ['a full disk', new MirrorUnusable('the disk is full', { code: 'full' }), 'full'],
+  ['a defect, which may quote anything,', new Error('secret'), 'unexpected'],
+])(
+  'where %s keeps the rows, that is reported without a quotation, and the run stays complete',
+  async (_, failure, code) => {
+    const failing = { ...(await aMirror()), prune: () => Promise.reject(failure) }
+    const source = { ...listedSource([aCustomer(1)]), clockOffsetMs: 0 }
+    const { report, error } = await mirrorOrganization(mirroring(failing, source, { retention: RETENTION }))
 
-  expect([report.status, error]).toEqual(['complete', undefined])
-  expect(toJson(report)).toMatchObject({ pruned: { changes: 0, error: { code: 'full' } } })
-})
-
-test('what a defect says is not repeated, since it may quote anything', async () => {
-  const prune = () => Promise.reject(new Error('secret'))
-  const pruned = await applyRetention(settings({ prune }), { organization: 'acme', startedAtMs: START_MS })
-
-  expect(JSON.stringify(pruned)).not.toContain('secret')
-  expect(pruned).toMatchObject({ isUnfinished: true, error: { code: 'unexpected' } })
-})
+    expect([report.status, error]).toEqual(['complete', undefined])
+    expect(toJson(report)).toMatchObject({ pruned: { changes: 0, isUnfinished: true, error: { code } } })
+    expect(JSON.stringify(report)).not.toContain('secret')
+  },
+)
 
 test('nothing is deleted, and nothing reported, without a limit or after a stop', async () => {
   const prune = () => Promise.reject(new Error('not to be asked'))

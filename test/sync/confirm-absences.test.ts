@@ -5,7 +5,7 @@ import { confirmAbsences, type Search, type Searching } from '../../src/sync/con
 import { aCustomer, customerId, customers, type SentRecord } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
 import { pageOfList } from '../support/listed-source.ts'
-import { anAbsentCustomer, CONTROL } from '../support/mirrored-sandbox.ts'
+import { anAbsentCustomer, CONTROL, searchedSource } from '../support/mirrored-sandbox.ts'
 
 test('where the control is found under another id no absence is confirmed, and no other customer is searched for', async () => {
   const { asked, search } = searchOf([aCustomer(2, { email: CONTROL.email })])
@@ -74,6 +74,7 @@ const RENAMED = { ...NO_USERNAME, earlier: [{ name: null, username: null, email:
 
 /** What the service answers to a text: the matches, too many to be whole, or a refusal. */
 type Special = Record<string, 'too many' | 'refused'>
+const MANY_LIKE_CONTROL: Special = { 'customer-1@example.com': 'too many' }
 
 test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
   ['by two fields, with too many matches for the third', { [NAME]: 'too many' }, WELL_KNOWN, NAMED, true],
@@ -81,13 +82,7 @@ test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
   ['by one field, refused for another', { [EMAIL]: 'refused' }, WELL_KNOWN, NO_USERNAME, false],
   ['by one field, where the others find no control', {}, { ...CONTROL, username: null }, NAMED, true],
   ['by one field, with no other value', {}, WELL_KNOWN, { ...NAMED, username: null, email: null }, true],
-  [
-    'by one, with too many for the control of another',
-    { 'customer-1@example.com': 'too many' },
-    WELL_KNOWN,
-    NO_USERNAME,
-    false,
-  ],
+  ['by one, with too many for the control of another', MANY_LIKE_CONTROL, WELL_KNOWN, NO_USERNAME, false],
   ['by two fields, one of them not in its earlier words', { earlier: 'refused' }, WELL_KNOWN, RENAMED, false],
 ])('after a settled scan, an absence confirmed %s', async (_, special, control, fields, isConfirmed) => {
   const search = searchWith(special)
@@ -153,14 +148,7 @@ function searchingBy(search: Search, overrides: Partial<Searching> = {}): Search
 
 /** A search as the service does it: any part of a name, username or e-mail, in any case. */
 function searchOf(list: readonly SentRecord[]): { asked: string[]; search: Search } {
-  const asked: string[] = []
-  return {
-    asked,
-    search: async (text) => {
-      asked.push(text)
-      const isFound = ({ name, username, email }: SentRecord) =>
-        [name, username, email].some((value) => String(value).toLowerCase().includes(text.toLowerCase()))
-      return pageOfList(list.filter(isFound), { page: 1, size: 100 })
-    },
-  }
+  const { source, texts } = searchedSource({ shown: list })
+  const { signal } = new AbortController()
+  return { asked: texts, search: (text) => source.search(text, { size: 100, signal }) }
 }

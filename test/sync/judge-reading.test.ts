@@ -3,7 +3,7 @@ import type { Reason } from '../../src/model/reasons.ts'
 import { noRecords } from '../../src/model/report.ts'
 import { RowSet } from '../../src/model/row-set.ts'
 import { ListScan } from '../../src/scan/list-scan.ts'
-import { type Certificate, NO_PROOF } from '../../src/scan/scan.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { cappedTotal, judgeSurplus, refuseGaps } from '../../src/sync/read-list.ts'
 import { customers } from '../support/builders.ts'
@@ -11,17 +11,7 @@ import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed
 import { aMirror, valueOf } from '../support/mirror-file.ts'
 
 const LIST = customers(1, 950)
-const PROVEN: Certificate = {
-  ...NO_PROOF,
-  proof: 'proven',
-  reasons: [],
-  requests: 1,
-  distinct: 1,
-  total: undefined,
-  pageSize: 100,
-  stoppedAt: undefined,
-  holes: [],
-}
+const PROVEN: Certificate = { ...new ListScan().certificate(), proof: 'proven', reasons: [] }
 
 test('one answer with a page of customers who are not listed costs the proof, and they are absent the next night', async () => {
   const mirror = await aMirror()
@@ -69,26 +59,23 @@ test.each<[string, Received, Certificate['proof']]>([
 const listOf = (...rowIds: number[]) => ({ columns: { rowIds: Uint32Array.from(rowIds) } })
 const BEFORE = { ...listOf(5, 4, 3, 2, 1), total: 5 }
 
-test.each([
+test.each<
+  [string, total: number | undefined, rowIds: number[], inserted: number, capped?: number | undefined, was?: number]
+>([
   ['customers came, and as many fell off the end', 5, [7, 6, 5, 4, 3], 2, 5],
   ['one came and an update moved another: the end is the same', 5, [6, 4, 5, 3, 2], 1, 5],
-  ['nobody came', 5, [5, 4, 3, 2], 0, undefined],
-  ['the total grew', 7, [7, 6, 5, 4, 3, 2, 1], 2, undefined],
-  ['one in the middle left', 5, [6, 5, 4, 2, 1], 1, undefined],
-  ['the last one left, and the new one stands at the end', 5, [5, 4, 3, 2, 6], 1, undefined],
-  ['without a total', undefined, [7, 6, 5, 4, 3], 2, undefined],
-])('a total of five on both nights: %s', (_, total, rowIds, inserted, capped) => {
+  ['nobody came', 5, [5, 4, 3, 2], 0],
+  ['the total grew', 7, [7, 6, 5, 4, 3, 2, 1], 2],
+  ['one in the middle left', 5, [6, 5, 4, 2, 1], 1],
+  ['the last one left, and the new one stands at the end', 5, [5, 4, 3, 2, 6], 1],
+  ['without a total', undefined, [7, 6, 5, 4, 3], 2],
+  ['a limit that was found stays one', 5, [5, 4, 3, 2, 1], 0, 5, 5],
+  ['a limit that was found is none any more, once the total is another', 6, [5, 4, 3, 2, 1], 0, undefined, 5],
+])('after a total of five: %s', (_, total, rowIds, inserted, capped, was) => {
   const received = { seen: new Set(rowIds), records: { inserted } }
+  const before = { ...BEFORE, cappedAt: was }
 
-  expect(cappedTotal(total, { before: BEFORE, after: listOf(...rowIds) }, received)).toBe(capped)
-})
-
-test('a limit that was found stays one until the total is another', () => {
-  const before = { ...BEFORE, cappedAt: 5 }
-  const received = { seen: new Set([5, 4, 3, 2, 1]), records: { inserted: 0 } }
-
-  expect(cappedTotal(5, { before, after: BEFORE }, received)).toBe(5)
-  expect(cappedTotal(6, { before, after: BEFORE }, received)).toBeUndefined()
+  expect(cappedTotal(total, { before, after: listOf(...rowIds) }, received)).toBe(capped)
 })
 
 test.each<[string, read: number, reach: number, total: number, Reason[], left?: string | undefined, holes?: number]>([

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
@@ -22,26 +21,6 @@ test.each([
   expect(report.error?.code).toBe(status === 'failed' ? 'bad-answer' : undefined)
   if (status === 'failed') expect(report.error?.message).toContain("'customer-mirror rejects' shows")
 })
-
-test.each([1, 2, 7])(
-  'at most %d pages are requested at once, and as many if the list has enough',
-  async (concurrency) => {
-    let underWay = 0
-    let most = 0
-    const source = sourceOf(async (window) => {
-      underWay += 1
-      most = Math.max(most, underWay)
-      for (let turn = 0; turn <= window.page % 3; turn += 1) await setImmediate()
-      underWay -= 1
-      return pageOfList(customers(1, 300), window)
-    })
-
-    await mirrorOrganization(mirroring(await aMirror(), source, { concurrency }))
-
-    expect(most).toBe(concurrency)
-    expect(underWay).toBe(0)
-  },
-)
 
 test('progress is reported after each save and never runs ahead of the mirror', async () => {
   const mirror = await aMirror()

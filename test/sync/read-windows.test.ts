@@ -1,18 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers } from '../support/builders.ts'
-import {
-  mirroring,
-  namesOf,
-  pageOfList,
-  type PageSource,
-  sourceOf,
-  storedNames,
-  untilAborted,
-} from '../support/listed-source.ts'
+import { mirroring, namesOf, pageOfList, type PageSource, sourceOf, storedNames } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
 
 const CHAIN = { scan: 'chain', pageSize: 100 } as const
@@ -94,26 +86,4 @@ test('failures that other pages come between do not end the run, however many th
   // As many in a row would have ended it.
   expect(failed.size).toBeGreaterThan(13)
   expect(report).toMatchObject({ status: 'complete', proof: 'proven', inserted: 650 })
-})
-
-test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const stop = new AbortController()
-  const hanging = Promise.withResolvers<AbortSignal>()
-  const before: Before = ({ page }, { signal }) => {
-    if (page < 3) return undefined
-    hanging.resolve(signal)
-    return untilAborted(signal)
-  }
-  const run = running(await aMirror(), customers(1, 500), before, { concurrency: 1, signal: stop.signal })
-  const signal = await hanging.promise
-
-  stop.abort()
-  await vi.advanceTimersByTimeAsync(4999)
-  expect(signal.aborted).toBe(false)
-  await vi.advanceTimersByTimeAsync(1)
-
-  expect((await run).report).toMatchObject({ status: 'interrupted', pages: 2, received: 20 })
-  expect(signal.aborted).toBe(true)
 })

@@ -118,20 +118,22 @@ test('a scan of many days comes to its end, whatever ends a run in between', asy
   expect(statuses.length).toBeGreaterThan(4)
 })
 
-test('maxRun ends requests that take long too, and the next run goes on', async () => {
+test('maxRun ends requests that are still open five seconds later, keeps what has come, and the next run goes on', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const mirror = await aMirror()
-  const hanging = Promise.withResolvers<void>()
+  const hanging = Promise.withResolvers<AbortSignal>()
   const source = sourceOf(async (window, { signal }) => {
     if (window.page < 3) return pageOfList(LIST, window)
-    hanging.resolve()
+    hanging.resolve(signal)
     return untilAborted(signal)
   })
   const run = mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 60_000 }))
-  await hanging.promise
+  const signal = await hanging.promise
 
-  await vi.advanceTimersByTimeAsync(66_000)
+  await vi.advanceTimersByTimeAsync(64_999)
+  expect(signal.aborted).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
   const { report, error } = await run
 
   expect(error).toMatchObject({ code: 'max-run' })

@@ -20,17 +20,6 @@ import { someOf } from '../support/seeds.ts'
 const LIST = datedCustomers(1, 150)
 const WITHOUT_50 = LIST.filter(({ id }) => id !== customerId(50))
 
-test('a customer who is gone is searched for by address, username and name, and removed by the second proven scan', async () => {
-  const mirror = await aPlayedMirror(lackingOne)
-
-  const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50 })
-
-  expect(texts).toEqual(expect.arrayContaining(['customer-50@example.com', 'customer-50', 'Customer 50']))
-  expect(texts).toHaveLength(6)
-  expect(report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], removed: 1 })
-  expect(fateOf(mirror, 50)).toBe('removed')
-})
-
 test.each(someOf(Object.entries(WORKING)))(
   'a customer that the list hides is not removed, if the service searches %s',
   async (_, search) => {
@@ -83,36 +72,30 @@ test.each(someOf(Object.entries(USELESS)))(
   },
 )
 
-test.each(Object.entries(OUTAGES))(
-  'an outage during the searches, by %s, postpones removals, and costs neither the run nor its proof',
-  async (_, outage) => {
+test.each([...Object.entries(OUTAGES), ['a stop', undefined] as const])(
+  '%s during the searches ends them, and costs neither the run nor its proof; the next one searches by address, username and name, and removes',
+  async (_, failure) => {
     const mirror = await aPlayedMirror(lackingOne)
+    const stop = new AbortController()
+    const stopped = () => {
+      stop.abort()
+      return Promise.reject(stop.signal.reason)
+    }
+    const outage = failure ?? stopped
 
-    const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, outage })
+    const { report, error, texts } = await night(mirror, 3, { shown: WITHOUT_50, outage }, { signal: stop.signal })
 
     expect(error).toBeUndefined()
+    expect(texts).toHaveLength(1)
     expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0 })
     expect(fateOf(mirror, 50)).toBe('missing')
     const next = await night(mirror, 4, { shown: WITHOUT_50 })
-    expect(next.report).toMatchObject({ proof: 'proven', removed: 1 })
+    expect(next.texts).toEqual(expect.arrayContaining(['customer-50@example.com', 'customer-50', 'Customer 50']))
+    expect(next.texts).toHaveLength(6)
+    expect(next.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], removed: 1 })
+    expect(fateOf(mirror, 50)).toBe('removed')
   },
 )
-
-test('a stop during the searches ends them at once: the run is complete, and the next one removes', async () => {
-  const mirror = await aPlayedMirror(lackingOne)
-  const stop = new AbortController()
-  const search = async () => {
-    stop.abort()
-    return Promise.reject(stop.signal.reason)
-  }
-
-  const { report, error, texts } = await night(mirror, 3, { shown: WITHOUT_50, search }, { signal: stop.signal })
-
-  expect(error).toBeUndefined()
-  expect(texts).toHaveLength(1)
-  expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0 })
-  expect((await night(mirror, 4, { shown: WITHOUT_50 })).report).toMatchObject({ removed: 1 })
-})
 
 test.each([
   ['closes the connection', OUTAGES['the network']],
