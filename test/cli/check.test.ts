@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { checkCommand } from '../../src/cli/check.ts'
+import { expect, test } from 'vitest'
 import { written } from '../support/commands.ts'
 import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
-import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import {
   aFaultServer,
@@ -18,8 +15,8 @@ import {
 } from '../support/workplace.ts'
 
 /** What `check` ends with, and each finding: its mark, what it says, and the fix below it. */
-async function check({ config }: Pick<Workplace, 'config'>, ...ids: string[]) {
-  const { code, stdout, stderr } = await runCommand(checkCommand, [...ids, '--config', config])
+async function check({ run }: Pick<Workplace, 'run'>, line = 'check') {
+  const { code, stdout, stderr } = await run(line)
   const found = stdout.split(/\n(?=\S)/).map((text) => text.trimEnd())
   const of = (what: string) => found.find((text) => text.slice(2).startsWith(`${what}: `)) ?? `nothing about ${what}`
   return { code, stdout, stderr, of, what: found.map((text) => text.slice(2).split(': ')[0]) }
@@ -42,7 +39,7 @@ test('reports everything a sync needs, makes nothing, and ends with 0 when all i
     expect.stringMatching(/^✔ .* 7 customers, /),
   ])
 
-  await runCli(['sync'], { cwd: place.folder })
+  await place.run('sync')
   expect((await check(place)).of('mirror')).toMatch(/^✔ .* sound and writable$/)
 })
 
@@ -82,7 +79,7 @@ test('all missing secrets of an organization are named below its name, and the o
   expect(code).toBe(3)
   expect(of('acme')).toMatch(/^✖ .*NO_SUCH_KEY.*\n {4}.*no-such-file[^]*fix: /)
   expect(of('globex')).toMatch(/^✔/)
-  expect((await check(place, 'acme')).code).toBe(2)
+  expect((await check(place, 'check acme')).code).toBe(2)
 })
 
 test('a secret file that every user may read is a warning with the command that fixes it', async () => {
@@ -130,10 +127,9 @@ test.each([
 test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs'])(
   'a queue that cannot be reached ends with 5, and its password is warned of in the file alone: %s',
   async (queue) => {
-    const { code, stdout, of } = await checked({ queue })
-    onTestFinished(() => void vi.unstubAllEnvs())
-    vi.stubEnv('CUSTOMER_MIRROR_QUEUE', queue)
-    const inEnvironment = await checked({ queue })
+    const place = aWorkplace(await organizations(), { queue })
+    const { code, stdout, of } = await check(place)
+    const inEnvironment = await place.run('check', { env: { CUSTOMER_MIRROR_QUEUE: queue } })
 
     expect(code).toBe(5)
     expect(stdout).toMatch(
@@ -153,7 +149,7 @@ test('copies that can be made are reported, and nothing is made; one that cannot
   const place = aWorkplace(await organizations([3, 2]), {
     publish: { file: join(folder, 'readers-{organization}.db') },
   })
-  await runCli(['sync', '--dry-run'], { cwd: place.folder })
+  await place.run('sync --dry-run')
 
   expect((await check(place)).of('publish')).toMatch(/^! .*readers-acme\.db and 1 other copy can be made, /)
   expect(existsSync(folder)).toBe(false)

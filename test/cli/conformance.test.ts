@@ -1,11 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
-import { conformanceCommand } from '../../src/cli/conformance.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { someOf } from '../support/seeds.ts'
-import { runCommand } from '../support/run-command.ts'
 import {
   aFaultServer,
   aSandbox,
@@ -18,8 +16,8 @@ import {
 type Found = { assumption: string; state: string; found: string; follows: string | null }
 
 /** What `conformance --json` prints of acme, and the assumptions that do not hold, each with what was found and what follows. */
-async function askedAt({ config }: Pick<Workplace, 'config'>) {
-  const { code, stdout, stderr } = await runCommand(conformanceCommand, ['acme', '--json', '--config', config])
+async function askedAt({ run }: Pick<Workplace, 'run'>) {
+  const { code, stdout, stderr } = await run('conformance acme --json')
   if (stdout === '') return { code, stdout, stderr, requests: 0, found: {}, all: [] }
   const { requests, assumptions }: { requests: number; assumptions: Found[] } = JSON.parse(stdout)
   const wrong = assumptions.filter(({ state }) => state !== 'holds')

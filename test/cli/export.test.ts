@@ -6,8 +6,7 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
-import { runCommand, runOnScreen } from '../support/run-command.ts'
+import { failing, runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
@@ -91,18 +90,12 @@ test.each([
   expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
 })
 
-const CSV = ['--format', 'csv']
-
 test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
-  const { config } = aWorkplace([anAwayOrganization('soon')], { mirror })
+  const place = aWorkplace([anAwayOrganization('soon')], { mirror })
+  const exportTo = (line: string) => place.run(`export --format csv ${line}`)
 
-  expect(await runCommand(exportCommand, [...CSV, '--config', config, '--org', 'soon'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/^The list of soon was never read/),
-  })
-  expect(await runCli(['export', ...CSV, '--mirror', 'none.db', '-o', 'x.csv'], { cwd: folder })).toMatchObject({
-    ...{ code: 7, stdout: '', stderr: expect.stringContaining('there is no mirror yet') },
-  })
+  expect(await exportTo('--org soon')).toMatchObject(failing(2, /^The list of soon was never read/))
+  expect(await exportTo('--mirror none.db -o x.csv')).toMatchObject(failing(7, 'there is no mirror yet'))
 })
 
 test('on a terminal no value of a customer acts on it, and Parquet is refused', async () => {
@@ -123,15 +116,15 @@ test('on a terminal no value of a customer acts on it, and Parquet is refused', 
 })
 
 test('the mirror, and the configuration that was read, are refused by any of their names', async () => {
-  const { config, folder: place } = aWorkplace([anAwayOrganization()], { mirror })
-  linkSync(config, join(place, 'other.yaml'))
-  const before = readFileSync(config, 'utf8')
+  const place = aWorkplace([anAwayOrganization()], { mirror })
+  linkSync(place.config, join(place.folder, 'other.yaml'))
+  const before = readFileSync(place.config, 'utf8')
 
   for (const name of ['customer-mirror.yaml', 'other.yaml', mirror])
-    expect(await runCli(['export', ...CSV, '-o', name], { cwd: place })).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringMatching(/: is the (configuration|mirror itself); name another/) },
-    })
-  expect(readFileSync(config, 'utf8')).toBe(before)
+    expect(await place.run(`export --format csv -o ${name}`)).toMatchObject(
+      failing(2, /: is the (configuration|mirror itself); name another/),
+    )
+  expect(readFileSync(place.config, 'utf8')).toBe(before)
   expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
 })
 

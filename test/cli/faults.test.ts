@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { valueOf } from '../support/mirror-file.ts'
-import { runCli, withoutPrivileges } from '../support/run-cli.ts'
+import { withoutPrivileges } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* Each class of fault, as a command meets it: the place, what was reported with its code, and one sentence with what to do. */
@@ -11,7 +11,7 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 async function aMirroredPlace() {
   const place = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
   const run = async (line: string) => {
-    const { code, stdout, stderr } = await runCli(line.split(' '), { cwd: place.folder })
+    const { code, stdout, stderr } = await place.run(line)
     return { code, said: (stdout + stderr).replaceAll(/\s+/g, ' ') }
   }
   if (synced !== undefined) writeFileSync(place.mirror, synced, { mode: 0o600 })

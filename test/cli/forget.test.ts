@@ -1,13 +1,11 @@
-import Database from 'better-sqlite3'
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { forgetCommand } from '../../src/cli/forget.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { rowsOf } from '../support/mirror-file.ts'
+import { written } from '../support/commands.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCommand } from '../support/run-command.ts'
+import { failing } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 
@@ -23,20 +21,16 @@ beforeEach(async () => {
   copy = join(temporaryFolder(), 'readers.db')
   workplace = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' } })
   for (const _ of ['first', 'second']) {
-    await sync()
+    await workplace.run('sync')
     publish()
   }
-  config = join(workplace.folder, 'publishing.yaml')
-  writeFileSync(
-    config,
-    `${readFileSync(workplace.config, 'utf8')}publish: ${JSON.stringify({ file: copy, keep: 3 })}\n`,
-  )
+  const settings = `publish: ${JSON.stringify({ file: copy, keep: 3 })}\n`
+  config = written(join(workplace.folder, 'publishing.yaml'), readFileSync(workplace.config, 'utf8') + settings)
   person = sandbox.organizations[0]!.customers[20]!
 })
 
-const sync = (...args: string[]) => runCommand(syncCommand, [...args, '--config', workplace.config])
 const publish = () => publishAll(aPlan(workplace.mirror, { file: copy, keep: 3 }))
-const forget = (...args: string[]) => runCommand(forgetCommand, [...args, '--config', config])
+const forget = (option = '', id = person.id) => workplace.run(`forget acme ${id} --config ${config}${option}`)
 
 /** The files of a folder whose bytes hold the id, the address or the phone number of the person. */
 function filesWithThePerson(folder: string): string[] {
@@ -48,7 +42,7 @@ test('deletes the customer from every byte of the mirror, says what it cannot re
   expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
   const killed = join(dirname(copy), '.readers.db.0123456789abcdef.unfinished')
   writeFileSync(killed, readFileSync(copy))
-  const { code, stdout, stderr } = await forget('acme', person.id.toUpperCase())
+  const { code, stdout, stderr } = await forget('', person.id.toUpperCase())
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(filesWithThePerson(dirname(workplace.mirror))).toEqual([])
@@ -61,29 +55,26 @@ test('deletes the customer from every byte of the mirror, says what it cannot re
   const older = `${copy.slice(0, -3)}-\\d+T\\d+Z\\.db`
   expect(stdout).toMatch(new RegExp(`copies for readers, made before\\..*:\n +${copy}\n +${older}\n +${killed}\n`))
   for (const value of [person.name, person.email, person.phone, person.username]) expect(stdout).not.toContain(value)
-  expect(JSON.parse((await forget('acme', person.id, '--json')).stdout)).toMatchObject({ wasForgotten: true })
+  expect(await workplace.json(`forget acme ${person.id}`)).toMatchObject({ wasForgotten: true })
 })
 
 test('deletes nothing where it cannot find out which copies hold the customer', async () => {
   rmSync(dirname(copy), { recursive: true })
   writeFileSync(dirname(copy), '')
 
-  expect(await forget('acme', person.id)).toMatchObject({
-    code: 7,
-    stderr: expect.stringContaining(`${dirname(copy)}: not a directory (scandir, ENOTDIR). Check the name`),
-  })
+  expect(await forget()).toMatchObject(
+    failing(7, `${dirname(copy)}: not a directory (scandir, ENOTDIR). Check the name`),
+  )
   expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
 })
 
 test('the next runs and copies keep nothing of the record, which counts as suppressed, until --undo lets the customer come back, once', async () => {
-  const { stdout: said } = await forget('acme', person.id, '--json')
-  const next = await sync('--json')
-  publish()
-
-  expect(JSON.parse(said)).toMatchObject({
+  expect(await workplace.json(`forget acme ${person.id} --config ${config}`)).toMatchObject({
     ...{ organization: 'acme', id: person.id, wasForgotten: false, erased: 'erased' },
     ...{ deleted: { customers: 1, changes: 0, rejects: 0 }, copies: [copy, expect.any(String)] },
   })
+  const next = await workplace.run('sync --json')
+  publish()
   expect(next).toMatchObject({ code: 0, stderr: '', stdout: expect.not.stringContaining(person.id) })
   expect(JSON.parse(next.stdout).runs).toMatchObject([
     { proof: 'proven', suppressed: 1, unchanged: 39, inserted: 0, rejected: 0 },
@@ -92,24 +83,8 @@ test('the next runs and copies keep nothing of the record, which counts as suppr
   expect(filesWithThePerson(dirname(copy))).not.toContain('readers.db')
   expect(rowsOf(copy, `SELECT name FROM sqlite_schema WHERE name LIKE 'forgotten%'`)).toEqual([])
 
-  const undone = await forget('acme', person.id, '--undo')
-  const synced = await sync('--json')
-  expect(undone).toMatchObject({ code: 0, stdout: expect.stringContaining('the customer is no longer forgotten.') })
-  expect(JSON.parse(synced.stdout).runs).toMatchObject([{ inserted: 1, suppressed: 0 }])
-  const stderr = expect.stringContaining('no forgotten customer has this id')
-  expect(await forget('acme', person.id, '--undo')).toMatchObject({ code: 2, stderr })
-})
-
-test('while a program reads the mirror it ends with 5, and the same command finishes the work', async () => {
-  const reader = new Database(workplace.mirror, { readonly: true })
-  reader.exec('BEGIN')
-  reader.prepare('SELECT count(*) FROM customers').get()
-  const busy = await forget('acme', person.id)
-  reader.close()
-  const finished = await forget('acme', person.id)
-
-  expect(busy).toMatchObject({ code: 5, stdout: expect.not.stringContaining('No byte') })
-  expect(busy.stderr).toContain(`run again:\n  customer-mirror forget acme ${person.id} --config ${config}\n`)
-  expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining(`No byte of ${workplace.mirror} holds`) })
-  expect(filesWithThePerson(dirname(workplace.mirror))).toEqual([])
+  const stdout = expect.stringContaining('the customer is no longer forgotten.')
+  expect(await forget(' --undo')).toMatchObject({ code: 0, stdout })
+  expect((await workplace.json('sync')).runs).toMatchObject([{ inserted: 1, suppressed: 0 }])
+  expect(await forget(' --undo')).toMatchObject(failing(2, 'no forgotten customer has this id'))
 })

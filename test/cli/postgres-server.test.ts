@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/run-cli.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
 test.each(['backup', 'restore'])('%s of a mirror in PostgreSQL names the page with the commands', async (command) => {
-  const { folder } = aWorkplace([anAwayOrganization()], { mirror: 'postgres://ann@127.0.0.1:1/crm' })
-  const { code, stderr } = await runCli([command, 'a.dump'], { cwd: folder })
+  const place = aWorkplace([anAwayOrganization()], { mirror: 'postgres://ann@127.0.0.1:1/crm' })
+  const { code, stderr } = await place.run(`${command} a.dump`)
   const [page = ''] = /docs\/\S+\.md/.exec(stderr) ?? []
   const root = new URL('../../', import.meta.url)
   const guide = readFileSync(new URL(page, root), 'utf8')

@@ -9,6 +9,7 @@ import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aPostgresMirror, statementsOn } from '../support/postgres/statement.ts'
 import { runCli } from '../support/run-cli.ts'
+import { failing } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 import { move } from '../support/commands.ts'
@@ -22,12 +23,11 @@ const ROWS =
 
 test('every command that reads or decides says and does the same, and repeats no password', async () => {
   const { file, address } = await aMirrorInBoth(await aMirrorToDecide())
-  const { folder } = aWorkplace(ORGANIZATIONS, { mirror: file, schedule: { cron: '0 3 * * *', timezone: 'UTC' } })
-  const run = (mirror: string, line: string) =>
-    runCli(line.split(' '), { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: mirror } })
+  const place = aWorkplace(ORGANIZATIONS, { mirror: file, schedule: { cron: '0 3 * * *', timezone: 'UTC' } })
+  const run = (mirror: string, line: string) => place.run(line, { env: { CUSTOMER_MIRROR_MIRROR: mirror } })
   const there = Object.assign(new URL(address), { password: 'hunter2' }).href
   const said: string[] = []
-  const copies = [join(folder, 'here', 'copy.db'), join(folder, 'there', 'copy.db')]
+  const copies = [join(place.folder, 'here', 'copy.db'), join(place.folder, 'there', 'copy.db')]
   expect(await run(file, `publish ${copies[0]}`)).toMatchObject({ code: 0 })
   expect(await run(there, `publish ${copies[1]}`)).toMatchObject({ code: 0 })
   const [inFile, onServer] = copies.map((copy) => rowsOf(copy, `SELECT * FROM customers ORDER BY organization, id`))
@@ -80,9 +80,9 @@ test('sql and export give the same rows, and leave no private copy; sql ends wha
     expect(found).toEqual(await readFrom(file))
   }
   expect(readdirSync(join(TMPDIR, `customer-mirror-${process.geteuid?.()}`))).toEqual([])
-  expect(await read(['sql', '--mirror', address, endless, '--timeout', '100ms'])).toMatchObject({
-    ...{ code: 5, stderr: expect.stringContaining('it took longer than 100 ms') },
-  })
+  expect(await read(['sql', '--mirror', address, endless, '--timeout', '100ms'])).toMatchObject(
+    failing(5, 'it took longer than 100 ms'),
+  )
 })
 
 test('whatever would write is refused and writes nothing; of large rows few are in memory at a time', async () => {
@@ -115,9 +115,7 @@ test('query and sql refuse what is no mirror, or one that they do not know, as t
   const writer = statementsOn(address, { isWriting: true })
   const refused = async (mirror: string, said: RegExp) => {
     for (const args of [['query'], ['sql', 'SELECT count(*) FROM customers']])
-      expect(await read([...args, '--mirror', mirror])).toMatchObject({
-        ...{ code: 7, stdout: '', stderr: expect.stringMatching(said) },
-      })
+      expect(await read([...args, '--mirror', mirror])).toMatchObject(failing(7, said))
   }
 
   await refused(aPostgresMirror(), /there is no mirror yet/)
@@ -161,25 +159,22 @@ test('a place that holds a mirror is left as it is', async () => {
   const there = aPostgresMirror()
   await move(file, there)
 
-  const again = await move(other, there)
-  const back = await move(there, file)
-
-  expect(again).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('holds a mirror already') })
-  expect(back).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`${file}: is there already`) })
+  expect(await move(other, there)).toMatchObject(failing(2, 'holds a mirror already'))
+  expect(await move(there, file)).toMatchObject(failing(2, `${file}: is there already`))
 })
 
 test('a mirror with a run under way is not moved, in either direction', async () => {
   const mirror = await aSqliteMirror()
   const there = aPostgresMirror()
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
-  const stderr = expect.stringMatching(/^acme: run 1 .*is mirroring it now, so it cannot be moved/)
-  expect(await move(mirror.file, there)).toMatchObject({ code: 6, stdout: '', stderr })
+  const busy = failing(6, /^acme: run 1 .*is mirroring it now, so it cannot be moved/)
+  expect(await move(mirror.file, there)).toMatchObject(busy)
 
   tamper(mirror.file, 'DELETE FROM leases')
   expect((await move(mirror.file, there)).code).toBe(0)
   tamper(there, `INSERT INTO leases VALUES ('acme', 1, 'another', extract(epoch FROM now()) * 1000 + 60000)`)
   const back = join(dirname(mirror.file), 'back.db')
-  expect(await move(there, back)).toMatchObject({ code: 6, stdout: '', stderr })
+  expect(await move(there, back)).toMatchObject(busy)
   expect(existsSync(back)).toBe(false)
 
   // Taken while the clock of the server was ahead, by a process that ended.

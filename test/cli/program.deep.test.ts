@@ -6,14 +6,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { conformanceCommand } from '../../src/cli/conformance.ts'
-import { KEY, PEOPLE, PHONE, privacy, run, untilDelayed } from '../support/commands.ts'
+import { KEY, PEOPLE, PHONE, privacy, untilDelayed } from '../support/commands.ts'
 import { hang } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { childProgram, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { startWorker } from '../support/worker-log.ts'
@@ -22,8 +20,8 @@ import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } f
 test.each(someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'], { every: 6 }))(
   '%s does not fail when its results are not read to the end',
   async (command) => {
-    const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
-    await runCli(['sync'], { cwd: folder })
+    const { folder, run } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+    await run('sync')
     const { code, signal, stderr } = await startCli(command.split(' '), { cwd: folder, unread: 'stdout' }).ended
 
     // 141 is what a shell makes of a program that ended because its pipe was closed.
@@ -134,12 +132,12 @@ const UNUSED = {
 }
 
 test('a command loads no package that it has no use for', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [40] })), { defaults: { scan: 'chain' } })
   // A mirror at rest, so that nothing is loaded to make one.
-  expect(await runCli(['sync'], { cwd: folder })).toMatchObject({ code: 0 })
+  expect(await place.run('sync')).toMatchObject({ code: 0 })
   const commands = Object.keys(UNUSED)
   const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-  const child = startCli(childProgram('load', ...commands), { cwd: folder, program: execPath, env })
+  const child = startCli(childProgram('load', ...commands), { cwd: place.folder, program: execPath, env })
   const { code, stdout } = await child.ended
   const loaded: string[][] = JSON.parse(stdout)
 
@@ -155,9 +153,10 @@ const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 test('a look-up by a hashed value works as docs/explain/privacy.md shows it', async () => {
   const server = await aFaultServer(PEOPLE)
-  const { folder } = aWorkplace([organizationAt(server, { privacy: { ...privacy, key: { file: 'privacy.key' } } })])
+  const keyInFile = { ...privacy, key: { file: 'privacy.key' } }
+  const { folder, run } = aWorkplace([organizationAt(server, { privacy: keyInFile })])
   writeFileSync(join(folder, 'privacy.key'), `${KEY}\n`, { mode: 0o600 })
-  expect((await runCli(['sync'], { cwd: folder })).code).toBe(0)
+  expect(await run('sync')).toMatchObject({ code: 0 })
 
   const docs = readFileSync(new URL('../../docs/explain/privacy.md', import.meta.url), 'utf8')
   const example = /```sh\n(phone=[\s\S]*?)```/.exec(docs)?.[1] ?? ''
@@ -175,8 +174,7 @@ test('a service that throttles nearly every request is asked at most 40 times, a
   gate.open()
   const rateLimits = [{ requests: 2, windowMs: 1000 }]
   const sandbox = await aSandbox({ customers: [1050], rateLimits, intercept: gate.intercept })
-  const { config } = aWorkplace(organizationsOf(sandbox))
-  const { code, stdout } = await runCommand(conformanceCommand, ['acme', '--config', config])
+  const { code, stdout } = await aWorkplace(organizationsOf(sandbox)).run('conformance acme')
 
   expect(gate.requests).toBeLessThanOrEqual(40)
   expect(code).toBe(0)
@@ -198,7 +196,7 @@ if (!isEmbedded) {
     isDown = false
     const { queues } = await someQueues(place.queue, place.mirror)
     await untilDelayed(queues)
-    const asked = await run(place, ['acme'])
+    const asked = await place.run('run acme')
 
     expect(asked).toMatchObject({ code: 0, stdout: 'acme: has a job that waited; it starts now\n' })
     expect((await worker.ran('acme')).report).toMatchObject({ inserted: 20 })

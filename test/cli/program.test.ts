@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli } from '../support/run-cli.ts'
+import { failing } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -65,10 +66,10 @@ test.each([
   ['an option before its command', ['removals', '--json', 'list'], /^error: unknown option '--json'/],
   ['an unknown option', ['status', '--maximum-age', '1h'], /^error: unknown option '--maximum-age'/],
 ])('%s ends with 2, and names the mistake or shows the help, beside the results', async (_, args, said) => {
-  const { code, stdout, stderr } = await elsewhere(...args)
+  const refused = await elsewhere(...args)
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(said)
+  expect(refused).toMatchObject(failing(2, said))
+  const { stderr } = refused
   expect(stderr).toMatch(/^Usage: |\nTo see how it is used, add --help\.\n/)
   expect(stderr).not.toMatch(/^\s+at /m)
 })
@@ -84,10 +85,9 @@ test('no misspelt word is taken for a command that deletes or replaces', async (
     const name = words.pop() ?? ''
     const swapped = name.replace(/^(.)(.)/, '$2$1')
     for (const misspelt of [swapped, name.slice(1), name.slice(0, -1), `${name}s`, name.toUpperCase()])
-      expect(await elsewhere(...words, misspelt, 'acme')).toMatchObject({
-        ...{ code: 2, stdout: '' },
-        stderr: expect.stringContaining(`error: unknown command '${misspelt}'\n`),
-      })
+      expect(await elsewhere(...words, misspelt, 'acme')).toMatchObject(
+        failing(2, `error: unknown command '${misspelt}'\n`),
+      )
   }
 })
 
@@ -99,11 +99,11 @@ test.each(['--version', '-V'])('%s prints the version, with its commit where tha
 })
 
 test('into a pipe it writes no escape codes, whatever the terminal promises', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
+  const { run } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
   const env = { TERM: 'xterm-256color', COLORTERM: 'truecolor' }
   const written = []
-  for (const args of [['sync'], ['status'], ['runs'], ['rejects'], ['check'], ['--help'], ['nonsense']]) {
-    const { stdout, stderr } = await runCli(args, { cwd: folder, env })
+  for (const line of ['sync', 'status', 'runs', 'rejects', 'check', '--help', 'nonsense']) {
+    const { stdout, stderr } = await run(line, { env })
     written.push(stdout, stderr)
   }
 
@@ -121,7 +121,7 @@ test('neither a sandbox nor a demo replaces what is there', async () => {
     [['demo', '--folder', '.'], /^\. is there already\. Name another folder with --folder/m],
     [['demo', '--folder', 'made'], /remove it \(rm -r made\)/],
   ] as const)
-    expect(await runCli(args, { cwd })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(said) })
+    expect(await runCli(args, { cwd })).toMatchObject(failing(2, said))
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('mine: true\n')
   expect(readdirSync(cwd).toSorted()).toEqual(['made', 'mine.yaml'])
 })
@@ -138,7 +138,7 @@ test('init writes a valid and private configuration, never overwrites it, and th
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
   expect(stderr).toContain(String.raw`customer-mirror check --config 'Ada'\''s new.yaml'`)
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('it exists already, and init never') })
+  expect(again).toMatchObject(failing(2, 'it exists already, and init never'))
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect(checked.stdout).toContain(`✔ configuration: ${file}, 1 organization\n`)
   expect(await runCli(['init', 'notes.txt'], { cwd })).toMatchObject({ code: 2 })

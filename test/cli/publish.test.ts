@@ -2,26 +2,23 @@ import { appendFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const OUR_GROUP = process.getgid?.() ?? 0
 
 /** A configuration of two organizations, which may say where to publish them. */
-async function aPlace(settings: { publish?: object } = {}) {
-  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), settings)
-  const run = (...args: string[]) => runCli(args, { cwd: place.folder })
-  return { ...place, run, readers: join(place.folder, 'copies', 'x.db') }
-}
+const aPlace = async (settings: { publish?: object } = {}) =>
+  aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), settings)
 
 test('publishes to the file that is named, then as configured', async () => {
-  const { run, readers: file, config, folder } = await aPlace()
+  const { run, config, folder } = await aPlace()
+  const file = join(folder, 'copies', 'x.db')
   expect(await run('sync')).toMatchObject({ code: 0 })
   appendFileSync(
     config,
     '  - { id: soon, baseUrl: https://soon.example.com, apiKey: { env: A }, secret: { env: B } }\n',
   )
-  expect(await run('publish', 'copies/x.db')).toMatchObject({
+  expect(await run('publish copies/x.db')).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/^! \S+x\.db: only its owner may read it; .* publish\.group\b/),
     stdout: expect.stringContaining('Not in a copy: soon, '),
@@ -32,7 +29,7 @@ test('publishes to the file that is named, then as configured', async () => {
   const parquet = join(folder, 'copies', 'parquet')
   const settings = { file: 'copies/x-{organization}.db', parquet: 'copies/parquet', group: OUR_GROUP, keep: 1 }
   appendFileSync(config, `publish: ${JSON.stringify(settings)}\n`)
-  const { code, stdout, stderr } = await runCli(['publish', '--json', '--config', config], { cwd: '/' })
+  const { code, stdout, stderr } = await run(`publish --json --config ${config}`, { cwd: '/' })
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(stdout)).toMatchObject({
@@ -46,11 +43,12 @@ test('publishes to the file that is named, then as configured', async () => {
 })
 
 test('sync publishes after its runs, a dry run never; a copy that fails has an exit code of its own, and stops no other', async () => {
-  const { run, readers } = await aPlace({ publish: { file: './copies/x.db', parquet: 'copies/parquet' } })
-  expect(await run('sync', '--dry-run')).toMatchObject({ code: 0 })
+  const { run, folder } = await aPlace({ publish: { file: './copies/x.db', parquet: 'copies/parquet' } })
+  const readers = join(folder, 'copies', 'x.db')
+  expect(await run('sync --dry-run')).toMatchObject({ code: 0 })
   expect(existsSync(dirname(readers))).toBe(false)
   mkdirSync(readers, { recursive: true })
-  const failed = await run('sync', '--json')
+  const failed = await run('sync --json')
 
   expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining(`${readers}: is a folder`) })
   expect(JSON.parse(failed.stdout)).toMatchObject({

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeEach, expect, test } from 'vitest'
-import { diffCommand, queryCommand } from '../../src/cli/query.ts'
+import { queryCommand } from '../../src/cli/query.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { night } from '../store/nights.ts'
@@ -13,7 +13,7 @@ import { aMirrorToExport, ENDLESS } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
-import { runCommand, runOnScreen } from '../support/run-command.ts'
+import { failing, runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirroredWorkplace, anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
@@ -45,32 +45,31 @@ test('--json has every public column of every customer; they are found by organi
 })
 
 test('an organization that is configured and not mirrored yet has no customers; an unknown one gets a suggestion', async () => {
-  const { config } = aWorkplace([anAwayOrganization('soon')], { mirror })
-  const ask = (org: string) => runCommand(queryCommand, ['--config', config, '--org', org])
+  const { run } = aWorkplace([anAwayOrganization('soon')], { mirror })
 
-  for (const org of ['soon', 'acme']) expect(await ask(org)).toMatchObject({ code: 0, stderr: '' })
-  expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
+  for (const org of ['soon', 'acme']) expect(await run(`query --org ${org}`)).toMatchObject({ code: 0, stderr: '' })
+  expect(await run('query --org son')).toMatchObject(failing(2, '(did you mean "soon"?)'))
 })
 
 test('a table ends after fifty customers and says so; a document has all', async () => {
   const open = await aMirror()
   await mirrorPages(open, [customers(1, 60)])
-  const all = (...args: string[]) => runCommand(queryCommand, ['--mirror', open.file, ...args])
+  mirror = open.file
 
-  const table = await all()
+  const table = await query()
   expect(table.stdout.trimEnd().split('\n')).toHaveLength(51)
   expect(table.stderr).toMatch(/^These are the first 50\..*--limit/)
-  expect(JSON.parse((await all('--json')).stdout).customers).toHaveLength(60)
-  expect(await all('--limit', '60')).toMatchObject({ stderr: '' })
+  expect(JSON.parse((await query('--json')).stdout).customers).toHaveLength(60)
+  expect(await query('--limit', '60')).toMatchObject({ stderr: '' })
 })
 
 test('a copy without personal data can be read, and says why it cannot be searched', async () => {
   const plan = aPlan(mirror, { withoutPersonalData: true })
   publishAll(plan)
-  const ask = (...args: string[]) => runCommand(queryCommand, ['--mirror', plan.file, ...args])
+  mirror = plan.file
 
-  expect((await ask()).stdout).toMatch(/^acme +[\w-]{36} +en$/m)
-  expect(await ask('--search', 'ada')).toMatchObject({ code: 2, stderr: expect.stringContaining('personal data') })
+  expect((await query()).stdout).toMatch(/^acme +[\w-]{36} +en$/m)
+  expect(await query('--search', 'ada')).toMatchObject(failing(2, 'personal data'))
 })
 
 const sql = (statement: string, ...args: string[]) =>
@@ -78,21 +77,19 @@ const sql = (statement: string, ...args: string[]) =>
 
 test('a statement that fails ends with 2 and says why, and changes nothing', async () => {
   const before = readFileSync(mirror)
-  const { code, stdout, stderr } = await sql('SELECT * FROM custmers')
+  const refused = await sql('SELECT * FROM custmers')
 
   expect(JSON.parse((await sql('SELECT 2 AS one', '--json')).stdout)).toEqual({ schemaVersion: 1, rows: [{ one: 2 }] })
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain("no such table: custmers. 'customer-mirror sql --tables' lists them all.")
-  expect(stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
+  const said = "no such table: custmers. 'customer-mirror sql --tables' lists them all."
+  expect(refused).toMatchObject(failing(2, said))
+  expect(refused.stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
   expect(readFileSync(mirror).equals(before)).toBe(true)
   expect(readdirSync(dirname(mirror)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
 })
 
 test('a statement that takes longer than --timeout is ended with 5', async () => {
-  const { code, stdout, stderr } = await sql(ENDLESS, '--timeout', '50ms')
-
-  expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
-  expect(stderr).toMatch(/^The statement was ended: it took longer than 50 ms\..*--timeout/)
+  const said = /^The statement was ended: it took longer than 50 ms\..*--timeout/
+  expect(await sql(ENDLESS, '--timeout', '50ms')).toMatchObject(failing(5, said))
 })
 
 test('Ctrl-C ends a statement at once', async () => {
@@ -136,27 +133,27 @@ async function fourNights() {
   await night(open, 2, later)
   await night(open, 3, [...later, aCustomer(2)])
   await open.close()
-  return { diff: (...args: string[]) => runCommand(diffCommand, [...args, '--config', workplace.config]) }
+  return workplace
 }
 
 test('diff prints what the newest run found, or everything since a run or a time, and how many that were', async () => {
-  const { diff } = await fourNights()
+  const { run } = await fourNights()
 
-  expect(await diff('acme')).toMatchObject({
+  expect(await run('diff acme')).toMatchObject({
     ...{ code: 0, stderr: '' },
     stdout: expect.stringMatching(/^returned +00000002-.* Customer 2 .*\n\nacme: 1 returned since run 3 /m),
   })
-  const { stdout } = await diff('acme', '--since', '1')
+  const { stdout } = await run('diff acme --since 1')
   expect(stdout).toMatch(/^changed .* name +Customer 1 +Eve\\u001b\[31m\n/m)
   expect(stdout).toMatch(/^acme: 1 came, 1 left, 1 returned, 1 changed since run 1 /m)
-  expect((await diff('acme', '--since', '2026-01-07')).stdout).toContain('1 left, 1 returned since 2026-01-07 00:00')
-  expect((await diff('acme', '--since', '4')).stdout).toMatch(/^acme: no customer came, left, .* since run 4 /)
+  expect((await run('diff acme --since 2026-01-07')).stdout).toContain('1 left, 1 returned since 2026-01-07 00:00')
+  expect((await run('diff acme --since 4')).stdout).toMatch(/^acme: no customer came, left, .* since run 4 /)
 })
 
 test('a document and CSV have a row for each changed field, with the values before and after', async () => {
-  const { diff } = await fourNights()
-  const document = JSON.parse((await diff('acme', '--since', '#1', '--json')).stdout)
-  const csv = (await diff('acme', '--since', '1', '--csv')).stdout.split('\r\n')
+  const { run, json } = await fourNights()
+  const document = await json('diff acme --since #1')
+  const csv = (await run('diff acme --since 1 --csv')).stdout.split('\r\n')
 
   expect(document).toMatchObject({ organization: 'acme', sinceRun: 1, since: null })
   expect(document.changes.map(({ id, change, field }: Record<string, unknown>) => [id, change, field])).toEqual([

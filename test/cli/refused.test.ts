@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { type FaultServer, list } from '../support/fault-server.ts'
 import { dump, aMirrorOfFive, tamper } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
+import { failing } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
@@ -19,8 +19,6 @@ beforeEach(async () => {
   here = aWorkplace(['acme', 'globex'].map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })))
   await aMirrorOfFive(here.mirror)
 })
-
-const run = (line: string) => runCli(line.split(' '), { cwd: here.folder })
 
 const UNKNOWN_CUSTOMER = '00000000-0000-4000-8000-000000000009'
 const SOLVE = 'signing solve --url https://acme.example.com/api/v1/customers --timestamp 1 --signature aa'
@@ -79,12 +77,10 @@ test.each<[line: string, said: RegExp | string]>([
   [`${SOLVE} --secret-env PATH --url x`, /--url must be a whole address/],
 ])('%s', async (line, said) => {
   const before = dump(here.mirror)
-  const { code, stdout, stderr } = await run(line)
+  const refused = await here.run(line)
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  if (typeof said === 'string') expect(stderr).toContain(said)
-  else expect(stderr).toMatch(said)
-  expect(stderr).not.toMatch(/hunter2|NOT_SET|^\s+at |Unexpected/m)
+  expect(refused).toMatchObject(failing(2, said))
+  expect(refused.stderr).not.toMatch(/hunter2|NOT_SET|^\s+at |Unexpected/m)
   expect(server.requests).toEqual([])
   expect(dump(here.mirror)).toEqual(before)
 })
@@ -97,10 +93,9 @@ test.each([
   'move --to mysql://ann:hunter2@db.test/crm',
   'sql --mirror postgres:/ann:hunter2@db.test/crm SELECT',
 ])('no folder is made of an address, and no password in it is repeated: %s', async (line) => {
-  const refused = await run(line)
+  const refused = await here.run(line)
 
-  const stderr = expect.stringMatching(/an address|postgres:\/\/ address/)
-  expect(refused).toMatchObject({ code: 2, stdout: '', stderr })
+  expect(refused).toMatchObject(failing(2, /an address|postgres:\/\/ address/))
   expect(refused.stderr).not.toContain('hunter2')
   for (const made of ['s3:', 'gs:', 'https:', 'mysql:']) expect(existsSync(join(here.folder, made))).toBe(false)
 })
@@ -108,27 +103,52 @@ test.each([
 test.each(['query', 'sql SELECT', 'export --format csv', 'organizations list'])(
   'without a configuration, %s names the option for a mirror or a copy too',
   async (line) => {
-    expect(await runCli(line.split(' '), { cwd: temporaryFolder() })).toMatchObject({
-      code: 2,
-      stderr:
-        "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config, " +
-        'or a mirror or a copy of one with --mirror\n',
-    })
+    const said = ' to write one, or name another with --config, or a mirror or a copy of one with --mirror\n'
+    expect(await here.run(line, { cwd: temporaryFolder() })).toMatchObject(failing(2, said))
   },
 )
+
+const READING_A_CONFIGURATION = [
+  ...[
+    'check',
+    'conformance acme',
+    'sync',
+    'status',
+    'runs',
+    'runs show 1',
+    'rejects',
+    'report',
+    'signing explain acme',
+  ],
+  ...[`forget acme ${UNKNOWN_CUSTOMER}`, 'removals list', 'removals show acme', 'removals approve acme', 'accept acme'],
+  ...[
+    'organizations list',
+    'organizations retire a',
+    'organizations rename a b',
+    'organizations forget a',
+    'diff acme',
+  ],
+  ...['worker', 'run acme', 'cancel acme', 'pause', 'resume', 'queue', 'schedule', 'publish', 'serve', 'query'],
+  ...['sql SELECT', 'export --format csv', 'backup b.db', 'restore b.db', 'move --to postgres://127.0.0.1:1/crm'],
+]
+
+test.each(READING_A_CONFIGURATION)('%s reads the configuration that --config names', async (line) => {
+  const { stderr } = await here.run(`${line} --config ${here.config}`, { cwd: temporaryFolder() })
+
+  expect(stderr).not.toContain('customer-mirror.yaml does not exist')
+})
 
 test('in a folder that others may write nothing is written, with what to do', async () => {
   const folder = join(here.folder, 'shared')
   mkdirSync(folder)
   chmodSync(folder, 0o775)
   for (const line of ['backup shared/b.db', 'export --format csv -o shared/e.csv', 'publish shared/c.db'])
-    expect(await run(line), line).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/shared: users besides its owner may write there, and could .*chmod go-w /),
-    })
+    expect(await here.run(line), line).toMatchObject(
+      failing(2, /shared: users besides its owner may write there, and could .*chmod go-w /),
+    )
   expect(readdirSync(folder)).toEqual([])
   chmodSync(folder, 0o755)
-  expect(await run('backup shared/b.db')).toMatchObject({ code: 0 })
+  expect(await here.run('backup shared/b.db')).toMatchObject({ code: 0 })
   expect(readdirSync(folder)).toEqual(['b.db'])
 })
 
@@ -143,6 +163,6 @@ test('each command refuses a mirror of another version with 7, and says what to 
     ...['sync', 'sync --dry-run', 'status', 'runs', 'query', 'export --format csv', 'publish c/c.db'],
     ...['sql VALUES(1)', 'organizations list', 'backup b.db'],
   ])
-    expect(await run(line), line).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining(said) })
+    expect(await here.run(line), line).toMatchObject(failing(7, said))
   expect(dump(here.mirror)).toEqual(before)
 })

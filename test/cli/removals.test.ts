@@ -1,13 +1,11 @@
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
-import { runsCommand } from '../../src/cli/runs.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { aPlayedFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { runCommand } from '../support/run-command.ts'
+import { failing, runCommand } from '../support/run-command.ts'
 import { anAwayOrganization, aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
@@ -24,7 +22,8 @@ async function fourNights(mirror: Mirror): Promise<void> {
   await night(mirror, 1, customers(61, 100), { organization: 'globex' })
 }
 
-const removals = (...args: string[]) => runCommand(removalsCommand, [...args, '--config', workplace.config])
+const removals = (line: string) => workplace.run(`removals ${line} --config ${workplace.config}`)
+const json = (line: string) => workplace.json(`removals ${line}`)
 const removed = () => valueOf(workplace.mirror, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')
 
 test('the runs that hold removals back are listed, newest first', async () => {
@@ -32,7 +31,7 @@ test('the runs that hold removals back are listed, newest first', async () => {
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/\n#4 +globex +60 .*\n#3 +acme +50 .*\n$/)
-  expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({
+  expect(await json('list')).toEqual({
     schemaVersion: 1,
     removals: [
       { run: 4, organization: 'globex', held: 60, at: '2026-01-06T02:00:00.000Z' },
@@ -43,14 +42,14 @@ test('the runs that hold removals back are listed, newest first', async () => {
 
 test('show lists the customers of an organization by name, with the commands that decide; --json and --csv name the same, those of a run by its number', async () => {
   tamper(workplace.mirror, "UPDATE customers SET name = 'Zoë \u001b[31m' WHERE organization = 'acme' AND row_id = 1")
-  const { code, stdout, stderr } = await removals('show', 'acme')
+  const { code, stdout, stderr } = await removals('show acme')
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.match(/^[0-9a-f-]{36} +(Customer \d+|Zoë \\u001b\[31m) +/gm)).toHaveLength(50)
   expect(stdout).toContain(`  customer-mirror removals approve acme --config ${workplace.config}\n`)
 
-  const { run, organization, customers: listed } = JSON.parse((await removals('show', '4', '--json')).stdout)
-  const csv = (await removals('show', 'globex', '--csv')).stdout.trimEnd().split('\r\n')
+  const { run, organization, customers: listed } = await json('show 4')
+  const csv = (await removals('show globex --csv')).stdout.trimEnd().split('\r\n')
   expect({ run, organization, listed }).toMatchObject({ run: 4, organization: 'globex', listed: { length: 60 } })
   const lines = listed.map((customer: Record<string, string>) => Object.values(customer).join(','))
   expect(csv).toEqual(['id,name,username,email,absent_since', ...lines])
@@ -64,7 +63,7 @@ test('at a terminal, the first names are shown and the person is asked; without 
       ['approve', 'acme', '--config', workplace.config],
     )
 
-  expect(await removals('approve', 'acme')).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') })
+  expect(await removals('approve acme')).toMatchObject(failing(2, 'add --yes'))
   expect(await answering('')).toMatchObject({ code: 0 })
   expect(removed()).toBe(0)
   const { stdout } = await answering('y')
@@ -79,30 +78,27 @@ test('the number of an old alert says which run holds removals back now', async 
   await night(mirror, 2, customers(61, 100))
   await mirror.close()
 
-  expect(await removals('approve', '3', '--yes')).toMatchObject({
-    code: 2,
-    stderr: "Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme' lists its customers.\n",
-  })
+  const said = "Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme' lists its customers.\n"
+  expect(await removals('approve 3 --yes')).toMatchObject(failing(2, said))
 })
 
 test.each(['#3', 'acme'])('approve %s marks exactly those customers as removed, once', async (asked) => {
-  expect(await removals('approve', asked, '--yes')).toMatchObject({ code: 0, stderr: '' })
+  expect(await removals(`approve ${asked} --yes`)).toMatchObject({ code: 0, stderr: '' })
 
   const gone = 'SELECT organization, count(*) AS n FROM customers WHERE removed_at IS NOT NULL GROUP BY 1'
   expect(rowsOf(workplace.mirror, gone)).toEqual([{ organization: 'acme', n: 50 }])
   expect((await removals('list')).stdout).not.toContain('acme')
-  for (const decision of ['approve', 'discard']) expect((await removals(decision, '3', '--yes')).code).toBe(2)
+  for (const decision of ['approve', 'discard']) expect((await removals(`${decision} 3 --yes`)).code).toBe(2)
 })
 
 test('with --json a decision is one document; after all there is nothing to list', async () => {
-  const discarded = await removals('discard', '4', '--json', '--yes')
-  await removals('discard', 'acme', '--yes')
-
   const document = { schemaVersion: 1, run: 4, organization: 'globex', decision: 'discard', customers: 60 }
-  expect(JSON.parse(discarded.stdout)).toEqual(document)
+  expect(await json('discard 4 --yes')).toEqual(document)
+  await removals('discard acme --yes')
+
   expect(removed()).toBe(0)
-  expect(JSON.parse((await removals('list', '--json')).stdout).removals).toEqual([])
-  expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
+  expect((await json('list')).removals).toEqual([])
+  expect(await json('show acme')).toMatchObject({ run: null, customers: [] })
 })
 
 test('a night that holds removals back ends with 3, and every sync warns until they are decided', async () => {
@@ -115,16 +111,15 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   workplace = aWorkplace([organizationAt(acme), organizationAt(globex, { id: 'globex' })], {
     defaults: { scan: 'chain', maxWait: '0s' },
   })
-  const sync = (...args: string[]) => runCommand(syncCommand, [...args, '--config', workplace.config])
-  await sync()
+  const run = (line: string) => workplace.run(`${line} --config ${workplace.config}`)
+  await run('sync')
   replies.acme = list(40)
-  const dry = await sync('acme', '--dry-run')
-  const held = await sync('acme', '--json')
+  const dry = await run('sync acme --dry-run')
+  const held = await run('sync acme --json')
   replies.acme = html(500)
-  const later = [await sync('globex'), await sync('acme'), await sync('--dry-run')]
-  const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
-  const before = await show()
-  await removals('discard', '3', '--yes')
+  const later = [await run('sync globex'), await run('sync acme'), await run('sync --dry-run')]
+  const before = await run('runs show 3')
+  await run('removals discard 3 --yes')
 
   expect(dry).toMatchObject({ code: 0, stderr: '' })
   expect(JSON.parse(held.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
@@ -132,7 +127,7 @@ test('a night that holds removals back ends with 3, and every sync warns until t
   for (const { stderr } of [held, ...later])
     expect(stderr).toContain(`  customer-mirror removals show acme --config ${workplace.config}\n`)
   expect(before.stdout).toContain('customer-mirror removals approve acme')
-  expect((await show()).stdout).not.toContain('customer-mirror removals')
+  expect((await run('runs show 3')).stdout).not.toContain('customer-mirror removals')
   replies.acme = list(40)
-  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
+  expect(await run('sync')).toMatchObject({ code: 0, stderr: '' })
 })

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { cancel, run, untilDelayed } from '../support/commands.ts'
+import { untilDelayed } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
+import { failing } from '../support/run-command.ts'
 import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
@@ -16,8 +16,8 @@ if (!isEmbedded) {
   describe('run', () => {
     test('puts one job into the queue, even if it is repeated', async () => {
       const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1] })))
-      const first = await run(place, ['acme', 'globex'])
-      const second = await run(place, ['acme'])
+      const first = await place.run('run acme globex')
+      const second = await place.run('run acme')
       const { queues } = await someQueues(place.queue, place.mirror)
 
       expect(first).toMatchObject({ code: 0, stdout: 'acme: queued\nglobex: queued\n' })
@@ -33,7 +33,7 @@ if (!isEmbedded) {
       await worker.ran('acme', 'wait')
       const { queues } = await someQueues(place.queue, place.mirror)
       await untilDelayed(queues)
-      const { code, stdout } = await run(place, ['acme'])
+      const { code, stdout } = await place.run('run acme')
 
       expect(code).toBe(5)
       expect(stdout).toMatch(
@@ -60,7 +60,7 @@ if (!isEmbedded) {
       const worker = startWorker(place)
       await gate.reached
 
-      const cancelling = cancel(place, 'acme')
+      const cancelling = place.run('cancel acme')
       await eventually(
         () => cancellations.list(backend.values),
         (found) => found.has('acme'),
@@ -72,7 +72,7 @@ if (!isEmbedded) {
       const next = startWorker(place)
       await next.said(message('worker started'))
       const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
-      const again = await run(place, ['acme'])
+      const again = await place.run('run acme')
       await next.ran('acme')
 
       expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
@@ -88,15 +88,13 @@ if (!isEmbedded) {
 
     test('takes a job that waits out of the queue, and its due time is not made up for', async () => {
       const { place, queues, backend } = await aPlace()
-      expect(await cancel(place, 'acme')).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining('nothing is under'),
-      })
+      const nothing = expect.stringContaining('nothing is under')
+      expect(await place.run('cancel acme')).toMatchObject({ code: 0, stdout: nothing })
       expect((await cancellations.list(backend.values)).size).toBe(0)
       const dueMs = Date.now()
       await queues.request('sync', 'acme', 'schedule', { dueMs })
       await queues.request('quick', 'acme', 'schedule', { dueMs })
-      const { code, stdout } = await cancel(place, 'acme')
+      const { code, stdout } = await place.run('cancel acme')
       const untilMs = (await cancellations.list(backend.values)).get('acme')?.untilMs
 
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its job was') })
@@ -116,7 +114,7 @@ if (!isEmbedded) {
       })
       await taken.promise
       const stop = new AbortController()
-      const done = runCli(['cancel', 'acme', '--config', place.config], { cwd: place.folder, signal: stop.signal })
+      const done = place.run('cancel acme', { signal: stop.signal })
       // Ctrl-C ends the wait as its limit does.
       stop.abort()
 
@@ -131,7 +129,7 @@ if (!isEmbedded) {
       onTestFinished(() => mirror.close())
       await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
 
-      expect(await cancel(place, 'acme')).toMatchObject({
+      expect(await place.run('cancel acme')).toMatchObject({
         code: 6,
         stdout: expect.stringMatching(
           new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl-C there`),
@@ -160,22 +158,19 @@ test.each<[line: string, settings: object, code: number, said: RegExp]>([
   ['check', { schedule: { ...FAR_AWAY, quick: '0 0 31 2 *' } }, 2, /:\d+:\d+.*schedule\.quick.* names no moment/],
   ['worker --embedded --allow-host http://x', {}, 2, /--allow-host http:\/\/x: this is no name of a host/],
 ])('%s with %j ends with %i, and says what to do', async (line, settings, code, said) => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox(ONE)), settings)
+  const { run } = aWorkplace(organizationsOf(await aSandbox(ONE)), settings)
 
-  expect(await runCli(line.split(' '), { cwd: folder })).toMatchObject({ code, stderr: expect.stringMatching(said) })
+  expect(await run(line)).toMatchObject({ code, stderr: expect.stringMatching(said) })
 })
 
 test('the password of a queue in the environment is not repeated; an embedded queue cannot be asked to cancel', async () => {
   const place = aWorkplace(organizationsOf(await aSandbox(ONE)), { queue: 'embedded' })
   const env = { CUSTOMER_MIRROR_QUEUE: 'redis://:made-up-password@127.0.0.1:1' }
-  const { code, stderr } = await runCli(['run', 'acme'], { cwd: place.folder, env })
+  const { code, stderr } = await place.run('run acme', { env })
 
   expect({ code, stderr }).toEqual({ code: 5, stderr: expect.not.stringContaining('made-up-password') })
   expect(stderr).toContain('The queue at redis://127.0.0.1:1 cannot be used')
-  expect(await cancel(place, 'acme')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('Stop that worker (Ctrl-C or SIGTERM)'),
-  })
+  expect(await place.run('cancel acme')).toMatchObject(failing(2, 'Stop that worker (Ctrl-C or SIGTERM)'))
 })
 
 async function aPlace() {

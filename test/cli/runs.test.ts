@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { rejectsCommand, runsCommand } from '../../src/cli/runs.ts'
 import { REASON_MEANINGS } from '../../src/model/reasons.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { type Mirror, openMirror } from '../../src/store/mirror.ts'
@@ -7,15 +6,9 @@ import { quickRun } from '../store/nights.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aMirroredWorkplace, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
-
-const runs = (...args: string[]) => runCommand(runsCommand, [...args, '--config', workplace.config])
-const rejects = (...args: string[]) => runCommand(rejectsCommand, [...args, '--config', workplace.config])
 
 describe('runs and rejects', () => {
   const SOME_ID = '10000000-0000-4000-8000-000000000001'
@@ -36,11 +29,11 @@ describe('runs and rejects', () => {
   })
 
   test('runs lists the latest runs of all or of one, newest first, as a table and as one document', async () => {
-    const listed = async (...args: string[]) => JSON.parse((await runs('--json', ...args)).stdout).runs
+    const listed = async (args = '') => (await workplace.json(`runs${args}`)).runs
 
-    expect((await runs()).stdout).toMatch(/^#3 .* acme +failed: unauthorized .*\n#2 .* globex .*\n#1 /m)
-    expect(await listed('acme')).toMatchObject([{ id: 3 }, { id: 1 }])
-    expect(await listed('acme', '--limit', '1')).toMatchObject([{ id: 3 }])
+    expect((await workplace.run('runs')).stdout).toMatch(/^#3 .* acme +failed: unauthorized .*\n#2 .* globex .*\n#1 /m)
+    expect(await listed(' acme')).toMatchObject([{ id: 3 }, { id: 1 }])
+    expect(await listed(' acme --limit 1')).toMatchObject([{ id: 3 }])
     expect(await listed()).toMatchObject([
       { id: 3, organization: 'acme', status: 'failed', received: 0, trigger: 'sync' },
       { id: 2, organization: 'globex', status: 'complete', received: 4, rejected: 2, trigger: 'sync' },
@@ -49,16 +42,16 @@ describe('runs and rejects', () => {
   })
 
   test('rejects lists the records that could not be kept, with the reasons; the document has them as received', async () => {
-    const { code, stdout } = await rejects()
+    const { code, stdout } = await workplace.run('rejects')
 
     expect(code).toBe(0)
     expect(stdout).toMatch(new RegExp(`^globex +${SOME_ID} +#2 .* name must be text$`, 'm'))
     expect(stdout).not.toContain('Fictional')
-    expect(JSON.parse((await rejects('globex', '--json')).stdout).rejects).toMatchObject([
+    expect((await workplace.json('rejects globex')).rejects).toMatchObject([
       { recordId: null, position: 0, payload: NO_ID },
       { recordId: SOME_ID, position: 1, payload: BAD_FIELD },
     ])
-    expect(await rejects('acme')).toMatchObject({ code: 0, stderr: '' })
+    expect(await workplace.run('rejects acme')).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('rejects says where there are more than it lists, and writes out what would act on a terminal', async () => {
@@ -67,8 +60,8 @@ describe('runs and rejects', () => {
     const mirror = await openMirror(workplace.mirror)
     await mirrorPages(mirror, [data])
     await mirror.close()
-    const listed = async (...args: string[]) => {
-      const { stdout, stderr } = await rejects('acme', '--json', ...args)
+    const listed = async (args = '') => {
+      const { stdout, stderr } = await workplace.run(`rejects acme --json${args}`)
       expect(stdout).toMatch(/^[\x20-\x7e\n]+$/)
       return { found: JSON.parse(stdout).rejects, stderr }
     }
@@ -76,7 +69,7 @@ describe('runs and rejects', () => {
     const first = await listed()
     expect(first.found).toHaveLength(50)
     expect(first.stderr).toBe('These are the newest 50. For more of them use --limit.\n')
-    const { found } = await listed('--limit', '60')
+    const { found } = await listed(' --limit 60')
     expect(found).toHaveLength(51)
     expect(found.map(({ payload }: { payload: unknown }) => payload)).toContainEqual(odd)
   })
@@ -93,8 +86,8 @@ describe('runs show', () => {
   })
 
   const ended = (ending: Partial<Ending>) => mirrorPages(mirror, [customers(1, 3)], { ending })
-  const shown = async (run: number) => (await runs('show', `${run}`)).stdout
-  const documentOf = async (run: number) => JSON.parse((await runs('show', `${run}`, '--json')).stdout).run
+  const shown = async (run: number) => (await workplace.run(`runs show ${run} --config ${workplace.config}`)).stdout
+  const documentOf = async (run: number) => (await workplace.json(`runs show ${run}`)).run
 
   test('every reason is explained in a sentence', async () => {
     await ended({ proof: 'unproven', reasons: Object.keys(REASON_MEANINGS), certificate: CERTIFICATE })
@@ -169,9 +162,7 @@ describe('runs show', () => {
     const stdout = await shown(1)
 
     expect(await documentOf(1)).toMatchObject({ organization: 'acme', received: 3, resumedFrom: null, certificate })
-    for (const line of ['runs show #1 --config=C', 'runs -c C show 1']) {
-      const args = line.split(' ').map((word) => word.replace('C', workplace.config))
-      expect(await runCli(args, { cwd: temporaryFolder() }), line).toMatchObject({ code: 0, stdout })
-    }
+    for (const line of [`runs show #1 --config=${workplace.config}`, `runs -c ${workplace.config} show 1`])
+      expect(await workplace.run(line, { cwd: '/' }), line).toMatchObject({ code: 0, stdout })
   })
 })

@@ -14,8 +14,8 @@ import {
   signedHeaders,
 } from '../../src/signing/signing.ts'
 import { customersUrl } from '../../src/source/customers-page.ts'
-import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
+import { failing } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -27,10 +27,8 @@ const PRESET_NAMES = Object.keys(PRESETS).filter((name): name is PresetName => n
 /** `signing explain` for acme, whose secret is in the environment unless `env` says otherwise. */
 function explained(signing: object, env: Record<string, string> = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }) {
   const credentials = { apiKey: { env: 'ACME_API_KEY' }, secret: { env: 'ACME_SECRET' } }
-  const { folder } = aWorkplace([
-    { id: 'acme', baseUrl: 'https://acme.orders.example.com/api/v1', ...credentials, signing },
-  ])
-  return runCli(['signing', 'explain', 'acme'], { cwd: folder, env })
+  const acme = { id: 'acme', baseUrl: 'https://acme.orders.example.com/api/v1', ...credentials, signing }
+  return aWorkplace([acme]).run('signing explain acme', { env })
 }
 
 test('explain shows the exact string that is signed, line by line', async () => {
@@ -102,22 +100,19 @@ test.each(someOf(RECIPES, { every: 5 }))(
   async (recipe) => {
     const { organization, solve, named } = await aKnownRequest(recipe)
     const { code, stdout } = await solve(named)
-    const { folder } = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
+    const place = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
 
     expect(code).toBe(0)
-    const { stdout: synced } = await runCli(['sync', '--json'], { cwd: folder })
-    expect(onlyRun(synced)).toMatchObject({ status: 'complete', inserted: 3, error: null })
+    expect((await place.json('sync')).runs).toMatchObject([{ status: 'complete', inserted: 3, error: null }])
   },
 )
 
 test('solve with the wrong secret ends with 3 and explains what to check', async () => {
   const { organization, solve, named } = await aKnownRequest(recipeOf('ts-body'))
 
-  expect(await solve(named, { THE_SECRET: `${organization.secret}-but-not-quite` })).toMatchObject({
-    code: 3,
-    stdout: '',
-    stderr: expect.stringMatching(/No preset makes this.*Check that/s),
-  })
+  expect(await solve(named, { THE_SECRET: `${organization.secret}-but-not-quite` })).toMatchObject(
+    failing(3, /No preset makes this.*Check that/s),
+  )
 })
 
 test('solve takes no secret on the command line, where every user of the machine could read it', async () => {

@@ -3,9 +3,6 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { examine } from '../../jobs/monitoring/endpoints.ts'
 import { overviewFacts } from '../../jobs/monitoring/metrics.ts'
-import { acceptCommand, removalsCommand } from '../../src/cli/removals.ts'
-import { runsCommand } from '../../src/cli/runs.ts'
-import { statusCommand } from '../../src/cli/status.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import type { Ending } from '../../src/model/run.ts'
 import { readStandings } from '../../src/status/overview.ts'
@@ -17,8 +14,7 @@ import { list, refusal } from '../support/fault-server.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { PROMTOOL, metricsOf, promtool, readExposition } from '../support/metrics.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
+import { failing } from '../support/run-command.ts'
 import {
   type Workplace,
   aFaultServer,
@@ -41,22 +37,22 @@ beforeEach(async () => {
   return () => mirror.close()
 })
 
-const status = (...args: string[]) => runCommand(statusCommand, [...args, '--config', workplace.config])
-const accept = (...args: string[]) => runCommand(acceptCommand, ['acme', ...args, '--config', workplace.config])
 const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
   mirrorPages(mirror, [records], { atMs: Date.now() - hoursAgo * HOUR_MS, ending })
 const aQuickRun = () => quickRun(mirror, 0, [], { hour: (Date.now() - START_MS) / HOUR_MS })
 const startRun = (agoMs = 0) => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() - agoMs })
 
 /** The code `status` ends with, and what it says of acme. */
-async function said(...args: string[]) {
-  const { code, stdout } = await status('--json', ...args)
+async function said(args = '') {
+  const { code, stdout } = await workplace.run(`status --json${args}`)
   return { code, ...JSON.parse(stdout).organizations[0] }
 }
 
+type Aged = { organization: string; tooOld: boolean; lastQuick: unknown }
+
 test('each organization is shown, also those never mirrored, --max-age is checked for each, and a quick run changes no age', async () => {
   workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
-  await runCli(['sync', 'acme', 'globex'], { cwd: workplace.folder })
+  await workplace.run('sync acme globex')
   const day = `read_as_of = datetime(read_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
   tamper(workplace.mirror, `UPDATE runs SET ${day} WHERE organization = 'globex'`)
   tamper(
@@ -65,13 +61,15 @@ test('each organization is shown, also those never mirrored, --max-age is checke
      VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick"]', 31, 21, 969, '2026-01-05 10:15:00')`,
   )
 
-  expect(await status()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^initech +never /m) })
+  expect(await workplace.run('status')).toMatchObject({
+    stdout: expect.stringMatching(/^initech +never /m),
+    code: 0,
+    stderr: '',
+  })
   for (const [age, tooOld] of Object.entries({ '9000d': ['initech'], '23h': ['globex', 'initech'] })) {
-    const aged = await status('--json', '--max-age', age)
-    const organizations: { organization: string; tooOld: boolean; lastQuick: unknown }[] = JSON.parse(
-      aged.stdout,
-    ).organizations
-    expect(aged.code).toBe(3)
+    const { code, stdout } = await workplace.run(`status --json --max-age ${age}`)
+    const { organizations }: { organizations: Aged[] } = JSON.parse(stdout)
+    expect(code).toBe(3)
     expect(organizations.flatMap((each) => (each.tooOld ? [each.organization] : []))).toEqual(tooOld)
     expect(organizations[0]?.lastQuick).toMatchObject({ run: 3, held: 21, trustedPages: 969, errorCode: null })
   }
@@ -82,17 +80,17 @@ test('one record without an id costs the proof, not the freshness', async () => 
   await aRun(2, NOT_PROVEN)
 
   const hours = (number: number) => expect.toSatisfy((seconds: number) => Math.floor(seconds / 3600) === number)
-  expect(await said('--max-age', '26h')).toMatchObject({
+  expect(await said(' --max-age 26h')).toMatchObject({
     ...{ code: 0, tooOld: false, why: ['rejected-without-id'], proof: 'unproven' },
     ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48) },
   })
   for (const [args, code] of [
-    [['26h', '--proven'], 3],
-    [['3d', '--proven'], 0],
-    [['121m'], 0],
-    [['119m'], 3],
+    ['26h --proven', 3],
+    ['3d --proven', 0],
+    ['121m', 0],
+    ['119m', 3],
   ] as const)
-    expect(await said('--max-age', ...args)).toMatchObject({ code, tooOld: code === 3 })
+    expect(await said(` --max-age ${args}`)).toMatchObject({ code, tooOld: code === 3 })
 })
 
 test.each<[string, () => Promise<unknown>, object]>([
@@ -109,7 +107,7 @@ test.each<[string, () => Promise<unknown>, object]>([
 ])('why reports %s', async (_, arrange, expected) => {
   await arrange()
 
-  expect(await said('--max-age', '26h')).toMatchObject(expected)
+  expect(await said(' --max-age 26h')).toMatchObject(expected)
 })
 
 test('while removals are held back it ends with 3, whatever later runs do, until they are approved', async () => {
@@ -119,18 +117,18 @@ test('while removals are held back it ends with 3, whatever later runs do, until
 
   expect(await said()).toMatchObject({ code: 3, held: 50, tooOld: false, why: ['rejected-without-id', 'held 50'] })
   await mirror.close()
-  await runCommand(removalsCommand, ['approve', `${runId}`, '--yes', '--config', workplace.config])
+  await workplace.run(`removals approve ${runId} --yes`)
   expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
 })
 
 test('a date in the future is called that and does not count as fresh; one that is nearly right does', async () => {
   await aRun(0, PROVEN)
   tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '+1 hours')`)
-  expect(await said('--max-age', '26h')).toMatchObject({ code: 0, tooOld: false, why: [] })
+  expect(await said(' --max-age 26h')).toMatchObject({ code: 0, tooOld: false, why: [] })
 
   tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00'`)
-  for (const proven of [[], ['--proven']])
-    expect(await said('--max-age', '26h', ...proven)).toMatchObject({ code: 3, tooOld: true, why: ['future-date'] })
+  for (const proven of ['', ' --proven'])
+    expect(await said(` --max-age 26h${proven}`)).toMatchObject({ code: 3, tooOld: true, why: ['future-date'] })
   expect(await said()).toMatchObject({ code: 0, readAsOf: '2051-01-01T00:00:00.000Z' })
 })
 
@@ -140,9 +138,9 @@ test('what needs a person stands first, once for all organizations with the same
     ...organizationAt(refusing, { id: `shop-${index}` }),
     apiKey: `key-${index}`,
   }))
-  const { folder } = aWorkplace([organizationAt(await aFaultServer(list(3)), { id: 'acme' }), ...shops])
-  const synced = await runCli(['sync'], { cwd: folder })
-  const { stdout } = await runCli(['status'], { cwd: folder })
+  const { run } = aWorkplace([organizationAt(await aFaultServer(list(3)), { id: 'acme' }), ...shops])
+  const synced = await run('sync')
+  const { stdout } = await run('status')
 
   for (const text of [synced.stderr, stdout]) {
     expect(text.match(/^✖ 20 organizations: plan forbids.*shop-0, .*shop-19/gm)).toHaveLength(1)
@@ -160,57 +158,50 @@ test('a changed shape ends status with 3 until it is accepted, once', async () =
   const readiness = await examine({ write: async () => {}, workers: [], standings: await readStandings(mirror, facts) })
 
   expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
-  const page = (await status('--html', '-')).stdout
+  const page = (await workplace.run('status --html -')).stdout
   expect(page).toContain('customer-mirror accept acme')
   // It is a file of its own: it loads nothing, and leads nowhere.
   expect(page).toContain('default-src &#39;none&#39;')
   expect(page).not.toContain('href="/')
-  const shown = await runCommand(runsCommand, ['show', '2', '--config', workplace.config])
-  expect(shown.stdout).toMatch(
+  expect((await workplace.run('runs show 2')).stdout).toMatch(
     /shape-changed: Many records have lost a field[^]*\n {2}phone: empty for 100 customers\n/,
   )
   expect(readiness).toMatchObject({ ready: true, shapeChanged: ['acme'] })
 
   const accepted = [{ field: 'phone', customers: 100, isRejected: false }]
-  expect(JSON.parse((await accept('--json')).stdout)).toEqual({ schemaVersion: 1, organization: 'acme', accepted })
-  expect((await status()).code).toBe(0)
-  expect(await accept()).toMatchObject({ code: 2, stderr: expect.stringContaining('there is nothing to accept') })
+  expect(await workplace.json('accept acme')).toEqual({ schemaVersion: 1, organization: 'acme', accepted })
+  expect((await workplace.run('status')).code).toBe(0)
+  expect(await workplace.run('accept acme')).toMatchObject(failing(2, 'there is nothing to accept'))
 })
 
-/** A mirror of two organizations, and `status` of it. */
-async function aPlaceToReport() {
-  const place = await aMirroredPlace([12, 7])
-  return { place, report: (...args: string[]) => runCommand(statusCommand, ['--config', place.config, ...args]) }
-}
-
 const FORMS = [
-  ['status.html', 0o600, ['--html']],
-  ['customer-mirror.prom', 0o644, ['--format', 'prometheus', '--output']],
+  ['status.html', 0o600, 'status --html'],
+  ['customer-mirror.prom', 0o644, 'status --format prometheus --output'],
 ] as const
 
 test.each(FORMS)('%s is one file of its mode, which replaces the one before', async (...form) => {
-  const [name, mode, option] = form
-  const { place, report } = await aPlaceToReport()
+  const [name, mode, writing] = form
+  const place = await aMirroredPlace([12, 7])
   const file = join(place.folder, name)
 
   for (let time = 0; time < 2; time += 1) {
-    expect(await report(...option, file)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await place.run(`${writing} ${file}`)).toEqual({ code: 0, stdout: '', stderr: '' })
     chmodSync(file, time === 0 ? 0o640 : mode)
   }
   tamper(place.mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
-  expect(await report(...option, file, '--max-age', '26h')).toMatchObject({ code: 3, stdout: '' })
+  expect(await place.run(`${writing} ${file} --max-age 26h`)).toMatchObject({ code: 3, stdout: '' })
 
   expect(statSync(file).mode & 0o777).toBe(mode)
   const beside = readdirSync(place.folder).filter((each) => !/^(data|customer-mirror\.yaml)$/.test(each))
   expect(beside).toEqual([name])
-  expect((await report(...option, '-')).stdout.slice(0, 200)).toBe(readFileSync(file, 'utf8').slice(0, 200))
+  expect((await place.run(`${writing} -`)).stdout.slice(0, 200)).toBe(readFileSync(file, 'utf8').slice(0, 200))
 })
 
 test('the metrics are what the mirror knows, by the names and with the help of the worker, and without an age', async () => {
-  const { place, report } = await aPlaceToReport()
+  const place = await aMirroredPlace([12, 7])
   tamper(place.mirror, `UPDATE runs SET read_as_of = '2026-01-04 02:00:00.500' WHERE organization = 'acme'`)
   appendFileSync(place.config, '\nschedule: { cron: "0 2 * * *", timezone: Etc/UTC }\n')
-  const { code, stdout } = await report('--format', 'prometheus')
+  const { code, stdout } = await place.run('status --format prometheus')
   const families = readExposition(stdout)
   const ofWorker = readExposition((await metricsOf({ mirror: await aMirror(place.mirror) }).lines()).join('\n'))
   const valuesOf = (name: string) => families.get(`customer_mirror_${name}`)?.samples.map(({ value }) => value) ?? []
@@ -228,20 +219,18 @@ test('the metrics are what the mirror knows, by the names and with the help of t
 })
 
 test('the mirror and the configuration are refused as the file of either form; without a mirror the file from before stays', async () => {
-  const { place, report } = await aPlaceToReport()
+  const place = await aMirroredPlace([12, 7])
   const before = readFileSync(place.config, 'utf8')
 
-  for (const [, , option] of FORMS)
-    for (const [target, why] of [
-      [place.mirror, 'is the mirror itself'],
-      [place.config, 'is the configuration'],
-    ] as const)
-      expect(await report(...option, target)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+  for (const [, , writing] of FORMS) {
+    expect(await place.run(`${writing} ${place.mirror}`)).toMatchObject(failing(2, 'is the mirror itself'))
+    expect(await place.run(`${writing} ${place.config}`)).toMatchObject(failing(2, 'is the configuration'))
+  }
   expect(readFileSync(place.config, 'utf8')).toBe(before)
 
   const file = join(place.folder, 'customer-mirror.prom')
   writeFileSync(file, 'from before')
   writeFileSync(place.config, JSON.stringify({ mirror: './none.db', organizations: place.organizations }))
-  expect(await report('--format', 'prometheus', '--output', file)).toMatchObject({ code: 7, stdout: '' })
+  expect(await place.run(`status --format prometheus --output ${file}`)).toMatchObject({ code: 7, stdout: '' })
   expect(readFileSync(file, 'utf8')).toBe('from before')
 })

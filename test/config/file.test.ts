@@ -49,22 +49,15 @@ test('--config wins over the environment, and the environment over the usual nam
 test('paths are relative to the folder of the file, not to where the command runs, also behind a byte order mark and Windows line ends', async () => {
   const cwd = await aFolder()
   await mkdir(join(cwd, 'etc'))
-  const folder = await aFolder({
-    'c.yaml': `\uFEFFmirror: m.db\n${acme().replace('{ env: ACME_SECRET }', '{ file: s.txt }')}`.replaceAll(
-      '\n',
-      '\r\n',
-    ),
-  })
-  const config = await readConfig({ cwd, file: join(folder, 'c.yaml'), environment: {} })
+  const text = `\uFEFFmirror: m.db\n${acme().replace('{ env: ACME_SECRET }', '{ file: s.txt }')}`
+  const address = 'postgres://db/customers?sslrootcert='
+  const onServer = text.replace('m.db', `${address}ca.pem`)
+  const folder = await aFolder({ 'c.yaml': text.replaceAll('\n', '\r\n'), 'server.yaml': onServer })
+  const read = (file: string) => readConfig({ cwd, file: join(folder, file), environment: {} })
+  const config = await read('c.yaml')
   expect(config.mirror).toBe(join(folder, 'm.db'))
   expect(config.organizations[0]?.secret).toEqual({ file: join(folder, 's.txt') })
-})
-
-test('the certificate that an address names starts from the folder of the configuration, as every path', async () => {
-  const folder = await aFolder({ 'c.yaml': `mirror: postgres://db/customers?sslrootcert=ca.pem\n${acme()}` })
-  const { mirror } = await readConfig({ cwd: '/', file: join(folder, 'c.yaml'), environment: {} })
-
-  expect(new URL(mirror).searchParams.get('sslrootcert')).toBe(join(folder, 'ca.pem'))
+  expect(decodeURIComponent((await read('server.yaml')).mirror)).toBe(`${address}${join(folder, 'ca.pem')}`)
 })
 
 test('CUSTOMER_MIRROR_MIRROR overrides the mirror of the file, and may hold a password', async () => {

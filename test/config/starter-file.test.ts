@@ -28,14 +28,7 @@ test('every line that is commented out of the starter file is a setting that wor
     /^# (yaml|Completion)/.test(line) ? line : setting,
   )
   expect(Object.keys(z.record(z.string(), z.unknown()).parse(parse(everything)))).toEqual([
-    'mirror',
-    'schedule',
-    'queue',
-    'publish',
-    'notify',
-    'heartbeat',
-    'defaults',
-    'organizations',
+    ...['mirror', 'schedule', 'queue', 'publish', 'notify', 'heartbeat', 'defaults', 'organizations'],
   ])
   const [named] = (await configOf(everything)).organizations
   const [plain] = (await configOf(content)).organizations

@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Reader } from '../../src/config/credentials.ts'
@@ -63,10 +63,10 @@ export async function aServe(
   }
 
   /** The ids on all pages of this size, in their order. */
-  async function allIds(perPage = 100, query = ''): Promise<string[]> {
+  async function allIds(perPage: number): Promise<string[]> {
     const ids: string[] = []
     for (let page = 1, last = 1; page <= last; page += 1) {
-      const answer = await ask(`/customers?per_page=${perPage}&page=${page}${query}`)
+      const answer = await ask(`/customers?per_page=${perPage}&page=${page}`)
       if (answer.status !== 200) throw new Error(answer.text)
       ids.push(...answer.ids)
       last = answer.meta.last_page
@@ -90,26 +90,10 @@ const NO_LIST: z.output<typeof listAnswer> = {
 const NO_REFUSAL: z.output<typeof errorAnswer> = { success: false, error: '', message: '', details: {} }
 
 /** Sends a request as it is written, `Host` included. */
-export async function send(
-  url: string,
-  method: string,
-  headers: Record<string, string>,
-): Promise<{ status: number; headers: Headers; text: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, (response) => {
-      const parts: Buffer[] = []
-      response.on('data', (part: Buffer) => parts.push(part))
-      response.on('error', reject)
-      response.on('end', () => {
-        const answered = new Headers(
-          Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
-        )
-        resolve({ status: response.statusCode ?? 0, headers: answered, text: Buffer.concat(parts).toString() })
-      })
-    })
-    sent.on('error', reject)
-    sent.end()
-  })
+export async function send(url: string, method: string, headers: Record<string, string>) {
+  const { statusCode: status, headers: answered, body } = await request(url, { method, headers, reset: true })
+  const each = Object.entries(answered).map(([name, value]): [string, string] => [name, String(value)])
+  return { status, headers: new Headers(each), text: await body.text() }
 }
 
 /** A recipe that signs a number used once. */

@@ -75,16 +75,6 @@ test('each query is answered with active customers of this organization alone', 
   }
 })
 
-test('a field that the specification does not know is passed on, and no other is added', async () => {
-  const { ask } = await serve()
-  const [customer] = (await ask('/customers?search=asa')).data
-
-  expect(customer).toEqual({
-    ...aCustomer(7, { language: 'fr', name: 'Åsa Éxample', email: 'ASA@example.se', vip: { level: 1 } }),
-    ...{ tags: ['a', null], created_at: new Date(START_MS - 6 * 60_000).toISOString() },
-  })
-})
-
 type Headers = Record<string, string>
 
 test('a nonce is accepted once, from each reader, for as long as its time is', async () => {

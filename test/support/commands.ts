@@ -5,7 +5,6 @@ import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { eventually } from './eventually.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
-import { runCli } from './run-cli.ts'
 import { type Done, runCommand } from './run-command.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
@@ -27,18 +26,6 @@ export function move(mirror: string, to: string, ...[option]: ('--json' | AbortS
   const asJson = option === '--json' ? [option] : []
   const signal = option instanceof AbortSignal ? option : undefined
   return runCommand(moveCommand, ['--to', to, '--config', config, ...asJson], { signal })
-}
-
-/** Runs `cancel` for an organization. */
-export function cancel(place: { config: string; folder: string }, organization: string) {
-  return runCli(['cancel', organization, '--config', place.config], { cwd: place.folder })
-}
-
-type Options = Pick<Parameters<typeof runCli>[1], 'signal' | 'onStderr'>
-
-/** Runs `run` in that folder. */
-export function run(place: { config: string; folder: string }, args: readonly string[], options: Options = {}) {
-  return runCli(['run', ...args, '--config', place.config], { cwd: place.folder, ...options })
 }
 
 /** The worker reports a run before its job waits. */

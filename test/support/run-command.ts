@@ -1,11 +1,21 @@
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { expect } from 'vitest'
 import type { ExitCode, Io } from '../../src/cli/command.ts'
 import { factsOf } from '../../src/errors/errors.ts'
 import { requireDocumented } from './json-page.ts'
 
 /** The result of a command line in this process: its exit code, and its output. */
 export type Done = { code: ExitCode; stdout: string; stderr: string }
+
+/** How a command ends that gives no result, as a pattern: with this code, and with these words. */
+export function failing(code: ExitCode, said: string | RegExp) {
+  return {
+    code,
+    stdout: '',
+    stderr: typeof said === 'string' ? expect.stringContaining(said) : expect.stringMatching(said),
+  }
+}
 
 type Runnable = { name(): string; parseAsync(args: readonly string[], options: { from: 'user' }): Promise<unknown> }
 type Command = (io: Io) => Runnable

@@ -8,10 +8,11 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/servi
 import { HEADERS } from '../../src/signing/signing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import type { FaultServer } from './fault-server.ts'
+import { runCli } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-/** A user's folder: a configuration, and a mirror after the first sync. */
-export type Workplace = { folder: string; config: string; mirror: string }
+/** A user's folder: a configuration, and a mirror after the first sync; a command line runs there. */
+export type Workplace = ReturnType<typeof aWorkplace>
 
 /** An organization as the configuration file writes it. */
 export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: unknown; [setting: string]: unknown }
@@ -20,7 +21,7 @@ export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: un
  * A folder with a configuration for these organizations, with `settings` at its top level. Its scans are plain, so that each
  * page is requested once and the numbers of a run are predictable.
  */
-export function aWorkplace(organizations: readonly Written[], settings: Settings = {}): Workplace {
+export function aWorkplace(organizations: readonly Written[], settings: Settings = {}) {
   const folder = temporaryFolder()
   const config = join(folder, 'customer-mirror.yaml')
   const defaults = { scan: 'plain', ...settings.defaults }
@@ -28,7 +29,11 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
   writeFileSync(config, stringify({ mirror: './data/customers.db', ...settings, defaults, organizations }), {
     mode: 0o600,
   })
-  return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db') }
+  const run = (line: string, options: Partial<Parameters<typeof runCli>[1]> = {}) =>
+    runCli(line.split(' '), { cwd: folder, ...options })
+  /** The document that a command line prints with `--json`. */
+  const json = async (line: string) => JSON.parse((await run(`${line} --json`)).stdout)
+  return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db'), run, json }
 }
 
 /** A workplace of the organization `acme`, of which no service answers, and its mirror, which the caller closes. */
