@@ -26,7 +26,6 @@ export class Disk {
   readonly #file: string
   readonly #dice: Dice
   #plan: Plan | undefined
-  /** The statement that wrote last. */
   #written: Database.Statement | undefined
   /** The bytes of the log, from its beginning, that are on the disk whatever happens. */
   #flushedBytes = 0
@@ -53,7 +52,6 @@ export class Disk {
     return this.#left !== undefined
   }
 
-  /** What a statement that is given to SQLite meets. */
   exec(db: Database.Database, words: string, run: () => void): void {
     if (words !== 'COMMIT' || db.name !== this.#file) return run()
     const met = this.#meets()

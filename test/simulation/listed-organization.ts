@@ -98,7 +98,6 @@ export class ListedOrganization {
     service.search = faults.has('search fails') && !hides ? dice.pick(SEARCHES) : 'works'
   }
 
-  /** The hours between two runs. */
   passHours({ isCalm }: { isCalm: boolean }): void {
     const { list } = this
     const dice = this.#dice
@@ -108,7 +107,6 @@ export class ListedOrganization {
     if (!isCalm && dice.chance(0.03)) list.stir({ purge: 1 })
   }
 
-  /** What is stored of it before a run. */
   stateIn(db: Reader) {
     return { stored: readStored(db, this.id), kept: readKept(db, this.id), tick: this.list.tick }
   }
@@ -155,7 +153,6 @@ export class ListedOrganization {
     return found
   }
 
-  /** Whether the list does not change while it is read. */
   get #isStill(): boolean {
     return Object.keys(this.churn).length === 0
   }

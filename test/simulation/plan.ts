@@ -15,7 +15,6 @@ export type Fault = { readonly night: number; readonly kind: FaultKind; readonly
 /** The last nights of a world are calm: in them everything has to become current again. */
 export const CALM_NIGHTS = 2
 
-/** The faults that a seed brings to its nights. */
 export function planOf(seed: number, nights: number): Fault[] {
   const dice = diceOf(seed ^ 0x0f_a1_75)
   const faults: Fault[] = []

@@ -4,7 +4,6 @@ import type { Queues, RunJob } from '../../jobs/queue/queues.ts'
 
 type State = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
-/** A job, with all that a run asks of it. */
 export type PlayedJob = {
   readonly id: string
   readonly kind: RunKind
@@ -13,7 +12,6 @@ export type PlayedJob = {
   readonly timestamp: number
   readonly opts: (typeof KINDS)[RunKind]['job']
   state: State
-  /** From when on it may be started. */
   fromMs: number
   attemptsStarted: number
   attemptsMade: number
@@ -32,7 +30,6 @@ export class PlayedQueue {
     this.#nowMs = nowMs
   }
 
-  /** What the programs ask of it. */
   readonly asked: Pick<Queues, 'request'> = {
     request: async (kind, organization, name, requested) => {
       const { dueMs, askedAtMs = this.#nowMs() } = { ...requested }
@@ -55,7 +52,6 @@ export class PlayedQueue {
     stateOf: async (kind, organization) => this.#openOf(kind, organization)?.state,
   }
 
-  /** When the next job can be started; undefined where there is none. */
   get nextMs(): number | undefined {
     const waiting = this.#jobs.filter(isToStart)
     return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ fromMs }) => fromMs))
@@ -88,7 +84,6 @@ export class PlayedQueue {
     })
   }
 
-  /** What becomes of a job whose run ended so. */
   end(job: PlayedJob, error: unknown): void {
     const isMoved = (error instanceof DelayedError || error instanceof WaitingError) && job.state !== 'active'
     if (isMoved) return

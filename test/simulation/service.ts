@@ -79,7 +79,6 @@ export class RandomService {
   search: (typeof SEARCHES)[number] = 'works'
   beyondEnd: 'empty' | '404' | 'clamp' = 'empty'
   cap = 100
-  /** The greatest total that it tells. */
   greatestTotal = Infinity
   /** How the answers of a cache can be known: by Age, by Date, or by both. */
   cacheSays: 'Age' | 'Date' | 'both' = 'both'
@@ -89,7 +88,6 @@ export class RandomService {
   /** What a replica that stopped shows, list and searches. */
   replica: { people: readonly Person[]; records: Map<Person, Sent> } | undefined
   sendsDate = true
-  /** How far its clock is ahead. */
   skewMs = 0
   /** How often it answered in this run, and how often wrongly or from a cache. */
   answers = 0

@@ -3,7 +3,6 @@ import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organi
 import { START_MS, DAY_MS } from './builders.ts'
 import { listedSource, mirroring, readBy } from './listed-source.ts'
 
-/** One night: the list, and the events during the run. */
 export type Night = {
   /** The list, or a function from the number of answered pages to the list. */
   list: readonly unknown[] | ((answered: number) => readonly unknown[])

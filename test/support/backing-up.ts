@@ -4,32 +4,31 @@ import { type BackupPlan, makeBackup, type Restored, restoreMirror, type Restore
 import { START_MS } from './builders.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-type Settings = { nowMs?: number; signal?: AbortSignal }
-
 /** A backup of the mirror at `mirror`, as the command makes it; by default in a folder that is not there yet. */
 export async function backUp(
   mirror: string,
-  { nowMs = START_MS, signal = new AbortController().signal, ...plan }: Partial<BackupPlan> & Settings = {},
+  { nowMs = START_MS, ...plan }: Partial<BackupPlan> & { nowMs?: number } = {},
 ) {
   const file = plan.file ?? join(temporaryFolder(), 'backups', 'customers.db')
-  return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal })
+  return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal: new AbortController().signal })
 }
 
-/** Restores a backup to `mirror`, as the command does. */
 export async function restore(
   file: string,
   mirror: string,
-  { nowMs = START_MS, signal = new AbortController().signal, ...plan }: Partial<RestorePlan> & Settings = {},
+  {
+    nowMs = START_MS,
+    signal = new AbortController().signal,
+    ...plan
+  }: Partial<RestorePlan> & { nowMs?: number; signal?: AbortSignal } = {},
 ): Promise<Restored> {
   return restoreMirror({ file, mirror, force: false, ...plan }, { nowMs, monotonicMs: nowMs, signal })
 }
 
-/** A file in a folder of its own that does not exist yet. */
 export function aBackupFile(): string {
   return join(temporaryFolder(), 'customers.db')
 }
 
-/** Deletes a mirror. */
 export function lose(mirror: string): void {
   for (const ending of ['', '-wal', '-shm']) rmSync(mirror + ending, { force: true })
 }

@@ -25,13 +25,10 @@ export type BucketRequest = {
 export type Fault = (request: BucketRequest, response: ServerResponse) => boolean | Promise<boolean>
 
 export type BucketServer = {
-  /** The objects by their keys. */
   objects: Map<string, Buffer>
   /** The parts of uploads that were begun and not ended, by key and id. */
   uploads: Map<string, { key: string; parts: Map<number, Buffer> }>
-  /** Every request in order of arrival, such as `PUT customers/…`. */
   requests: BucketRequest[]
-  /** Set to have requests answered badly. */
   fault: Fault | undefined
   /** What the environment of a program needs to reach it. */
   env: Record<string, string>
@@ -69,7 +66,6 @@ export async function aBucketServer({ ignores = [] }: { ignores?: readonly strin
   return bucket
 }
 
-/** Answers as the service does when it refuses. */
 export function refuse(
   response: ServerResponse,
   status: number,
@@ -166,12 +162,10 @@ Reflect.set(Upload, 'MIN_PART_SIZE', 1)
 
 export const SOON: StoreLimits = { requestMs: 60_000, attempts: 2, partBytes: 8 * 1024 * 1024 }
 
-/** Publishes in this process. */
 export async function publishInto(bucket: BucketServer, plan: BucketPlan, limits = SOON): Promise<Published> {
   return publishBucket(plan, bucket.env, limits)
 }
 
-/** What the manifest says. */
 export function manifestIn({ objects }: BucketServer): Manifest {
   const place = `${PREFIX}/manifest.json`
   return readManifestText(objects.get(place)?.toString() ?? '', place)
@@ -190,7 +184,6 @@ export function namedIn(bucket: BucketServer): string[] {
   return manifestIn(bucket).organizations.map(({ object }) => object)
 }
 
-/** Requests are sent once. */
 export const ONCE = { ...SOON, attempts: 1 }
 
 /** A bucket with the first night of a mirror that has had a second one. */

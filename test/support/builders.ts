@@ -5,7 +5,6 @@ import type { CustomersPage } from '../../src/source/customers.ts'
 import { cutRecords } from '../../src/source/cut-page.ts'
 import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 
-/** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>
 
 /** The moment at which tests begin, in Unix milliseconds. */
@@ -38,12 +37,10 @@ export function aCustomer(n: number, overrides: SentRecord = {}): SentRecord {
   return sent
 }
 
-/** Customers `from` to `to`, both included. */
 export function customers(from: number, to: number, overrides: SentRecord = {}): SentRecord[] {
   return Array.from({ length: to - from + 1 }, (_, index) => aCustomer(from + index, overrides))
 }
 
-/** A page as it comes from the source. */
 export function aSourcePage(number: number, records: unknown[], overrides: Partial<CustomersPage> = {}): CustomersPage {
   const texts = records.map((record) => JSON.stringify(record)).join(',')
   const bytes = `[${texts}]`.length
@@ -53,7 +50,6 @@ export function aSourcePage(number: number, records: unknown[], overrides: Parti
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }
 
-/** A page sorted for the mirror to save. */
 export function aPage(page: number, records: readonly unknown[]): SortedPage {
   return { ...sortRecords(records, { pageBytes: JSON.stringify(records).length }), page }
 }
@@ -70,13 +66,11 @@ export function anEnding(overrides: Partial<Ending> = {}): Ending {
   }
 }
 
-/** The fingerprint of a record as it is sent. */
 export function printOf(fingerprint: Fingerprint, sent: unknown): number {
   const bytes = viewOf(JSON.stringify(sent))
   return fingerprint.record(bytes, 0, bytes.byteLength)
 }
 
-/** A text in UTF-8. */
 export function viewOf(text: string): DataView {
   const bytes = Buffer.from(text)
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

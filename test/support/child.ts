@@ -6,7 +6,6 @@ import { z } from 'zod'
 
 const PROGRAMS = { work, write, load }
 
-/** A worker with a test's timings. */
 async function work(options: string): Promise<void> {
   const { runWorker } = await import('../../jobs/worker.ts')
   // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.

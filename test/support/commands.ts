@@ -14,7 +14,6 @@ export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
   return runCommand(checkCommand, ['--config', config])
 }
 
-/** A file with this content; its path. */
 export function written(path: string, content: string): string {
   writeFileSync(path, content)
   return path
@@ -43,13 +42,10 @@ export async function aMirroredWorkplace(counts = [12]) {
   return { ...workplace, organizations }
 }
 
-/** The key of the policy. */
 export const KEY = 'made-up key of a test, 32 characters and more'
 
-/** A value to be hidden. */
 export const PHONE = '+1 555 0100 unmistakable'
 
-/** Three customers with a phone number. */
 export const PEOPLE: Reply = (response, request) => {
   const { data, ...same } = envelopeOf(3, request)
   return json(200, { ...same, data: data.map((record) => ({ ...record, phone: PHONE, address: 'unmistakable' })) })(
@@ -58,5 +54,4 @@ export const PEOPLE: Reply = (response, request) => {
   )
 }
 
-/** The policy as a configuration writes it. */
 export const privacy = { drop: ['address'], hash: ['phone'], key: { env: 'PRIVACY_KEY' } }

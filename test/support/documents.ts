@@ -47,10 +47,8 @@ function exampleOf(name: string): string {
 
 export const LIBRARY_EXAMPLE = exampleOf('docs/read/library.md')
 
-/** A client of `serve`. */
 export const CLIENT_EXAMPLE = exampleOf('docs/read/serve.md')
 
-/** What a page says, in the comment of a command, to readers of a command that no test runs. */
 const UNRUN = /# (?:.*[;:,] )?not run by our tests: \S+/
 
 /** The shell commands of a block: those of its lines, of a crontab's entries, of a unit's ExecStart. */
@@ -60,12 +58,10 @@ export function commandsIn({ language, text }: Block): string[] {
   return language === 'sh' ? shellCommands(text) : []
 }
 
-/** Whether the page says that no test runs this command, and why. */
 export function isMarkedUnrun(command: string): boolean {
   return UNRUN.test(command)
 }
 
-/** Commands of several lines stay together. */
 function shellCommands(text: string): string[] {
   const known = COMMANDS_OF.get(text)
   if (known !== undefined) return known
@@ -82,7 +78,6 @@ function shellCommands(text: string): string[] {
   return commands
 }
 
-/** The commands of each text that was read before. */
 const COMMANDS_OF = new Map<string, string[]>()
 
 /** Whether a shell waits for no further line. It is asked only where a line could leave something open. */

@@ -7,15 +7,10 @@ type Request = { window: Window; answer?: Answer }
 
 export type Service = {
   answer(window: Window): Answer
-  /** Happens between any two answers. */
   between?(): void
 }
 
-export type Ride = {
-  requests: number
-  ids: Set<string>
-  reads: WindowAnswer[]
-}
+type Ride = { requests: number; ids: Set<string>; reads: WindowAnswer[] }
 
 /**
  * Answers the requests of the scan. With several open requests, the service answers in any order, and answers arrive in any

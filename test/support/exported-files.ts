@@ -18,7 +18,6 @@ const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 
   .filter(({ heading }) => heading === 'A copy and its changes')
   .map(({ text }) => text)
 
-/** Exports as Parquet into a new file, and returns its path. */
 export async function exported({ file }: Pick<Mirror, 'file'>, selection: Partial<Selection> = {}): Promise<string> {
   const { parts } = partsOf(file, selection, parquetFormat({ ids: 'text' }))
   return written('exported.parquet', parts)
@@ -47,7 +46,6 @@ function partsOf(file: string, selection: Partial<Selection>, format: Format) {
   }
 }
 
-/** Writes a new file, and returns its path. */
 function written(name: string, parts: Iterable<Uint8Array | string>): string {
   const file = join(temporaryFolder(), name)
   writeFileSync(file, Buffer.concat(Array.from(parts, (part) => Buffer.from(part))))
@@ -84,7 +82,6 @@ export function comparable(rows: readonly DuckRow[]): DuckRow[] {
   )
 }
 
-/** The active customers, as a copy has them. */
 export function activeIn(mirror: Pick<Mirror, 'file'>): DuckRow[] {
   return comparable(rowsOf(mirror.file, 'SELECT * FROM active_customers ORDER BY organization, id'))
 }
@@ -123,7 +120,6 @@ export function listOf(n: number): SentRecord[] {
 
 export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({ name, type })
 
-/** What the file says of itself. */
 export const FACTS: ExportFacts = {
   table: 'active_customers',
   columns: [],
@@ -143,7 +139,6 @@ export const FACTS: ExportFacts = {
   ],
 }
 
-/** Writes rows of these columns as a Parquet file, and returns its path. */
 export async function write(
   columns: ExportColumn[],
   rows: Iterable<ExportRow>,

@@ -5,7 +5,6 @@ import { connect, createServer as createTcpServer, type Server as TcpServer, typ
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** A request as the fault server saw it. */
 type SeenRequest = {
   method: string
   url: URL

@@ -84,11 +84,10 @@ export async function playNight(mirror: Mirror, n: number, { startMs = START_MS 
   if (globex.length > 0) await mirrorPages(mirror, globex, { organization: 'globex', atMs: atMs + MINUTE_MS, ending })
 }
 
-/** A copy of a mirror after the five nights, or the first of them. */
-export async function publishedCopy(options: { nights?: number; startMs?: number } = {}): Promise<string> {
+/** A copy of a mirror after the five nights. */
+export async function publishedCopy(options: { startMs?: number } = {}): Promise<string> {
   const mirror = await aMirror()
-  const { nights = HOW_MANY_NIGHTS } = options
-  for (let n = 0; n < nights; n += 1) await playNight(mirror, n, options)
+  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n, options)
   return publishedFrom(mirror)
 }
 
@@ -108,17 +107,14 @@ export const LOOKED_AT_MS = START_MS + TONIGHT * DAY_MS + 20 * MINUTE_MS
 /** One organization for each state, by the name of the state, and what must be true of it. */
 export const IN_STATES = ['failing', 'fresh', 'held', 'late', 'never', 'running', 'unproven', 'waiting'] as const
 
-/** Mirrors ten nights of every organization, so that each is in the state of its name. */
 export async function mirrorAllStates(mirror: Mirror): Promise<void> {
   const { file } = mirror
   for (let n = 0; n < TONIGHT; n += 1) {
     const list = customers(1, 40 + (n % 7))
     const inTime = ['fresh', 'running', 'waiting', 'held', ...(n < TONIGHT - 3 ? ['late'] : [])]
     for (const organization of inTime) await night(mirror, n, list, { organization })
-    await night(mirror, n, n < TONIGHT - 2 ? list : [], {
-      organization: 'failing',
-      ...(n >= TONIGHT - 2 && { ending: REFUSED }),
-    })
+    const failing = n < TONIGHT - 2 ? {} : { ending: REFUSED }
+    await night(mirror, n, n < TONIGHT - 2 ? list : [], { organization: 'failing', ...failing })
     await night(mirror, n, list, { organization: 'unproven', proof: n % 5 === 0 ? 'proven' : 'unproven' })
   }
   await night(mirror, TONIGHT, customers(1, 45), { organization: 'fresh' })
@@ -128,14 +124,11 @@ export async function mirrorAllStates(mirror: Mirror): Promise<void> {
   // So many are absent twice that a guard holds their removal back.
   await night(mirror, TONIGHT - 1, customers(1, 8), { organization: 'held', rule: { after: 1, maxShare: 0.1 } })
   await night(mirror, TONIGHT, customers(1, 8), { organization: 'held', rule: { after: 1, maxShare: 0.1 } })
-  const lookedAt = LOOKED_AT_MS
-  const run = await mirror.startRun({ organization: 'running', trigger: 'schedule', nowMs: lookedAt - 60_000 })
-  await mirror.savePages(run, [{ ...aPage(1, customers(1, 17)), ...aWindow(17, 46) }], lookedAt - 1000)
+  const nowMs = LOOKED_AT_MS - MINUTE_MS
+  const run = await mirror.startRun({ organization: 'running', trigger: 'schedule', nowMs })
+  const window = { page: 1, size: 17, perPage: 17, total: 46, beyondEnd: false }
+  await mirror.savePages(run, [{ ...aPage(1, customers(1, 17)), window }], LOOKED_AT_MS - 1000)
   tamper(file, `UPDATE runs SET duration_ms = 30000 + (id * 7919) % 90000 WHERE status <> 'running'`)
-}
-
-function aWindow(size: number, total: number) {
-  return { window: { page: 1, size, perPage: size, total, beyondEnd: false } }
 }
 
 /** How a run ends that the service refused. */
@@ -174,7 +167,6 @@ function dueEveryNight(
 /** More than pipes hold. */
 export const CUSTOMERS = 3000
 
-/** Counts without end. */
 export const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
 
 /** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */
@@ -191,12 +183,10 @@ async function nightsToExport(open: Mirror): Promise<void> {
   await night(open, 2, later, rule)
 }
 
-/** The overview of organizations in all states. */
 export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
   return overviewOf(await aPlayedMirror(mirrorAllStates), IN_STATES, paused)
 }
 
-/** The overview of a mirror. */
 export function overviewOf(
   mirror: Mirror,
   ids: readonly string[],
@@ -205,7 +195,6 @@ export function overviewOf(
   return readOverview(mirror, factsOf(ids, paused))
 }
 
-/** What is known of organizations that are due every night. */
 export function factsOf(ids: readonly string[], paused: Record<string, Pause> = {}): OverviewFacts {
   const organizations = ids.map((id) => ({ id, dueOf: dueEveryNight, paused: paused[id] }))
   return { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined }

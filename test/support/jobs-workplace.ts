@@ -28,12 +28,10 @@ export function aJobsWorkplace(
   return { ...workplace, queue }
 }
 
-/** The address of a queue of this test alone. */
 export function aQueue(address: string = inject('queueAddress')): string {
   return address === 'embedded' ? address : `${address}?prefix=test-${randomUUID()}`
 }
 
-/** Puts an embedded queue that was never used into a folder. */
 export function prepareQueue(folder: string): void {
   cpSync(whenMade(inject('queueTemplate')), folder, { recursive: true })
 }

@@ -78,7 +78,6 @@ const PLAIN: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ['anything', z.unknown()],
 ])
 
-/** A run as `sync --json` prints it. */
 export type SyncRun = Omit<Report, 'error' | 'runId'> & {
   error: { code: string; message: string } | null
   runId: number | null
@@ -93,7 +92,6 @@ export function syncRuns(stdout: string): SyncRun[] {
   return runs
 }
 
-/** The only run in what `sync --json` printed. */
 export function onlyRun(stdout: string): SyncRun {
   const [run, ...others] = syncRuns(stdout)
   if (run === undefined || others.length > 0) throw new Error(`expected one run, got ${others.length}`)

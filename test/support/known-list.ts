@@ -93,7 +93,6 @@ export class KnownList {
     this.tick += 1
   }
 
-  /** Deletes consecutive customers. */
   delete(count = 1, from = this.dice.below(this.size)): void {
     this.tick += 1
     for (const person of this.#listed.splice(from, count)) {
@@ -160,7 +159,6 @@ export class KnownList {
     }
   }
 
-  /** The list in its current order. */
   inOrder(): readonly Person[] {
     if (isFixed(this.order)) return this.#listed
     // Numbers are sorted in a tenth of the time: what was dealt to each, and its place below 2^16.
@@ -175,7 +173,6 @@ export class KnownList {
     )
   }
 
-  /** A page of the list, as a scan reads it. */
   answer(window: Window): WindowAnswer {
     const people = this.inOrder().slice(window.size * (window.page - 1), window.size * window.page)
     const rows = people.map(({ id, createdAt }) => ({ id, createdAt: createdAt ?? undefined }))

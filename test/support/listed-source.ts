@@ -6,7 +6,6 @@ import type { Mirroring } from '../../src/sync/mirror-organization.ts'
 import { aSourcePage, MINUTE_MS, START_MS } from './builders.ts'
 import { rowsOf } from './mirror-file.ts'
 
-/** The part of a source that mirroring uses. */
 export type PageSource = Pick<Source, 'readPage' | 'search' | 'counters'>
 type ReadPage = Source['readPage']
 
@@ -84,7 +83,6 @@ export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial
   }
 }
 
-/** The names of all customers in the mirror, by id. */
 export function storedNames(mirror: Mirror): unknown[] {
   return rowsOf(mirror.file, 'SELECT name FROM customers ORDER BY id').map(({ name }) => name)
 }

@@ -9,7 +9,6 @@ import { START_MS } from './builders.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './full-mirror.ts'
 import { aPlayedMirror, tamper } from './mirror-file.ts'
 
-/** The files for operators. */
 export function opsFile(name: string): string {
   return readFileSync(new URL(`../../docs/ops/${name}`, import.meta.url), 'utf8')
 }
@@ -17,7 +16,6 @@ export function opsFile(name: string): string {
 /** A metric as a query names it, with the values of its labels that it asks for. */
 type Named = { name: string; labels: { label: string; values: string[] }[] }
 
-/** The metrics of ours that PromQL names. */
 export function metricsIn(query: string): Named[] {
   return [...query.matchAll(/\b(customer_mirror_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
     name,
@@ -28,7 +26,6 @@ export function metricsIn(query: string): Named[] {
   }))
 }
 
-/** What these metrics ask for that no sample has. */
 export function notThere(named: readonly Named[], families: ReadonlyMap<string, Family>): string[] {
   return named.flatMap(({ name, labels }) => {
     const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
@@ -68,7 +65,6 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
 }
 
-/** A metric as Prometheus reads it. */
 export type Family = { type: string; help: string; samples: Sample[] }
 type Sample = { name: string; labels: Record<string, string>; value: number }
 
@@ -133,7 +129,6 @@ export function metricsOf({
 /** Where .ci/run puts the program of Debian's package. */
 const CACHED = fileURLToPath(new URL('../../node_modules/.cache/promtool/usr/bin/promtool', import.meta.url))
 
-/** Prometheus's own checker; undefined where there is none. */
 export const PROMTOOL = [CACHED, 'promtool'].find((file) => spawnSync(file, ['--version']).status === 0)
 
 /** What promtool has to complain of; '' if nothing. */

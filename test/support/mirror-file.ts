@@ -70,27 +70,19 @@ async function bytesAfter(play: Play): Promise<Buffer> {
   return readFileSync(mirror.file)
 }
 
-/** The rows of a query, from another connection, like any reader. */
 export function rowsOf(file: string, sql: string, ...parameters: unknown[]): Row[] {
   return withReader(file, (reader) => reader.all(sql, ...parameters))
 }
 
-/** The first column of the first row of a query over the file. */
 export function valueOf(file: string, sql: string, ...parameters: unknown[]): unknown {
   return withReader(file, (reader) => reader.value(sql, ...parameters))
 }
 
 /** Changes the file through another connection, without the mirror. */
 export function tamper(file: string, sql: string, ...parameters: unknown[]): void {
-  const reader = openReader(file, { isWriting: true })
-  try {
-    reader.run(sql, ...parameters)
-  } finally {
-    reader.close()
-  }
+  withReader(file, (reader) => reader.run(sql, ...parameters), { isWriting: true })
 }
 
-/** All contents of the file, table by table. */
 export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): Record<string, Row[]> {
   return withReader(file, (reader) =>
     Object.fromEntries(tables.map((table) => [table, reader.all(`SELECT * FROM ${table} ORDER BY rowid`)])),
@@ -111,8 +103,12 @@ export async function mirrorPages(
 type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isPartial?: boolean | undefined }
 
 /** What `read` finds in the file, over one connection. */
-export function withReader<Result>(file: string, read: (reader: Reader) => Result): Result {
-  const reader = openReader(file)
+export function withReader<Result>(
+  file: string,
+  read: (reader: Reader) => Result,
+  options = { isWriting: false },
+): Result {
+  const reader = openReader(file, options)
   try {
     return read(reader)
   } finally {

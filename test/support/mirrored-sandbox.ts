@@ -6,7 +6,7 @@ import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
-import { aCustomer, customerId, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
+import { aCustomer, customerId, DAY_MS, type SentRecord, START_MS } from './builders.ts'
 import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 
@@ -54,15 +54,12 @@ export function anOrganization(
   }
 }
 
-/** The ids of the active customers in the mirror. */
 export function activeIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Set<string> {
   const rows = rowsOf(mirror.file, 'SELECT id FROM active_customers WHERE organization = ?', organization)
   return new Set(rows.map(({ id }) => String(id)))
 }
 
-/** A list that may hide customers, and its search. */
 export type SearchedService = {
-  /** The customers on the pages of the list. */
   shown: readonly SentRecord[]
   /** The customers that a search can find; by default the same. */
   listed?: readonly SentRecord[]
@@ -73,12 +70,10 @@ export type SearchedService = {
   sizes?: readonly number[]
 }
 
-/** Customer `n`, created `n` days before the first night. */
 export function aDatedCustomer(n: number, overrides: SentRecord = {}): SentRecord {
-  return aCustomer(n, { created_at: new Date(START_MS - n * 24 * 60 * MINUTE_MS).toISOString(), ...overrides })
+  return aCustomer(n, { created_at: new Date(START_MS - n * DAY_MS).toISOString(), ...overrides })
 }
 
-/** Customers `from` to `to`, the newest first. */
 export function datedCustomers(from: number, to: number): SentRecord[] {
   return Array.from({ length: to - from + 1 }, (_, index) => aDatedCustomer(from + index))
 }
@@ -91,7 +86,7 @@ const anyField = (isLike: (value: string, text: string) => boolean): Matches => 
 const partial = anyField((value, text) => value.toLowerCase().includes(text.toLowerCase()))
 
 const refusing = (error: () => Error) => () => Promise.reject(error())
-const finding = (matches: Matches, size = 100): Answer => {
+const finding = (matches: Matches, size = 100): SearchKind => {
   return async (listed, text) =>
     pageOfList(
       listed.filter((record) => matches(record, text)),
@@ -110,30 +105,28 @@ export const WORKING = {
   'by name only': finding(({ name }, text) => name === text),
   'with ids in upper case': async (listed: readonly SentRecord[], text: string) => {
     const page = await finding(partial)(listed, text)
-    const records = listed.filter((record) => partial(record, text)).map(upperCased)
-    return { ...page, records: () => records }
+    const records = listed.filter((record) => partial(record, text))
+    return { ...page, records: () => records.map((each) => ({ ...each, id: String(each['id']).toUpperCase() })) }
   },
-} satisfies Record<string, Answer>
+} satisfies Record<string, SearchKind>
 
 /** Kinds of search that prove nothing. */
 export const BROKEN = {
   'with 422': refusing(() => new SourceRefused('422', { code: 'unprocessable', status: 422 })),
   'with 403': refusing(() => new SourceRefused('403', { code: 'forbidden', status: 403 })),
   'with no customer, whatever the text': finding(() => false),
-} satisfies Record<string, Answer>
+} satisfies Record<string, SearchKind>
 
 /** The service is out of reach for a while. */
 export const OUTAGES = {
   'the network': refusing(() => new SourceUnavailable('reset', { code: 'network' })),
   'a 503': refusing(() => new SourceUnavailable('503', { code: 'server-error', status: 503 })),
   'a rate limit': refusing(() => new RateLimited('429', { code: 'rate-limited', status: 429, waitMs: 3_600_000 })),
-} satisfies Record<string, Answer>
+} satisfies Record<string, SearchKind>
 
-/** Answers a search with the whole list, whatever the text. */
-export const EVERY_CUSTOMER: Answer = finding(() => true)
+export const EVERY_CUSTOMER: SearchKind = finding(() => true)
 
-type Answer = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
-export type SearchKind = Answer
+export type SearchKind = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
 
 /** The source of such a service, and the texts it was asked to search for. */
 export function searchedSource({ shown, listed = shown, search = finding(partial), outage, sizes }: SearchedService) {
@@ -153,20 +146,12 @@ export function searchedSource({ shown, listed = shown, search = finding(partial
   return { source, texts }
 }
 
-function upperCased(record: SentRecord): SentRecord {
-  return { ...record, id: String(record['id']).toUpperCase() }
-}
+const named = (n: number) => ({ name: null, username: `customer-${n}`, email: `customer-${n}@example.com` })
 
 /** A listed customer to try a search with, and an absent one, as a mirror names them. */
-export const CONTROL: Listed = {
-  id: customerId(1),
-  name: null,
-  username: 'customer-1',
-  email: 'customer-1@example.com',
-}
+export const CONTROL: Listed = { id: customerId(1), ...named(1) }
 
 export function anAbsentCustomer(n: number, fields: Partial<Candidate> = {}): Candidate {
-  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
   const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: null, earlier: [] }
-  return { rowId: n, id: customerId(n), ...named, ...counted, ...fields }
+  return { rowId: n, id: customerId(n), ...named(n), ...counted, ...fields }
 }

@@ -17,7 +17,6 @@ const oneAtATime = pLimit(1)
 
 let addresses = 0
 
-/** The address of a mirror that is not there yet. */
 export function anAddress(): string {
   addresses += 1
   return `postgres://ann@db.test/crm?schema=mirror_${addresses}`

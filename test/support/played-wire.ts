@@ -18,7 +18,6 @@ export class PlayedTime {
     this.#dice = dice
   }
 
-  /** What the program asks for time and chance. */
   get clocks(): Pick<SourceOptions, 'now' | 'monotonicMs' | 'random'> {
     return {
       now: () => this.trueMs + this.#wallAheadMs,
@@ -47,7 +46,6 @@ export class PlayedTime {
     })
   }
 
-  /** Waits in this time. */
   readonly sleep: Sleep = async (ms, signal) => {
     const untilMs = this.trueMs + ms
     await nextTurn()
@@ -59,7 +57,6 @@ export class PlayedTime {
     this.trueMs = Math.max(this.trueMs, ms)
   }
 
-  /** Sets the wall clock right. */
   setRight(): void {
     this.#wallAheadMs = 0
   }

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 export type SourceFile = {
   path: string
   lines: number
-  /** The text without its comments. */
   code: string
   /** Files by path, packages by name; `typeOnly` ones are gone when the program runs. */
   imports: { target: string; typeOnly: boolean }[]
@@ -17,12 +16,10 @@ export type SourceFile = {
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FOLDERS = ['src', 'jobs', 'test', 'bench']
 
-/** Every TypeScript file of the project. */
 export function readProgram(): SourceFile[] {
   return FOLDERS.flatMap((folder) => filesIn(folder, /\.ts$/)).map(readSource)
 }
 
-/** The files that import a package, or a part of it, in any way. */
 export function importersOf(files: readonly SourceFile[], name: string): string[] {
   const isIt = (target: string) => target === name || target.startsWith(`${name}/`)
   return files

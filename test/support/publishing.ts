@@ -29,7 +29,6 @@ export function aSplitPlan(mirror: string, overrides: Partial<PublishPlan> = {})
   return { ...plan, file: plan.file.replace(/\.db$/, '-{organization}.db'), ...overrides }
 }
 
-/** The files of a folder in which nothing but this plan was published. */
 export const PUBLISHED_FILES = ['metadata.json', 'readers.db']
 
 /** Publishes, and fails where anything was not published. */
@@ -63,7 +62,6 @@ async function threeNights(mirror: Mirror): Promise<void> {
 /** Whether the tests may give files to others. */
 export const isRoot = process.getuid?.() === 0
 
-/** The path of a mirror of a few customers. */
 export function aSmallMirror(): Promise<string> {
   return aPlayedFile(twentyCustomers)
 }
@@ -82,8 +80,6 @@ async function fiveInTwo(mirror: Mirror): Promise<void> {
 /** Waits of a worker that publishes at once. */
 export const SOON = { publishLookMs: 20, publishQuietMs: 200, publishLatestMs: 3_600_000, publishRestMs: 100 }
 
-/** The line of a worker that has published a copy. */
 export const published = message('copy published')
 
-/** The copies that lack something of their mirror. */
 export const staleCopies = (plan: PublishPlan) => staleNow(plan, inMirrorFile(plan.mirror, recordedIn))

@@ -10,7 +10,6 @@ import { publishedCopy } from './full-mirror.ts'
 import { LAUNCHER, type Running, startCli } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
-/** Stands before each value. */
 const MARK = '@@value@@'
 
 /** The page about other programs. */
@@ -60,14 +59,12 @@ export async function aReaderMachine({ copy, python = 'python3' }: { copy?: stri
   return { folder, copy: published, run, values, start }
 }
 
-/** One block below a heading of the page. */
 export function aBlock(heading: string, index = 0): Block {
   const block = blocksOf(heading)[index]
   if (block === undefined) throw new Error(`docs/read/recipes.md has no block ${index + 1} below ${heading}.`)
   return block
 }
 
-/** The blocks below a heading of the page. */
 export function blocksOf(heading: string): Block[] {
   return PAGE.flatMap((page) => blocksIn(page)).filter((block) => block.heading === heading)
 }
@@ -75,7 +72,6 @@ export function blocksOf(heading: string): Block[] {
 /** Where `.ci/run` installs the programs of test/handing-on/requirements.txt. */
 const INSTALLED = fileURLToPath(new URL('../../node_modules/.cache/handing-on/', import.meta.url))
 
-/** The programs of the installed packages. */
 const INSTALLED_TOOLS = join(INSTALLED, 'bin')
 const PYTHON = join(INSTALLED_TOOLS, 'python')
 
@@ -91,7 +87,6 @@ export function withPython(tool: string, modules: readonly string[], addTests: (
   else reportUntested(tool)
 }
 
-/** Adds the tests of a program of the PATH. */
 export function withProgram(program: string, addTests: () => void): void {
   if (succeeds(program, ['--version'])) addTests()
   else reportUntested(program)

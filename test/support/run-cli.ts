@@ -11,7 +11,6 @@ import { PLAIN_USER } from '../../bench/postgres-server.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import { captured, type Done } from './run-command.ts'
 
-/** How a process of the program ended, and everything it wrote. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
 /** A process of the program that may still be running. It is killed with the test at the latest. */
@@ -23,7 +22,6 @@ export type Running = {
 }
 
 type CliOptions = {
-  /** The folder it is started in. */
   cwd: string
   /** Its whole environment, besides a PATH with only Node and the system. */
   env?: Readonly<Record<string, string>>
@@ -131,7 +129,6 @@ const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
 
-/** The arguments with which Node starts a program of child.ts. */
 export function childProgram(name: 'work' | 'write' | 'load', ...args: readonly string[]): string[] {
   return ['--import', RESOLVING, CHILD, name, ...args]
 }

@@ -5,7 +5,6 @@ import type { ExitCode, Io } from '../../src/cli/command.ts'
 import { factsOf } from '../../src/errors/errors.ts'
 import { requireDocumented } from './json-page.ts'
 
-/** The result of a command line in this process: its exit code, and its output. */
 export type Done = { code: ExitCode; stdout: string; stderr: string }
 
 /** How a command ends that gives no result, as a pattern: with this code, and with these words. */

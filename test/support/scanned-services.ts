@@ -1,23 +1,13 @@
 import { ListScan } from '../../src/scan/list-scan.ts'
-import type { Certificate } from '../../src/scan/scan.ts'
 import { endOf, startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
 import { dice, type Dice } from './dice.ts'
-import { drive, type Ride, type Service } from './drive-scan.ts'
+import { drive, type Service } from './drive-scan.ts'
 import { atSecond, KnownList, type Order } from './known-list.ts'
 
-/** What a service answers to a request. */
 export type Answer = ReturnType<Service['answer']>
 
 /** What a service answers; `answered` counts its answers from 0. */
 export type Serve = (list: KnownList, window: Window, answered: number) => Answer
-
-type Scanned = Ride & {
-  certificate: Certificate
-  /** Customers who were listed throughout and are on no page, and those of them who kept their places. */
-  lost: number
-  lostInPlace: number
-  size: number
-}
 
 export type ScanOptions = {
   size?: number
@@ -31,12 +21,11 @@ export type ScanOptions = {
   stopAfter?: number
   meanwhile?: (list: KnownList, luck: Dice) => unknown
   kept?: (reads: WindowAnswer[]) => WindowAnswer[]
-  /** Happens before each answer. */
   between?: (list: KnownList, luck: Dice, answered: number) => unknown
 }
 
-/** Scans the list of a service, honest or not. */
-export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
+/** A scan of the list of a service: `lost` customers who were listed throughout are on no page, `lostInPlace` of them kept their places. */
+export function scanOf(serve: Serve, options: ScanOptions = {}) {
   const { size = 950, order = 'id asc', pageSize = 100, parallel = 1, isPlain = false, seed = 7 } = options
   const { stopAfter, meanwhile, kept = (reads) => reads, createdSecondOf = (serial) => serial } = options
   const luck = dice(seed)
@@ -69,7 +58,6 @@ export function asHandedBack(answers: readonly WindowAnswer[]): WindowAnswer[] {
 
 export const honest: Serve = (list, window) => list.answer(window)
 
-/** What a 404 is to a scan. */
 export function notFound(window: Window): WindowAnswer {
   return { window, rows: [], total: undefined, perPage: window.size, beyondEnd: true }
 }
@@ -93,7 +81,6 @@ function withoutTotal(answer: WindowAnswer): WindowAnswer {
   return { ...answer, total: undefined, beyondEnd: answer.window.page > 1 && answer.rows.length === 0 }
 }
 
-/** The same service, where it states no totals. */
 export const uncounted =
   (serve: Serve): Serve =>
   (list, window, answered) => {

@@ -28,7 +28,6 @@ const PROGRAM = fileURLToPath(import.meta.url)
 const LOOK_MS = 50
 const MOST_LOOKS = 6000
 
-/** Waits until it was made. */
 export function whenMade(path: string): string {
   for (let looks = 1; !existsSync(path); looks += 1) {
     if (looks > MOST_LOOKS) throw new Error(`${path} was not made: standard error of the tests says why.`)

@@ -54,7 +54,6 @@ function readWorkerLog(stream: NodeJS.ReadableStream) {
   return { lines, said, ran }
 }
 
-/** Whether a line is the message. */
 export function message(text: string): (line: LogLine) => boolean {
   return ({ msg }) => msg === text
 }
@@ -123,7 +122,6 @@ export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Pr
   return redis
 }
 
-/** A folder with a configuration for a queue on that server. */
 export async function aPlaceOn(redis: RedisServer, { organizations = 1, gate = aGate({ fromPage: 1000 }) } = {}) {
   const customers = Array.from({ length: organizations }, () => 400)
   const sandbox = await aSandbox({ customers, intercept: gate.intercept })
@@ -141,13 +139,11 @@ export const REFUSALS: [what: string, begin: string, end: string, reason: string
   ['has become a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE', 'READONLY'],
 ]
 
-/** Gives the server a command in words. */
 export async function command(redis: RedisServer, words: string): Promise<void> {
   const [name = '', ...parameters] = words.split(' ')
   await redis.command(name, ...parameters)
 }
 
-/** What the worker answers to /readyz. */
 export async function readiness(
   worker: Pick<ReturnType<typeof startWorker>, 'said'>,
 ): Promise<Record<string, unknown>> {

@@ -57,7 +57,6 @@ type Settings = {
 /** How a sandbox answers: after `latencyMs`, and organizations that are `forbidden` 403, as where their plan does not permit reading customers. */
 export type Answering = SandboxOptions & { forbidden?: readonly string[]; latencyMs?: number }
 
-/** A sandbox that ends with the test. */
 export async function aSandbox({ forbidden = [], latencyMs = 0, ...options }: Answering = {}): Promise<Sandbox> {
   const intercept: SandboxOptions['intercept'] = async (c, next) => {
     if (latencyMs > 0) await sleep(latencyMs)
@@ -72,7 +71,6 @@ export async function aSandbox({ forbidden = [], latencyMs = 0, ...options }: An
 
 type Account = Pick<Sandbox['organizations'][number], 'id' | 'baseUrl' | 'apiKey' | 'secret'>
 
-/** The organizations of a sandbox, written down. */
 export function organizationsOf(
   { organizations }: { organizations: readonly Account[] },
   settings: object = {},

@@ -53,11 +53,9 @@ async function answerTo({ database, schema, sql, parameters, isWriting }: Asked)
 }
 
 function rowOf(fields: readonly FieldDef[], values: readonly unknown[]): unknown {
+  const asInSqlite = (value: unknown, column: string) =>
+    column === 'created_at_utc' && typeof value === 'string' ? value.slice(0, 19) : value
   return Object.fromEntries(fields.map(({ name }, index) => [name, asInSqlite(values[index], name)]))
-}
-
-function asInSqlite(value: unknown, column: string): unknown {
-  return column === 'created_at_utc' && typeof value === 'string' ? value.slice(0, 19) : value
 }
 
 async function clientOf(database: string): Promise<Client> {
