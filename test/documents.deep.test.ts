@@ -1,9 +1,7 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
-import { text as textOf } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { publishCommand } from '../src/cli/export.ts'
@@ -12,22 +10,18 @@ import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../src/signing/signing.
 import { type Block, blocksIn, commandsIn, isMarkedUnrun, PAGES, RUN_HERE } from './support/documents.ts'
 import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './support/jobs-workplace.ts'
 import { rowsOf } from './support/mirror-file.ts'
-import { LAUNCHER, runCli } from './support/run-cli.ts'
+import { LAUNCHER, runCli, startCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Written } from './support/workplace.ts'
 
 /** Pages whose blocks are run by tests of their own: test/handing-on. */
 const HANDING_ON = 'docs/read/recipes.md'
-const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
-const BLOCKS = PAGES_HERE.flatMap((page) => blocksIn(page))
+const BLOCKS = PAGES.filter(({ name }) => name !== HANDING_ON).flatMap((page) => blocksIn(page))
+const TO_RUN = BLOCKS.filter((block) => commandsToRun(block).length > 0)
+const PAGES_TO_RUN = Map.groupBy(TO_RUN, ({ page }) => page)
 
-test.each(
-  PAGES_HERE.filter((page) => blocksIn(page).some((block) => commandsToRun(block).length > 0)).map(
-    (page) => [page.name, page] as const,
-  ),
-)('the commands of %s work for a reader who runs them in their order', async (_, page) => {
-  const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
+test.each([...PAGES_TO_RUN])('the commands of %s work for a reader who runs them in their order', async (_, blocks) => {
   const machine = await aDocumentedMachine()
   for (const block of blocks) {
     // Who follows the README writes a configuration in a folder of their own; the other commands use the one that is filled in.
@@ -84,29 +78,22 @@ function shownAfter(block: Block): string {
   return next?.language === 'text' ? next.text.trim() : ''
 }
 
-/** The folder in which a reader of the page is. */
 function folderOf({ heading, text }: Block): Folder {
   if (/\bnpm start\b/.test(text)) return 'checkout'
   return heading === 'Copies for readers' ? 'copies' : 'home'
 }
 
-test('every query runs, on the mirror or on the copy for readers', async () => {
-  const { mirror, copy } = await aDocumentedMachine()
+test('every query runs, on the mirror or on the copy for readers; the documented backup is complete, and private whatever the umask is', async () => {
+  const { mirror, copy, run } = await aDocumentedMachine()
   const queries = BLOCKS.filter(({ language }) => language === 'sql').map((block) => block.text)
-
   expect(queries.length).toBeGreaterThan(3)
-  for (const sql of queries) {
+  for (const sql of queries)
     for (const file of /\bmanifest\b/.test(sql) ? [copy] : [mirror, copy])
       expect(() => rowsOf(file, sql.trim()), sql).not.toThrow()
-  }
-})
 
-test('the documented backup is complete, and private whatever the umask is', async () => {
-  const { mirror, run } = await aDocumentedMachine()
   const block = BLOCKS.find(({ heading, text }) => heading === 'Backups' && text.startsWith('backup='))
   const { stdout } = await run(['umask 022', block?.text ?? '', 'echo "$backup"'], 'home')
   const [check, backup = ''] = stdout.trim().split('\n')
-
   expect(check).toBe('ok')
   expect(statSync(backup).mode & 0o777).toBe(0o600)
   for (const table of ['customers', 'runs'])
@@ -138,7 +125,6 @@ type Folder = 'home' | 'empty' | 'copies' | 'checkout'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-/** How many customers each organization lists. */
 const CUSTOMERS = [120, 7, 3]
 
 /** Organizations that the configuration does not name any more. */
@@ -168,10 +154,8 @@ async function aDocumentedMachine() {
     if (args !== undefined) return runCli(args, { cwd, env })
     const needsQueue = isEmbedded || lines.some((line) => line.includes('--embedded'))
     if (needsQueue && !existsSync(queue)) prepareQueue(queue)
-    const child = spawn('/bin/sh', ['-e', '-c', lines.join('\n')], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     onTestFinished(() => stopAll(pids))
-    const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
-    return { code: child.exitCode, stdout, stderr }
+    return startCli(['-e', '-c', lines.join('\n')], { cwd, env, program: '/bin/sh' }).ended
   }
 
   return { mirror, copy, run }
@@ -263,7 +247,6 @@ wait $server
 [ $? -eq 143 ] || { cat "$said" >&2; exit 1; }
 `
 
-/** Stops the sandboxes that are still there; one that has ended is not. */
 function stopAll(pids: string): void {
   if (existsSync(pids)) spawnSync('kill', ['-9', ...readFileSync(pids, 'utf8').trim().split('\n')])
 }

@@ -9,23 +9,11 @@ import { rowsOf } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
-import {
-  manifest,
-  ALWAYS,
-  aCheckout,
-  launcherFiles,
-  packedDocuments,
-  pack,
-  ROOT,
-  npm,
-} from './support/package-checkout.ts'
+import { manifest, ALWAYS, aCheckout, launcherFiles, packedDocuments, pack, npm } from './support/package-checkout.ts'
 
 describe('the package, packed and installed', () => {
-  let program = ''
-  let installed = ''
+  let [place, checkout, program, installed] = ['', '', '', '']
   let files: string[] = []
-
-  let [place, checkout] = ['', '']
 
   beforeAll(async () => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
@@ -61,12 +49,8 @@ describe('the package, packed and installed', () => {
 
   test('it works from nothing to a mirror and its worker, on the Node on PATH', async () => {
     const cwd = temporaryFolder()
-    const run = {
-      cwd,
-      program,
-      env: { PATH: [pathOfTheUser(), '/usr/bin', '/bin'].join(delimiter), HOME: join(cwd, 'home') },
-    }
-
+    const env = { PATH: [pathOfTheUser(), '/usr/bin', '/bin'].join(delimiter), HOME: join(cwd, 'home') }
+    const run = { cwd, program, env }
     const ended = (...args: string[]) => startCli(args, run).ended
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)
     // At the same time: the machine mostly waits for what a first start compiles.
@@ -106,11 +90,11 @@ describe('the package, packed and installed', () => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
     mkdirSync(join(folder, 'node_modules', '@customer-mirror'), { recursive: true })
     symlinkSync(installed, join(folder, 'node_modules', '@customer-mirror', 'cli'))
-    symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+    symlinkSync(join(checkout, 'node_modules/@types'), join(folder, 'node_modules/@types'))
     writeFileSync(join(folder, 'example.mts'), LIBRARY_EXAMPLE)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, files: ['example.mts'] }))
 
-    const check = startCli(['--project', folder], { cwd: folder, program: join(ROOT, 'node_modules/.bin/tsc') })
+    const check = startCli(['--project', folder], { cwd: folder, program: join(checkout, 'node_modules/.bin/tsc') })
     const ran = await startCli(['example.mts'], { cwd: folder, program: execPath }).ended
     expect(ran).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^acme: complete, /) })
     expect(await check.ended).toMatchObject({ code: 0, stdout: '' })

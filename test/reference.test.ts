@@ -8,40 +8,10 @@ import { REASON_MEANINGS } from '../src/model/reasons.ts'
 import { reasonWords } from '../src/status/proof-words.ts'
 import { everyMetric } from './support/metrics.ts'
 
-test('docs/reference/settings.md names every setting', async () => {
-  await expect(`${settings()}\n`).toMatchFileSnapshot('../docs/reference/settings.md')
-})
-
-test('every setting that may be left out says when to set or to change it', () => {
-  const optional = listedSettings().filter(({ isNeeded }) => !isNeeded)
-  const silent = optional.filter(({ description = '' }) => !/\b(?:Set|Change|Raise|Lower) /.test(description))
-
-  expect(optional.length).toBeGreaterThan(30)
-  expect(silent.map(({ path }) => path.join('.'))).toEqual([])
-})
-
-test('docs/reference/codes.md names every exit code, error code, reason, warning and metric', async () => {
-  const parts = [CODES, exitCodes(), errorCodes(), reasons(), warnings(), await metrics()]
-  await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot('../docs/reference/codes.md')
-})
-
 const WRITTEN_BY = 'Written by `npx vitest run test/reference.test.ts --update`; do not edit.'
 
-const CODES = `# Codes and metrics
-
-To look up a word that a command, the log or a metric shows. ${WRITTEN_BY}`
-
-type Setting = {
-  description?: string
-  default?: string | number | boolean
-  properties?: Record<string, Setting>
-  required?: string[]
-  items?: Setting
-  anyOf?: Setting[]
-}
-
-function settings(): string {
-  return section(
+test('docs/reference/settings.md names every setting', async () => {
+  const settings = section(
     '# Settings',
     'To look up a setting of the configuration. What stands under `defaults` or `schedule` may stand in an organization too, and holds ' +
       `for that one then. Durations are written as \`500ms\`, \`30s\`, \`15m\`, \`6h\` or \`1d\`, and bounds are included. ${WRITTEN_BY}`,
@@ -53,6 +23,67 @@ function settings(): string {
       description,
     ]),
   )
+  await expect(`${settings}\n`).toMatchFileSnapshot('../docs/reference/settings.md')
+})
+
+test('every setting that may be left out says when to set or to change it', () => {
+  const optional = listedSettings().filter(({ isNeeded }) => !isNeeded)
+  const silent = optional.filter(({ description = '' }) => !/\b(?:Set|Change|Raise|Lower) /.test(description))
+
+  expect(optional.length).toBeGreaterThan(30)
+  expect(silent.map(({ path }) => path.join('.'))).toEqual([])
+})
+
+test('docs/reference/codes.md names every exit code, error code, reason, warning and metric', async () => {
+  const own = [...(await everyMetric())].filter(([name]) => !/^customer_mirror_(process|nodejs)_/.test(name))
+  const parts = [
+    `# Codes and metrics\n\nTo look up a word that a command, the log or a metric shows. ${WRITTEN_BY}`,
+    section(
+      '## Exit codes',
+      'How a command ends. What a signal stopped ends with 128 and the number of the signal.',
+      ['code', 'meaning'],
+      Object.entries(EXIT_CODES),
+    ),
+    section(
+      '## Error codes',
+      'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error.',
+      ['code', 'what it is', 'exit code', 'what to do'],
+      errorCodes(),
+    ),
+    section(
+      '## Reasons',
+      'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [What a run proves](../explain/proof.md) has the argument.',
+      ['reason', 'meaning'],
+      // The last are of the run itself, beside those of its scan.
+      [...Object.keys(REASON_MEANINGS), 'failed', 'waiting', 'held'].map((each) => [code(each), reasonWords(each)]),
+    ),
+    section(
+      '## Warnings',
+      'Odd values that were kept: the keys of `runs.warnings`, and of `warnings` in `runs --json`.',
+      ['warning', 'what it counts'],
+      Object.entries(WARNING_MEANINGS).map(([kind, meaning]) => [code(kind), meaning]),
+    ),
+    section(
+      '## Metrics',
+      'A worker serves them at `/metrics`, and `status --format prometheus` writes those that the mirror knows. A worker also has ' +
+        '`customer_mirror_process_…` and `customer_mirror_nodejs_…`, of its process and of Node.js.',
+      ['metric', 'type', 'labels', 'meaning'],
+      own.map(([name, { type, help, samples }]) => {
+        const labels = new Set(samples.flatMap((each) => Object.keys(each.labels).filter((label) => label !== 'le')))
+        return [code(name), type, [...labels].map(code).join(', '), help]
+      }),
+    ),
+  ]
+  await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot('../docs/reference/codes.md')
+})
+
+type Setting = {
+  description?: string
+  default?: string | number | boolean
+  properties?: Record<string, Setting>
+  required?: string[]
+  items?: Setting
+  anyOf?: Setting[]
 }
 
 /** Each setting once: what an organization may set like all others stands under these. */
@@ -98,64 +129,14 @@ function dataWith([name = '', ...rest]: string[], value: unknown): unknown {
   return name === '0' ? [inner] : { [name]: inner }
 }
 
-function exitCodes(): string {
-  return section(
-    '## Exit codes',
-    'How a command ends. What a signal stopped ends with 128 and the number of the signal.',
-    ['code', 'meaning'],
-    Object.entries(EXIT_CODES),
-  )
-}
-
-function errorCodes(): string {
-  const codes = Map.groupBy(Object.keys(ERRORS), (each) => {
+/** Those that are alike in one row. */
+function errorCodes(): string[][] {
+  const rowsOf = (each: string) => {
     const { title, exitCode, fix } = factsOfCode(each)
-    return JSON.stringify([title, exitCode, fix])
-  })
-  return section(
-    '## Error codes',
-    'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error.',
-    ['code', 'what it is', 'exit code', 'what to do'],
-    [...codes.values()].map((alike) => {
-      const { title, exitCode, fix } = factsOfCode(alike[0] ?? '')
-      return [alike.map(code).join(', '), title, String(exitCode), fix]
-    }),
-  )
-}
-
-/** Reasons of the run itself, beside those of its scan. */
-const OF_THE_RUN = ['failed', 'waiting', 'held']
-
-function reasons(): string {
-  return section(
-    '## Reasons',
-    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [What a run proves](../explain/proof.md) has the argument.',
-    ['reason', 'meaning'],
-    [...Object.keys(REASON_MEANINGS), ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
-  )
-}
-
-function warnings(): string {
-  return section(
-    '## Warnings',
-    'Odd values that were kept: the keys of `runs.warnings`, and of `warnings` in `runs --json`.',
-    ['warning', 'what it counts'],
-    Object.entries(WARNING_MEANINGS).map(([kind, meaning]) => [code(kind), meaning]),
-  )
-}
-
-async function metrics(): Promise<string> {
-  const own = [...(await everyMetric())].filter(([name]) => !/^customer_mirror_(process|nodejs)_/.test(name))
-  return section(
-    '## Metrics',
-    'A worker serves them at `/metrics`, and `status --format prometheus` writes those that the mirror knows. A worker also has ' +
-      '`customer_mirror_process_…` and `customer_mirror_nodejs_…`, of its process and of Node.js.',
-    ['metric', 'type', 'labels', 'meaning'],
-    own.map(([name, { type, help, samples }]) => {
-      const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels).filter((label) => label !== 'le')))
-      return [code(name), type, [...labels].map(code).join(', '), help]
-    }),
-  )
+    return [title, String(exitCode), fix]
+  }
+  const alike = Map.groupBy(Object.keys(ERRORS), (each) => JSON.stringify(rowsOf(each)))
+  return [...alike.values()].map((codes) => [codes.map(code).join(', '), ...rowsOf(codes[0] ?? '')])
 }
 
 function section(heading: string, text: string, head: string[], rows: readonly string[][]): string {
