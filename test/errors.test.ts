@@ -109,15 +109,14 @@ test.each([
   })
 })
 
-test.each([`Unknown system error -${constants.errno.EDQUOT}`, 'UNKNOWN'])(
-  'a quota that is used up has its name, though Node has none for it: %s',
-  (code) => {
-    const error = Object.assign(new Error(code), { errno: -constants.errno.EDQUOT, code, syscall: 'write' })
+const QUOTA = [`Unknown system error -${constants.errno.EDQUOT}`, 'UNKNOWN']
 
-    expect(seenIn(error)).toEqual({ fault: 'full', said: 'it failed (write, EDQUOT)' })
-    expect(codeOf(Object.assign(new Error('made up'), { errno: -9999, code: 'UNKNOWN' }))).toBe('UNKNOWN')
-  },
-)
+test.each(QUOTA)('a quota that is used up has its name, though Node has none for it: %s', (code) => {
+  const error = Object.assign(new Error(code), { errno: -constants.errno.EDQUOT, code, syscall: 'write' })
+
+  expect(seenIn(error)).toEqual({ fault: 'full', said: 'it failed (write, EDQUOT)' })
+  expect(codeOf(Object.assign(new Error('made up'), { errno: -9999, code: 'UNKNOWN' }))).toBe('UNKNOWN')
+})
 
 test('other errors stay unchanged', () => {
   const broken = new Database.SqliteError('UNIQUE constraint failed', 'SQLITE_CONSTRAINT_UNIQUE')

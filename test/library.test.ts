@@ -87,19 +87,16 @@ test('the library reports that unread changes are no longer kept, and that a nam
   await expect(openMirror(join(temporaryFolder(), 'none.db'))).rejects.toMatchObject({ code: 'missing' })
 })
 
-test.skipIf(sqliteAlone.readersOfTheFile)(
-  'a copy without personal data is read as a mirror is, with nothing in those fields',
-  async () => {
-    const plan = aPlan((await threeNights()).file, { withoutPersonalData: true })
-    publishAll(plan)
-    const copy = await openMirror(plan.file)
-    const [first] = await Array.fromAsync(copy.customers())
+test.skipIf(sqliteAlone.readersOfTheFile)('a copy without personal data is read, and lacks it', async () => {
+  const plan = aPlan((await threeNights()).file, { withoutPersonalData: true })
+  publishAll(plan)
+  const copy = await openMirror(plan.file)
+  const [first] = await Array.fromAsync(copy.customers())
 
-    expect(first).toMatchObject({ id: customerId(1), name: null, email: null, language: 'en' })
-    const changes = await Array.fromAsync(copy.changes({ since: 0 }))
-    expect(changes).toMatchObject([{ change: 'changed', fields: null }, {}, {}])
-  },
-)
+  expect(first).toMatchObject({ id: customerId(1), name: null, email: null, language: 'en' })
+  const changes = await Array.fromAsync(copy.changes({ since: 0 }))
+  expect(changes).toMatchObject([{ change: 'changed', fields: null }, {}, {}])
+})
 
 test('a program mirrors an organization as sync does; a run that fails is a report', async () => {
   const organizations = organizationsOf(await aSandbox({ customers: [120] }))
@@ -108,9 +105,8 @@ test('a program mirrors an organization as sync does; a run that fails is a repo
 
   expect(await mirrorOrganization(good, 'acme')).toMatchObject({ status: 'complete', inserted: 120, error: null })
   expect(await mirrorOrganization(wrong, 'acme')).toMatchObject({ status: 'failed', error: { code: 'unauthorized' } })
-  expect(await mirrorOrganization(good, 'acme', { signal: AbortSignal.abort() })).toMatchObject({
-    status: 'interrupted',
-  })
+  const { status } = await mirrorOrganization(good, 'acme', { signal: AbortSignal.abort() })
+  expect(status).toBe('interrupted')
   await expect(mirrorOrganization(good, 'acne')).rejects.toThrow('did you mean "acme"?')
 })
 

@@ -30,12 +30,11 @@ test.runIf(process.platform === 'linux')('a process whose number was given to an
   expect(isGone(nameOfProcess().replace(/#\d+$/, '#1'))).toBe(true)
 })
 
-test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.example.com#${goneProcess()}`])(
-  'whether %j is gone cannot be seen',
-  (name) => {
-    expect(isGone(name)).toBeUndefined()
-  },
-)
+const UNKNOWN = ['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.example.com#${goneProcess()}`]
+
+test.each(UNKNOWN)('whether %j is gone cannot be seen', (name) => {
+  expect(isGone(name)).toBeUndefined()
+})
 
 test('the space of the youngest objects stays small, where V8 would have it grow to 128 MB', () => {
   expect(megabytesOf('new_space', MANY_YOUNG)).toBeLessThan(64)
@@ -54,10 +53,8 @@ function megabytesOf(space: string, program: string): number {
     ;(await import(process.argv[1])).keepHeapSmall()
     ${program}
     console.log(v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === '${space}').space_size / 1024 ** 2)`
-  const { stdout } = spawnSync(execPath, ['--single-threaded-gc', '--input-type=module', '--eval', whole, module], {
-    encoding: 'utf8',
-  })
-  return Number(stdout)
+  const { stdout } = spawnSync(execPath, ['--single-threaded-gc', '--input-type=module', '--eval', whole, module])
+  return Number(stdout.toString())
 }
 
 /** Makes objects of which many live for a moment. */

@@ -39,10 +39,8 @@ test('a dropped field is stored as NULL and a hashed one as its keyed hash, in e
   expect(report).toMatchObject({ status: 'complete', proof: 'proven', inserted: 8 })
   expect(rowOf(1)).toMatchObject({ phone: hmac('+1 555 0100 1'), address: null, name: 'Customer 1' })
   expect([4, 5, 6].map((n) => rowOf(n)?.['phone'])).toEqual([null, hmac(''), hmac('5550100')])
-  expect(JSON.parse(String(rowOf(7)?.['extra']))).toEqual({
-    colour: 'blue',
-    vip: hmac('{"a":null,"by":["b","a"],"since":2020}'),
-  })
+  const vip = hmac('{"a":null,"by":["b","a"],"since":2020}')
+  expect(JSON.parse(String(rowOf(7)?.['extra']))).toEqual({ colour: 'blue', vip })
   expect(rowOf(8)?.['extra']).toBeNull()
   expect(textsIn([...hiddenOf(list), 'fax of', '2020', KEY])).toEqual([])
 })

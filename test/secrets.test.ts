@@ -20,10 +20,8 @@ const ECHO =
   (response, request) => {
     const told = JSON.stringify(request.headers)
     const message = `Key ${KEY}, signature ${signatureOf(request)}, secret ${SECRET}. ${told}`
-    return refusal(status, `key_${KEY}`, message, { 'X-Debug': signatureOf(request), 'Retry-After': '3600' })(
-      response,
-      request,
-    )
+    const headers = { 'X-Debug': signatureOf(request), 'Retry-After': '3600' }
+    return refusal(status, `key_${KEY}`, message, headers)(response, request)
   }
 
 /** Redirects to an address that contains the whole request. */

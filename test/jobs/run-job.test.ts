@@ -122,26 +122,20 @@ test.each<[string, string | undefined, Around]>([
   ['it was refused, and a person asks', undefined, { lastRun: partly('unauthorized'), trigger: 'manual' }],
   ['the last quick run failed by an outage', undefined, { lastRun: partly('server-error') }],
 ])('why no quick run is made where %s: %s', async (_where, expected, around) => {
-  expect(await whyNone(around)).toBe(expected)
+  const usual = { trigger: 'schedule', isConfigured: true, quick: SCHEDULE.quick, fullRun: undefined, lastRun: read }
+  const { trigger, isConfigured, quick, fullRun, lastRun } = { ...usual, ...around }
+  const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
+  const known = { queues: { stateOf: async () => fullRun }, now: () => NOW_MS }
+  const configured = isConfigured ? organization : undefined
+
+  expect(await runs.whyNoPartialRun(configured, { name: trigger }, lastRun, known)).toBe(expected)
 })
 
 type Started = { trigger: Trigger; dueMs: number | undefined; starts: number; lastRun: LastRun | undefined }
 
-type Around = {
-  trigger?: string
-  isConfigured?: boolean
+type Around = Partial<{ trigger: string; isConfigured: boolean; fullRun: 'active' | 'prioritized' }> & {
   quick?: string | undefined
-  fullRun?: 'active' | 'prioritized'
   lastRun?: LastRun | undefined
-}
-
-function whyNone({ trigger = 'schedule', isConfigured = true, fullRun, ...around }: Around) {
-  const { quick, lastRun } = { quick: SCHEDULE.quick, lastRun: read, ...around }
-  const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
-  return runs.whyNoPartialRun(isConfigured ? organization : undefined, { name: trigger }, lastRun, {
-    queues: { stateOf: async () => fullRun },
-    now: () => NOW_MS,
-  })
 }
 
 function cut(status: LastRun['status'], agoMs: number): LastRun {

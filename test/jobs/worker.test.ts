@@ -28,9 +28,8 @@ test('a worker mirrors every organization that was never mirrored, stops when it
     { organization: 'globex', rows: 40 },
     { organization: 'initech', rows: 3 },
   ])
-  expect(rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')).toEqual([
-    { trigger: 'catch-up', status: 'complete' },
-  ])
+  const runs = rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')
+  expect(runs).toEqual([{ trigger: 'catch-up', status: 'complete' }])
 })
 
 test('SIGTERM while pages come ends the run after one, and puts its job back', async () => {
@@ -45,9 +44,8 @@ test('SIGTERM while pages come ends the run after one, and puts its job back', a
 
   const { queues } = await someQueues(place.queue, place.mirror)
   expect(stopped).toMatchObject({ inOrder: true })
-  expect(rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')).toEqual([
-    { status: 'interrupted', part: 0 },
-  ])
+  const runs = rowsOf(place.mirror, 'SELECT status, received % 100 AS part FROM runs')
+  expect(runs).toEqual([{ status: 'interrupted', part: 0 }])
   expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
 })
 
@@ -95,23 +93,20 @@ test('a service that fails is tried again, one that refuses is not', async () =>
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
 })
 
-test.each([1, 4])(
-  'as many organizations are mirrored at the same time as jobs.concurrency says: %i',
-  async (concurrency) => {
-    let most = 0
-    const asking = new Set<string>()
-    const intercept: SandboxOptions['intercept'] = async (context, next) => {
-      const key = context.req.header('X-API-Key') ?? ''
-      most = Math.max(most, asking.add(key).size)
-      // With fewer at the same time, none of them would ever be answered.
-      await expect.poll(() => most).toBe(concurrency)
-      await next()
-      asking.delete(key)
-    }
-    const settings = { each: { concurrency: 1 }, jobs: { concurrency } }
-    const { sandbox, worker } = await aWorkerOf({ customers: [5, 5, 5, 5], intercept }, settings)
-    for (const { id } of sandbox.organizations) await worker.ran(id)
+test.each([1, 4])('as many organizations are mirrored at once as jobs.concurrency says: %i', async (concurrency) => {
+  let most = 0
+  const asking = new Set<string>()
+  const intercept: SandboxOptions['intercept'] = async (context, next) => {
+    const key = context.req.header('X-API-Key') ?? ''
+    most = Math.max(most, asking.add(key).size)
+    // With fewer at the same time, none of them would ever be answered.
+    await expect.poll(() => most).toBe(concurrency)
+    await next()
+    asking.delete(key)
+  }
+  const settings = { each: { concurrency: 1 }, jobs: { concurrency } }
+  const { sandbox, worker } = await aWorkerOf({ customers: [5, 5, 5, 5], intercept }, settings)
+  for (const { id } of sandbox.organizations) await worker.ran(id)
 
-    expect(most).toBe(concurrency)
-  },
-)
+  expect(most).toBe(concurrency)
+})

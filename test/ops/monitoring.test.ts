@@ -42,37 +42,29 @@ const { panels, templating }: Dashboard = JSON.parse(opsFile('grafana-dashboard.
 const TARGETS = panels.flatMap(({ targets = [] }) => targets)
 const QUERIES = TARGETS.map(({ expr }) => expr)
 
-test('every alert and every query names metrics, labels and values that there are', async () => {
+test('every alert and every query names metrics, labels and values that there are, and variables of the dashboard or of Grafana', async () => {
   const alerts = RULES.flatMap(({ expr }) => metricsIn(expr))
   const queries = [...QUERIES, ...templating.list.map(({ definition = '' }) => definition)].flatMap(metricsIn)
+  const known = [...templating.list.map(({ name }) => name), '__rate_interval']
+  const variables = QUERIES.flatMap((query) => [...query.matchAll(/\$(\w+)/g)].map(([, name = '']) => name))
 
   expect(alerts.length).toBeGreaterThan(RULES.length)
   expect(queries.length).toBeGreaterThan(20)
   expect(notThere([...alerts, ...queries], await everyMetric())).toEqual([])
-})
-
-test('every variable that a query names is one of the dashboard, or of Grafana', () => {
-  const known = [...templating.list.map(({ name }) => name), '__rate_interval']
-  const named = QUERIES.flatMap((query) => [...query.matchAll(/\$(\w+)/g)].map(([, name = '']) => name))
-
-  expect(named.filter((name) => !known.includes(name))).toEqual([])
+  expect(variables.filter((name) => !known.includes(name))).toEqual([])
   for (const { datasource } of TARGETS) expect(datasource).toEqual({ type: 'prometheus', uid: '${datasource}' })
 })
 
-test('Prometheus can read every query', () => {
+test.skipIf(PROMTOOL === undefined)('Prometheus can read every query, and raises each alert when it must', () => {
   const file = join(temporaryFolder(), 'queries.yml')
-  const rules = QUERIES.map((expr, n) => ({
+  const queries = QUERIES.map((expr, n) => ({
     record: `query:${n}`,
     expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.+'),
   }))
-  writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }))
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules: queries }] }))
+  const alerts = fileURLToPath(new URL('../../docs/ops/alerts.yml', import.meta.url))
 
-  expect(promtool(['check', 'rules', file])).toBe('')
-})
-
-test.skipIf(PROMTOOL === undefined)('each alert is raised when it must, and stays silent otherwise', () => {
-  const rules = fileURLToPath(new URL('../../docs/ops/alerts.yml', import.meta.url))
-
-  expect(promtool(['check', 'rules', rules])).toBe('')
+  for (const rules of [file, alerts]) expect(promtool(['check', 'rules', rules])).toBe('')
+  // Otherwise each stays silent.
   expect(promtool(['test', 'rules', EXAMPLES])).toBe('')
 })

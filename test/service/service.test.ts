@@ -45,6 +45,7 @@ test('a signed request is answered with the documented envelope', async () => {
   })
 })
 
+const someone = customers[17]
 const search = (text = '') => `search=${encodeURIComponent(text)}`
 
 test.each([
@@ -54,29 +55,23 @@ test.each([
   ['search=Europe/', { total: 0 }],
   ['search=%25', { total: 0 }],
   [search(customers[3]?.id), { total: 0 }],
-  [search(customers[17]?.username.toUpperCase()), { total: 1 }],
-  [search(customers[17]?.email.slice(1)), { total: 1 }],
-  [
-    search(customers[17]?.name.slice(1)),
-    { total: customers.filter(({ name }) => name === customers[17]?.name).length },
-  ],
+  [search(someone?.username.toUpperCase()), { total: 1 }],
+  [search(someone?.email.slice(1)), { total: 1 }],
+  [search(someone?.name.slice(1)), { total: customers.filter(({ name }) => name === someone?.name).length }],
   ['language=fr', { total: customers.filter(({ language }) => language === 'fr').length }],
   ['language=FR', { total: 0 }],
 ])('?%s is answered with %o: search looks into names and addresses, in any case', async (query, meta) => {
   expect((await (await serve()).get(`/customers?${query}`)).meta).toMatchObject(meta)
 })
 
-test.each(['101', '0', 'abc', '-1', '1.5', '1e1', '99999999999999999999'])(
-  'per_page %s is answered 422 with details',
-  async (size) => {
-    const { get } = await serve()
-    expect(await get(`/customers?per_page=${size}`)).toMatchObject({
-      status: 422,
-      error: 'validation_error',
-      details: { per_page: ['The per page field must be an integer from 1 to 100.'] },
-    })
-  },
-)
+test.each(['101', '0', 'abc', '-1', '1.5', '1e1', '99999999999999999999'])('per_page %s ends in 422', async (size) => {
+  const { get } = await serve()
+  expect(await get(`/customers?per_page=${size}`)).toMatchObject({
+    status: 422,
+    error: 'validation_error',
+    details: { per_page: ['The per page field must be an integer from 1 to 100.'] },
+  })
+})
 
 test.each([
   ['without a key', (headers: Record<string, string>) => delete headers['X-API-Key']],
@@ -105,20 +100,17 @@ test('a request is answered that was signed within five minutes of the time of t
 
 const TEMPLATES = [...Object.values(PRESETS), '{nonce}.{ts}.{url}', '{host}{ts}{query}{body_sha256}']
 
-test.each(TEMPLATES.map((template, n) => ({ template, n })))(
-  'a request signed by $template is accepted by it, and one with another secret is not',
-  async ({ template, n }) => {
-    const turn = <Choice>(choices: readonly Choice[]) => choices[n % choices.length]!
-    const [encoding, timestamp] = [turn(FORMS.encoding), turn(FORMS.timestamp)]
-    const rest = { prefix: turn(['', 'sha256=']), secretEncoding: turn(FORMS.secretEncoding) }
-    const chosen: Recipe = { ...recipe, template, encoding, timestamp, ...rest }
-    const { get, asked } = await serve({ ...acme, recipe: chosen })
-    expect((await get('/customers', { recipe: chosen })).status).toBe(200)
-    const wrong = Buffer.from('another secret that opens nothing').toString('hex')
-    const { status } = await ask({ ...asked, secret: wrong }, '/customers', { recipe: chosen, atMs: NOW_MS })
-    expect(status).toBe(401)
-  },
-)
+test.each([...TEMPLATES.entries()])('preset %i, %s, is accepted, and another secret is not', async (n, template) => {
+  const turn = <Choice>(choices: readonly Choice[]) => choices[n % choices.length]!
+  const [encoding, timestamp] = [turn(FORMS.encoding), turn(FORMS.timestamp)]
+  const rest = { prefix: turn(['', 'sha256=']), secretEncoding: turn(FORMS.secretEncoding) }
+  const chosen: Recipe = { ...recipe, template, encoding, timestamp, ...rest }
+  const { get, asked } = await serve({ ...acme, recipe: chosen })
+  expect((await get('/customers', { recipe: chosen })).status).toBe(200)
+  const wrong = Buffer.from('another secret that opens nothing').toString('hex')
+  const { status } = await ask({ ...asked, secret: wrong }, '/customers', { recipe: chosen, atMs: NOW_MS })
+  expect(status).toBe(401)
+})
 
 test('the signature is checked over the address as it was sent, not as it is rewritten', async () => {
   const { asked } = await serve()
@@ -140,18 +132,15 @@ test.each<[string, Partial<ServiceOrganization>, string, number, string]>([
   ['a refusal', { answer: () => ({ kind: 'error', status: 403, message: 'no' }) }, '/customers', 403, 'forbidden'],
   ['what the specification does not describe', {}, '/products', 404, 'not_found'],
   ['an internal failure', { customers: { list: failing } }, '/customers', 500, 'server_error'],
-])(
-  '%s is answered without its cause, stands in no other page, and is kept by no cache',
-  async (_, changes, target, code, error) => {
-    const { get } = await serve({ ...acme, ...changes })
-    const { status, text, headers } = await get(target)
-    expect(JSON.parse(text)).toMatchObject({ success: false, error, details: {} })
-    expect([status, headers.get('Date')]).toEqual([code, 'Tue, 14 Nov 2023 22:13:20 GMT'])
-    const named = ['X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control'].map((name) => headers.get(name))
-    expect(named).toEqual(['nosniff', 'DENY', 'no-store'])
-    expect(text).not.toContain('database')
-  },
-)
+])('%s is answered without its cause, in no other page, kept by no cache', async (_, changes, target, code, error) => {
+  const { get } = await serve({ ...acme, ...changes })
+  const { status, text, headers } = await get(target)
+  expect(JSON.parse(text)).toMatchObject({ success: false, error, details: {} })
+  expect([status, headers.get('Date')]).toEqual([code, 'Tue, 14 Nov 2023 22:13:20 GMT'])
+  const named = ['X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control'].map((name) => headers.get(name))
+  expect(named).toEqual(['nosniff', 'DENY', 'no-store'])
+  expect(text).not.toContain('database')
+})
 
 test('over the rate limit a request is answered 429 with the time to wait, until the window ends', async () => {
   let nowMs = NOW_MS

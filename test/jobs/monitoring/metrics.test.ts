@@ -137,10 +137,8 @@ test('a worker whose configuration schedules nothing says so at once, in the log
   const { http: origin = '' } = await worker.said(message('worker started'))
 
   expect(said).toMatchObject({ level: 'warn' })
-  expect(await ask(`${origin}/readyz`)).toMatchObject({
-    status: 503,
-    text: expect.stringContaining('the configuration schedules nothing'),
-  })
+  const text = expect.stringContaining('the configuration schedules nothing')
+  expect(await ask(`${origin}/readyz`)).toMatchObject({ status: 503, text })
   expect((await ask(`${origin}/`)).text).toContain('The configuration schedules nothing')
 })
 

@@ -19,7 +19,7 @@ test('held removals are in the body of /readyz, and do not make it 503', async (
   const listHeldRemovals = async () => [held, { ...held, organization: 'left-the-configuration' }]
   const listUncountedFreshness = async () => [aFreshness('acme', NOW_MS)]
   const mirror = { ...NO_RUNS, listHeldRemovals, listUncountedFreshness }
-  const readiness = await readinessOf({ mirror, nowMs: NOW_MS })
+  const readiness = await readinessOf(NOW_MS, { mirror })
 
   const expected = [{ run: 12, organization: 'acme', held: 2138 }]
   expect(readiness).toEqual({ ready: true, problems: [], held: expected })
@@ -34,12 +34,11 @@ test.each([
   ['was resumed a moment ago', { acme: stated(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
   ['was resumed long ago', { acme: stated(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
 ])('an organization that was not read since it was due and %s', async (what, pauses, ready) => {
-  const readiness = await readinessOf({ pauses: new Map(Object.entries(pauses)), nowMs: NOW_MS })
+  const readiness = await readinessOf(NOW_MS, { pauses: new Map(Object.entries(pauses)) })
 
   expect(readiness.ready).toBe(ready)
-  expect(readiness.paused?.map(({ organization }) => organization)).toEqual(
-    what.startsWith('is paused') ? ['acme'] : undefined,
-  )
+  const paused = readiness.paused?.map(({ organization }) => organization)
+  expect(paused).toEqual(what.startsWith('is paused') ? ['acme'] : undefined)
 })
 
 test.each([
@@ -50,7 +49,7 @@ test.each([
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)], { atMs: NOW_MS + aheadMs, ending })
 
-  const readiness = await readinessOf({ mirror, nowMs: NOW_MS })
+  const readiness = await readinessOf(NOW_MS, { mirror })
 
   expect(readiness.ready).toBe(ready)
 })
@@ -74,24 +73,17 @@ test.each([
 
 test('a worker whose queue refuses is not ready, and says why', async () => {
   const write = () => Promise.reject(new Error('cannot execute INSERT in a read-only transaction'))
-  const readiness = await readinessOf({ write, nowMs: 0 })
+  const readiness = await readinessOf(0, { write })
 
   expect(readiness.ready).toBe(false)
   expect(readiness.problems[0]).toContain('the queue cannot be written: cannot execute INSERT')
 })
 
+type Known = { pauses?: Pauses; mirror?: Parameters<typeof readStandings>[0]; write?: () => Promise<void> }
+
 /** The readiness of a worker that mirrors acme alone, and never has. */
-async function readinessOf({
-  mirror = NO_RUNS,
-  write = async () => {},
-  ...moment
-}: {
-  nowMs: number
-  pauses?: Pauses
-  mirror?: Parameters<typeof readStandings>[0]
-  write?: () => Promise<void>
-}) {
-  const facts = overviewFacts([{ id: 'acme', schedule: DAILY }], { ...moment, monotonicMs: 0 })
+async function readinessOf(nowMs: number, { pauses = new Map(), mirror = NO_RUNS, write = async () => {} }: Known) {
+  const facts = overviewFacts([{ id: 'acme', schedule: DAILY }], { nowMs, pauses, monotonicMs: 0 })
   return examine({ write, workers: [], standings: await readStandings(mirror, facts) })
 }
 
@@ -117,9 +109,9 @@ test('the waits of runs for a mirror whose server is away are logged once a minu
 const NOON_MS = Date.UTC(2026, 2, 5, 12)
 const REFUSED = { ...anEnding(), status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 
-type Known = { seenAgoMs?: number; begunAgoMs?: number; ended?: 'interrupted' | 'failed' | 'complete' }
+type New = { seenAgoMs?: number; begunAgoMs?: number; ended?: 'interrupted' | 'failed' | 'complete' }
 
-test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
+test.each<[what: string, known: New, isLate: boolean, urgency: number]>([
   ['was seen a minute ago, and waits for its first run', { seenAgoMs: MINUTE_MS }, false, 1],
   ['is in its first run for twenty minutes', { seenAgoMs: MINUTE_MS, begunAgoMs: 20 * MINUTE_MS }, false, 1],
   ['is in its first run for twenty minutes, without a worker', { begunAgoMs: 20 * MINUTE_MS }, false, 1],
@@ -143,7 +135,7 @@ test.each<[what: string, known: Known, isLate: boolean, urgency: number]>([
   expect(shown?.standing.urgency).toBe(urgency)
 })
 
-async function aNew({ begunAgoMs, ended }: Known) {
+async function aNew({ begunAgoMs, ended }: New) {
   const mirror = await aMirror()
   if (begunAgoMs !== undefined) {
     const nowMs = NOON_MS - begunAgoMs

@@ -48,18 +48,15 @@ test.each([
   // A file that could not be made.
   { severity: 'ERROR', code: '58P02' },
   { severity: 'ERROR', code: '58P01' },
-] as const)(
-  'a database that ended with $severity $code is asked nothing more, which its worker learns once',
-  async (ended) => {
-    const { pool, begun, told } = aPool(ended)
-    const panic = pool.query('panic', [])
-    const refused = pool.query('SELECT 1', [])
+] as const)('after $severity $code a database is asked nothing more, which its worker learns once', async (ended) => {
+  const { pool, begun, told } = aPool(ended)
+  const panic = pool.query('panic', [])
+  const refused = pool.query('SELECT 1', [])
 
-    await expect(panic).rejects.toThrow('refused')
-    await expect(refused).rejects.toBe(told[0])
-    expect({ begun, told: told.length }).toEqual({ begun: ['panic'], told: 1 })
-  },
-)
+  await expect(panic).rejects.toThrow('refused')
+  await expect(refused).rejects.toBe(told[0])
+  expect({ begun, told: told.length }).toEqual({ begun: ['panic'], told: 1 })
+})
 
 /** A pool over a database that answers nothing, at once: the queries that it was asked, and the errors with which it ended. */
 function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC'; code?: string } = {}) {

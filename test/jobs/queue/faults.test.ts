@@ -17,18 +17,15 @@ test.each([
   ['sorry, too many clients already', 'sorry, too many clients already.', 'max_connections'],
   ['timeout exceeded when trying to connect', 'timeout exceeded when trying to connect.', 'max_connections'],
   ['query_wait_timeout', 'query_wait_timeout.', 'max_connections'],
-])(
-  '%s is reported with the queue, the reason and what to do, and without a password',
-  (said, quoted, fix = 'Start') => {
-    const error = queueUnavailable(new Error(said), PLACE)
+])('%s is reported with the queue, the reason and the fix, and without a password', (said, quoted, fix = 'Start') => {
+  const error = queueUnavailable(new Error(said), PLACE)
 
-    expect(error).toBeInstanceOf(QueueUnavailable)
-    expect(error).not.toHaveProperty('cause')
-    expect(String(error)).toContain(`The queue at ${PLACE} cannot be used: ${quoted} `)
-    expect(String(error)).toContain(fix)
-    expect(`${codeAndReason(new Error(said))} ${String(error)}`).not.toMatch(/made-up-password|args|script:|\.\./)
-  },
-)
+  expect(error).toBeInstanceOf(QueueUnavailable)
+  expect(error).not.toHaveProperty('cause')
+  expect(String(error)).toContain(`The queue at ${PLACE} cannot be used: ${quoted} `)
+  expect(String(error)).toContain(fix)
+  expect(`${codeAndReason(new Error(said))} ${String(error)}`).not.toMatch(/made-up-password|args|script:|\.\./)
+})
 
 test('a certificate that is not trusted is reported with the fix for it, and not as a queue that is not started', () => {
   const said = 'unable to verify the first certificate; try running Node.js with --use-system-ca'

@@ -40,24 +40,21 @@ const SERVERS = [
 ] as const
 
 describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_name, program, start, open) => {
-  test.skipIf(program() === undefined)(
-    'answers again after its connections were dropped without a word to either end',
-    async () => {
-      const server = await start()
-      onTestFinished(() => server.close())
-      const address = new URL(server.url)
-      const proxy = await aSilentProxy(Number(address.port))
-      const store = await open(Object.assign(address, { port: String(proxy.port) }).href, OPENING)
-      onTestFinished(() => store.close())
-      await store.loadFactory()
-      await store.values.write('a', 'b')
+  test.skipIf(program() === undefined)('answers again after connections were dropped without a word', async () => {
+    const server = await start()
+    onTestFinished(() => server.close())
+    const address = new URL(server.url)
+    const proxy = await aSilentProxy(Number(address.port))
+    const store = await open(Object.assign(address, { port: String(proxy.port) }).href, OPENING)
+    onTestFinished(() => store.close())
+    await store.loadFactory()
+    await store.values.write('a', 'b')
 
-      const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.values.read('nothing')))
-      proxy.silence()
-      await asked
+    const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.values.read('nothing')))
+    proxy.silence()
+    await asked
 
-      await expect.poll(() => store.values.write('a', 'b')).toBeUndefined()
-      expect(await store.values.read('nothing')).toBeUndefined()
-    },
-  )
+    await expect.poll(() => store.values.write('a', 'b')).toBeUndefined()
+    expect(await store.values.read('nothing')).toBeUndefined()
+  })
 })

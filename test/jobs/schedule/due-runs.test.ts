@@ -45,22 +45,29 @@ describe('a run is made up for', () => {
   })
 })
 
-test('missed runs are requested, and those of organizations that have a job are not counted', async () => {
-  const { requests, look } = looking()
-
-  expect(await look()).toEqual(['acme'])
-  expect(requests).toEqual(['acme', 'globex'].map((id) => [id, 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }]))
-})
-
 test.each([
-  ['for the last due time holds the run back', DUE_MS, []],
-  ['of a later moment holds the run back', NOW_MS + 60_000, []],
-  ['for an earlier due time holds nothing back', DUE_MS - 1, ['acme']],
-])('a cancel %s', async (_what, untilMs, requested) => {
-  const cancels = new Map([['cancel:acme', JSON.stringify({ jobs: [], untilMs })]])
-  const { look } = looking(cancels)
+  ['without a cancel', undefined, ['acme', 'globex']],
+  ['after a cancel for the last due time', DUE_MS, ['globex']],
+  ['after a cancel of a later moment', NOW_MS + 60_000, ['globex']],
+  ['after a cancel for an earlier due time', DUE_MS - 1, ['acme', 'globex']],
+])('missed runs are requested, of which globex has a job already: of acme %s', async (_what, untilMs, requested) => {
+  const requests: unknown[] = []
+  const request = async (_kind: string, organization: string, ...asked: unknown[]) => {
+    requests.push([organization, ...asked])
+    return organization === 'acme' ? 'added' : 'waiting'
+  }
+  const organizations = ['acme', 'globex', 'by-hand'].map((id) =>
+    Object({ id, schedule: id === 'by-hand' ? undefined : SCHEDULE }),
+  )
+  const cancels = untilMs === undefined ? [] : [['cancel:acme', JSON.stringify({ jobs: [], untilMs })] as const]
+  const sources = { mirror: { listLastRuns: async () => [] }, values: { list: async () => new Map(cancels) } }
+  const found = await requestMissedRuns({
+    ...{ queues: { request }, ...sources, organizations },
+    ...{ pauses: new Map(), occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
+  })
 
-  expect(await look()).toEqual(requested)
+  expect(found).toEqual(requested.filter((id) => id === 'acme'))
+  expect(requests).toEqual(requested.map((id) => [id, 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }]))
 })
 
 test.each([
@@ -78,25 +85,6 @@ test('an organization waits for its own moment within the spread', () => {
 
   expect([DUE_MS, DUE_MS + HOUR_MS].map(isDueAt)).toEqual([false, true])
 })
-
-/** Acme and globex, neither of them mirrored, of which globex has a job. */
-function looking(cancels = new Map<string, string>()) {
-  const requests: unknown[] = []
-  const request = async (_kind: string, organization: string, ...asked: unknown[]) => {
-    requests.push([organization, ...asked])
-    return organization === 'acme' ? 'added' : 'waiting'
-  }
-  const organizations = ['acme', 'globex', 'by-hand'].map((id) =>
-    Object({ id, schedule: id === 'by-hand' ? undefined : SCHEDULE }),
-  )
-  const sources = { mirror: { listLastRuns: async () => [] }, values: { list: async () => cancels } }
-  const look = () =>
-    requestMissedRuns({
-      ...{ queues: { request }, ...sources, organizations },
-      ...{ pauses: new Map(), occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
-    })
-  return { requests, look }
-}
 
 function completeAt(asOfMs: number): LastRun {
   return { organization: 'acme', startedAtMs: asOfMs, status: 'complete', errorCode: undefined, readAsOfMs: asOfMs }

@@ -5,28 +5,27 @@ import { valueOf } from '../../support/mirror-file.ts'
 import { aPlaceOn, aRedis, aWorkerOn, message, startWorker } from '../../support/worker-log.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
-const APPEND_ONLY = { 'with its append-only file': true, 'without one': false }
+const KILLED = Object.entries({ 'with its append-only file': true, 'without one': false })
 
-test.each(Object.entries(APPEND_ONLY).slice(0, inject('isDeep') ? 2 : 1))(
-  'a Redis that is killed in the middle of a run and comes back %s lets the run go on',
-  async (_how, appendOnly) => {
-    const gate = aGate({ fromPage: 3 })
-    const { redis, place, worker } = await aWorkerOn(await aRedis({ appendOnly }), gate)
-    await gate.reached
-    await redis.kill()
-    await worker.said(message('queue fails'))
-    gate.open()
-    await expect.poll(() => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id')).toBe('complete')
-    await redis.start()
-    await worker.said(message('queue back'))
+const TRIED = KILLED.slice(0, inject('isDeep') ? 2 : 1)
 
-    const { queues } = await someQueues(place.queue, place.mirror)
-    expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
-    await queues.request('sync', 'acme', 'manual')
-    await expect.poll(() => valueOf(place.mirror, COMPLETE)).toBeGreaterThan(1)
-    expect(worker.lines.filter((line) => line.includes('"queue fails"'))).toHaveLength(1)
-  },
-)
+test.each(TRIED)('a run goes on where a Redis is killed in its middle and comes back %s', async (_how, appendOnly) => {
+  const gate = aGate({ fromPage: 3 })
+  const { redis, place, worker } = await aWorkerOn(await aRedis({ appendOnly }), gate)
+  await gate.reached
+  await redis.kill()
+  await worker.said(message('queue fails'))
+  gate.open()
+  await expect.poll(() => valueOf(place.mirror, 'SELECT status FROM runs ORDER BY id')).toBe('complete')
+  await redis.start()
+  await worker.said(message('queue back'))
+
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
+  await queues.request('sync', 'acme', 'manual')
+  await expect.poll(() => valueOf(place.mirror, COMPLETE)).toBeGreaterThan(1)
+  expect(worker.lines.filter((line) => line.includes('"queue fails"'))).toHaveLength(1)
+})
 
 const COMPLETE = `SELECT count(*) FROM runs WHERE status = 'complete'`
 

@@ -6,38 +6,31 @@ import { rowsOf } from '../../support/mirror-file.ts'
 import { aRedis, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
-test.skipIf(redisProgram() === undefined)(
-  'two workers mirror by a cluster, where the prefix of their queue is a hash tag',
-  async () => {
-    const sandbox = await aSandbox({ customers: [250, 40, 3] })
-    const rateLimit = { shared: 'vendor', requestsPerMinute: 6000 }
-    const queue = `${await aCluster()}?prefix={cm}`
-    const place = aJobsWorkplace(organizationsOf(sandbox, { rateLimit }), { queue })
-    const workers = [startWorker(place), startWorker(place)]
-    for (const id of ['acme', 'globex', 'initech']) await Promise.any(workers.map((worker) => worker.ran(id)))
-    for (const worker of workers) await worker.stop()
-    await probeQueue(queue)
-    await expect(probeQueue(queue.replace('{cm}', 'cm'))).rejects.toThrow(
-      /(CROSSSLOT|MOVED).*a cluster with a hash tag as prefix/,
-    )
-    const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
+test.skipIf(redisProgram() === undefined)('two workers use a cluster where their prefix is a hash tag', async () => {
+  const sandbox = await aSandbox({ customers: [250, 40, 3] })
+  const rateLimit = { shared: 'vendor', requestsPerMinute: 6000 }
+  const queue = `${await aCluster()}?prefix={cm}`
+  const place = aJobsWorkplace(organizationsOf(sandbox, { rateLimit }), { queue })
+  const workers = [startWorker(place), startWorker(place)]
+  for (const id of ['acme', 'globex', 'initech']) await Promise.any(workers.map((worker) => worker.ran(id)))
+  for (const worker of workers) await worker.stop()
+  await probeQueue(queue)
+  await expect(probeQueue(queue.replace('{cm}', 'cm'))).rejects.toThrow(
+    /(CROSSSLOT|MOVED).*a cluster with a hash tag as prefix/,
+  )
+  const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
 
-    expect(known).toContain(place.mirror)
-    expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')).toEqual([
-      { organization: 'acme', status: 'complete' },
-      { organization: 'globex', status: 'complete' },
-      { organization: 'initech', status: 'complete' },
-    ])
-    expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue fails|rate limit is away/)
-  },
-)
+  expect(known).toContain(place.mirror)
+  expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')).toEqual([
+    { organization: 'acme', status: 'complete' },
+    { organization: 'globex', status: 'complete' },
+    { organization: 'initech', status: 'complete' },
+  ])
+  expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue fails|rate limit is away/)
+})
 
 /** The slots of each server of a cluster. */
-const SLOTS = [
-  ['0', '5460'],
-  ['5461', '10922'],
-  ['10923', '16383'],
-]
+const SLOTS = ['0 5460', '5461 10922', '10923 16383']
 
 /** The address of one of the servers that share the slots, which agree on that in some seconds. */
 async function aCluster(): Promise<string> {
@@ -45,7 +38,7 @@ async function aCluster(): Promise<string> {
   for (const [index, server] of servers.entries()) {
     // One that met no other does not know its own address.
     await server.command('CONFIG', 'SET', 'cluster-announce-ip', '127.0.0.1')
-    await server.command('CLUSTER', 'ADDSLOTSRANGE', ...(SLOTS[index] ?? []))
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', ...(SLOTS[index] ?? '').split(' '))
   }
   const [first, ...others] = servers
   for (const { url } of others) await first?.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port)
