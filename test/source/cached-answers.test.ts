@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest'
-import { aSource, PATIENT, rejection, virtualTime } from './a-source.ts'
+import { aSource, dateOf, NOW_MS, PATIENT, rejection, virtualTime } from './a-source.ts'
 import { envelopeOf, faultServer, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { DAY_MS } from '../support/builders.ts'
 
-const NOW_MS = 1_700_000_000_000
 const WINDOW = { page: 1, size: 50 }
-
-const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
 
 /** A service whose clock is ahead by so much, behind a cache that answers pages, and no search, with that much older dates. */
 function behindCache({ aheadMs = 0, oldMs }: { aheadMs?: number; oldMs: (request: number) => number }): Reply {

@@ -1,25 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { customersUrl, placeOf } from '../../src/source/customers-page.ts'
-import {
-  aRecord,
-  bytes,
-  envelopeOf,
-  faultServer,
-  html,
-  json,
-  list,
-  refusal,
-  type Reply,
-} from '../support/fault-server.ts'
+import { bytes, envelopeOf, faultServer, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { everythingIn, readFrom } from './a-source.ts'
-
-test('a page is its records, its size in effect and what the service counts', async () => {
-  const { page } = await readFrom(list(250), { window: { page: 3, size: 100 } })
-  expect(page).toMatchObject({ page: 3, size: 100, total: 250, beyondEnd: false })
-  expect(page?.records()).toEqual(Array.from({ length: 50 }, (_, index) => aRecord(201 + index)))
-  expect(page?.bytes).toBeGreaterThan(1000)
-})
 
 test('links are never followed, whatever they say', async () => {
   const other = await faultServer(list(3))

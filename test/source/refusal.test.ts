@@ -3,12 +3,8 @@ import { expect, test } from 'vitest'
 import { quoted } from '../../src/source/refusal.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { bytes, faultServer, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
-import { aSource, CREDENTIALS, everythingIn, PATIENT, readFrom, virtualTime } from './a-source.ts'
+import { aSource, CREDENTIALS, dateOf, everythingIn, NOW_MS, PATIENT, readFrom, virtualTime } from './a-source.ts'
 import { HOUR_MS } from '../support/builders.ts'
-
-const NOW_MS = 1_700_000_000_000
-
-const dateOf = (offsetMs: number): { Date: string } => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
 
 test.each([
   [400, 'unprocessable', /baseUrl, pageSize and the signing/],

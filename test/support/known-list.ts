@@ -15,16 +15,6 @@ export type Person = {
   isForgotten?: true
 }
 
-/** Orders by fields that never change. */
-export const IMMUTABLE_ORDERS = [
-  'id asc',
-  'id desc',
-  'created asc, id asc',
-  'created asc, id desc',
-  'created desc, id asc',
-  'created desc, id desc',
-] as const
-
 /** `ties`: by creation time, with equal times in another order at every answer. */
 export type Order = keyof typeof COMPARE | 'ties asc' | 'ties desc' | 'shuffled'
 

@@ -51,7 +51,7 @@ export function scanOf(serve: Serve, options: ScanOptions = {}) {
 }
 
 /** Answers as a mirror hands them back: the last one of each window, in the order of their positions. */
-export function asHandedBack(answers: readonly WindowAnswer[]): WindowAnswer[] {
+function asHandedBack(answers: readonly WindowAnswer[]): WindowAnswer[] {
   const last = new Map(answers.map((answer) => [windowKey(answer.window), answer]))
   return [...last.values()].toSorted((one, other) => startOf(one.window) - startOf(other.window))
 }

@@ -10,7 +10,9 @@ import { anAbsentCustomer, CONTROL, searchedSource } from '../support/mirrored-s
 test('where the control is found under another id no absence is confirmed, and no other customer is searched for', async () => {
   const { asked, search } = searchOf([aCustomer(2, { email: CONTROL.email })])
 
-  expect(await confirmed([anAbsentCustomer(8), anAbsentCustomer(9)], CONTROL, search)).toEqual(new Set())
+  const searched = await confirmAbsences([anAbsentCustomer(8), anAbsentCustomer(9)], [CONTROL], searchingBy(search))
+
+  expect(searched.confirmed).toEqual(new Set())
   expect(asked).toEqual([CONTROL.email, CONTROL.username].filter((text) => text !== null))
 })
 
@@ -25,7 +27,9 @@ test.each([
     return { ...pageOfList(customers(101, 100 + length), { page: 1, size: 100 }), total }
   }
 
-  expect(await confirmed([anAbsentCustomer(9)], CONTROL, search)).toEqual(new Set())
+  const searched = await confirmAbsences([anAbsentCustomer(9)], [CONTROL], searchingBy(search))
+
+  expect(searched.confirmed).toEqual(new Set())
 })
 
 test('no more than a hundred requests are made, those for controls included, and they go to a random sample', async () => {
@@ -126,12 +130,6 @@ function searchWith(special: Special): Search {
     if (special[text] === 'too many') return pageOfList(customers(101, 200), { page: 1, size: 100 })
     return search(text)
   }
-}
-
-/** Whose absence searches confirm. */
-async function confirmed(candidates: Candidate[], control: Listed, search: Search) {
-  const searched = await confirmAbsences(candidates, [control], searchingBy(search))
-  return searched.confirmed
 }
 
 /** Searches of which each is one request. */
