@@ -33,9 +33,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
   test('a mirror with a journal that was left behind ends with 7, and what to look at', async () => {
     const source = await aMirrorForOthers()
     aWriter(source).exec(`DELETE FROM customers WHERE row_id > 3`)
-    const folder = join(temporaryFolder(), 'left')
-    chmodSync(dirname(folder), 0o755)
-    mkdirSync(folder)
+    const folder = aFolderForOthers()
     for (const suffix of ['', '-wal']) copyFileSync(source + suffix, join(folder, `customers.db${suffix}`))
     makeReadOnly(folder)
 
@@ -50,8 +48,9 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 
   test('a mirror that another program is writing is read as of its last transaction', async () => {
     const file = await aMirrorForOthers()
-    const writer = aWriter(file)
-    writer.exec('DELETE FROM customers WHERE row_id > 4; BEGIN IMMEDIATE; DELETE FROM customers WHERE row_id > 1')
+    aWriter(file).exec(
+      'DELETE FROM customers WHERE row_id > 4; BEGIN IMMEDIATE; DELETE FROM customers WHERE row_id > 1',
+    )
     makeReadOnly(dirname(file))
 
     expect(await runAsOther(['sql', '--csv', '--mirror', file, COUNT], dirname(file))).toMatchObject({
@@ -65,8 +64,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     ['a journal of a mirror', '-wal'],
   ])('%s that this user may not read ends with 7', async (_, suffix) => {
     const file = await aMirrorForOthers()
-    const writer = aWriter(file)
-    writer.exec('DELETE FROM customers WHERE row_id > 4')
+    aWriter(file).exec('DELETE FROM customers WHERE row_id > 4')
     makeReadOnly(dirname(file))
     chmodSync(file + suffix, 0o400)
     const ended = await runAsOther(['sql', '--mirror', file, COUNT], dirname(file))
@@ -79,11 +77,16 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 
 /** A mirror of five customers in a folder that others may look into. */
 async function aMirrorForOthers(): Promise<string> {
+  return aMirrorOfFive(join(aFolderForOthers(), 'a mirror?.db'))
+}
+
+/** A new folder that every user reaches. */
+function aFolderForOthers(mode = 0o755): string {
   const folder = join(temporaryFolder(), 'data')
   chmodSync(dirname(folder), 0o755)
   mkdirSync(folder)
-  const file = join(folder, 'a mirror?.db')
-  return aMirrorOfFive(file)
+  chmodSync(folder, mode)
+  return folder
 }
 
 /** All users may read the files of this folder from now on, and write nothing. */
@@ -95,22 +98,11 @@ function makeReadOnly(folder: string): void {
 
 /** Runs a command as a user who owns nothing, and expects that everything in the folder stays as it is. */
 async function runAsOther(args: readonly string[], folder: string): Promise<Ended> {
-  const before = contentsOf(folder)
-  const ended = await startCli(args, { cwd: folder, env: { TMPDIR: aPlaceForOthers() }, ...OTHER_USER }).ended
+  const [before, place] = [contentsOf(folder), aFolderForOthers(0o777)]
+  const ended = await startCli(args, { cwd: folder, env: { TMPDIR: place }, ...OTHER_USER }).ended
   expect(contentsOf(folder)).toEqual(before)
   expect(readdirSync(place)).toEqual([])
   return ended
-}
-
-let place: string
-
-/** A folder for temporary files that every user may write. */
-function aPlaceForOthers(): string {
-  place = join(temporaryFolder(), 'temporary')
-  chmodSync(dirname(place), 0o755)
-  mkdirSync(place)
-  chmodSync(place, 0o777)
-  return place
 }
 
 function contentsOf(folder: string): Record<string, string> {

@@ -1,25 +1,34 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Proof } from '../../src/model/report.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { sqlTime } from '../../src/store/port/sql.ts'
-import { changes, type Fate, fatesOf, night, quickRun } from './nights.ts'
+import { aReader, changes, type Fate, fatesOf, horizon, type Night, night, prune, quickRun } from './nights.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
 const KNOWN = [1, 2, 3, 4, 5, 6]
 const COMES = [
-  ...['listed', 'renamed', 'nameless', 'moved', 'rejected', 'absent', 'absent', 'absent', 'absent', 'absent'],
+  ...['listed', 'renamed', 'nameless', 'moved', 'rejected', 'twice', 'absent', 'absent', 'absent', 'absent'],
 ] as const satisfies Comes[]
+
+/** What a run says of its scan. Those behind the first three prove no absence. */
+const SCANS = {
+  ...{ proven: { proof: 'proven' }, settled: { proof: 'settled' }, whole: { proof: 'unproven', isWhole: true } },
+  unproven: { proof: 'unproven' },
+  plain: { proof: 'unproven', ending: { reasons: ['plain-scan'], readToEnd: true } },
+  failed: { proof: 'unproven', ending: { status: 'failed', reasons: ['failed'] } },
+  interrupted: { proof: 'unproven', ending: { status: 'interrupted', reasons: ['interrupted'] } },
+} as const satisfies Record<string, Night>
+type Scan = keyof typeof SCANS
 
 const aNight = fc.record({
   /** What comes of each customer; the last one is always listed, so that the list is never empty. */
   comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>(...COMES))),
-  proof: fc.constantFrom<Proof | 'whole'>('proven', 'proven', 'settled', 'whole', 'unproven'),
+  scan: fc.constantFrom<Scan>('proven', 'proven', 'settled', 'whole', 'unproven', 'plain', 'failed', 'interrupted'),
   confirmed: fc.subarray(KNOWN),
   /** What a quick run after that night finds; without it, there is none. */
-  quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined, freq: 1 }),
+  quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined, freq: 2 }),
 })
 
 /** Listed every night, so that no night lacks all customers that were listed before: those who return are not among them. */
@@ -27,9 +36,10 @@ const ALWAYS = KNOWN.map((n) => 1000 + n)
 
 type QuickRun = { gone: number[]; listed: number[] }
 
-type Comes = 'listed' | 'renamed' | 'nameless' | 'moved' | 'absent' | 'rejected'
+/** `twice`: as before, and once more in a record that is rejected. */
+type Comes = 'listed' | 'renamed' | 'nameless' | 'moved' | 'absent' | 'rejected' | 'twice'
 
-test('over any nights and quick runs, every customer is missing and removed exactly by the rules, and history has what readers found', async () => {
+test('over any nights and quick runs, every customer is missing and removed exactly by the rules, updated_at moves with each row and no other, and history has what readers found, also from a horizon on', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 3 }),
@@ -39,22 +49,33 @@ test('over any nights and quick runs, every customer is missing and removed exac
         const model = KNOWN.map((n) => new Modelled(n, after))
         const records = aService()
         const snapshots: Snapshot[] = []
+        const reader = aReader(mirror.file)
+        const look = (at: number) => {
+          expect(fatesOf(mirror, KNOWN)).toEqual(model.map(({ fate }) => fate))
+          expect(rowsOf(mirror.file, OPEN_REJECTS)).toEqual(
+            model.flatMap(({ isRejected, n }) => (isRejected ? [{ record_id: customerId(n) }] : [])),
+          )
+          expect(reader.read().asBefore).toEqual([])
+          expect(reader.rows()).toEqual(rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY organization, id'))
+          snapshots.push(activeNow(mirror, at))
+        }
         await night(mirror, 0, records(KNOWN.map(() => 'listed')))
+        look(0)
 
-        for (const [index, { comes, proof, confirmed, quick }] of nights.entries()) {
+        for (const [index, { comes, scan, confirmed, quick }] of nights.entries()) {
           const before = model.map(({ fate }) => fate)
           // Another organization, whose customers have the same ids.
           await night(mirror, index + 1, customers(1, 6, { name: `Night ${index}` }), { organization: 'globex' })
           const report = await night(mirror, index + 1, records(comes), {
-            ...(proof === 'whole' ? { proof: 'unproven', isWhole: true } : { proof }),
+            ...SCANS[scan],
             rule: { after, maxShare: 0 },
             confirmed: confirmed.map(customerId),
           })
           for (const [place, customer] of model.entries()) {
-            customer.pass(comes[place] ?? 'absent', proof, confirmed.includes(customer.n))
+            customer.pass(comes[place] ?? 'absent', scan, confirmed.includes(customer.n))
           }
 
-          expect(fatesOf(mirror, KNOWN)).toEqual(model.map(({ fate }) => fate))
+          look(index + 1)
           const counted = model.filter((customer, place) => customer.marked && before[place] !== 'removed')
           expect(report).toMatchObject({
             held: 0,
@@ -62,24 +83,31 @@ test('over any nights and quick runs, every customer is missing and removed exac
             removed: counted.filter(({ fate }) => fate === 'removed').length,
             returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
           })
-          snapshots.push(activeNow(mirror, index + 1))
           if (quick === undefined) continue
           const received = [...quick.listed, ...ALWAYS].map((n) => aCustomer(n))
           await quickRun(mirror, index + 1, received, { gone: quick.gone })
           for (const customer of model) customer.passQuickRun(quick)
-          expect(fatesOf(mirror, KNOWN)).toEqual(model.map(({ fate }) => fate))
-          snapshots.push(activeNow(mirror, index + 1.5))
+          look(index + 1.5)
         }
         for (const { time, active } of snapshots) expect(rowsOf(mirror.file, HISTORY_AT, time, time)).toEqual(active)
         for (const { n, history } of model) {
           const told = changes(mirror).filter(([id]) => id === customerId(n))
           expect(told.map(([, change]) => change)).toEqual(history)
         }
+        const daily = rowsOf(mirror.file, DAILY)
+        await prune(mirror, { changesMs: 3 * DAY_MS }, nights.length + 1)
+        const { history_from: from = '' } = horizon(mirror) ?? {}
+        for (const { time, active } of snapshots.filter((snapshot) => snapshot.time >= String(from)))
+          expect(rowsOf(mirror.file, HISTORY_AT, time, time)).toEqual(active)
+        expect(rowsOf(mirror.file, DAILY)).toEqual(daily.filter(({ day }) => String(day) >= String(from).slice(0, 10)))
       },
     ),
-    { numRuns: seeds(200, { least: 3, every: 70 }), unbiased: true },
+    { numRuns: seeds(200, { least: 4, every: 70 }), unbiased: true },
   )
 })
+
+const MARKING: ReadonlySet<Scan> = new Set(['proven', 'settled', 'whole'])
+const ENDED_EARLY: ReadonlySet<Scan> = new Set(['failed', 'interrupted'])
 
 /** One customer as the rules have it. */
 class Modelled {
@@ -92,24 +120,26 @@ class Modelled {
   #proven = 0
   #scans = 0
   #whole = 0
-  /** Whether its record was a reject when it came last. */
-  #isRejected = false
+  /** Whether there is an open reject of its record. */
+  isRejected = false
 
   constructor(n: number, after: number) {
     this.n = n
     this.#after = after
   }
 
-  pass(comes: Comes, proof: Proof | 'whole', confirmed: boolean): void {
+  pass(comes: Comes, scan: Scan, confirmed: boolean): void {
     this.marked = false
-    // After a scan that proves nothing, the reject of a record that did not come stays open.
-    if (comes !== 'absent' || proof === 'proven' || proof === 'settled') this.#isRejected = comes === 'rejected'
+    // A reject stays open after a run that did not end well, and after a scan that proves nothing if its record did not come.
+    const isOpen = comes === 'rejected' || comes === 'twice'
+    const isResolved = ['proven', 'settled', 'plain'].includes(scan) || (comes !== 'absent' && !ENDED_EARLY.has(scan))
+    if (isOpen || isResolved) this.isRejected = isOpen
     if (comes !== 'absent') return this.#isSeen()
-    if (proof === 'unproven' || this.fate === 'removed') return
+    if (!MARKING.has(scan) || this.fate === 'removed') return
     this.#whole += 1
-    if (proof !== 'whole') this.#scans += 1
-    if (proof === 'proven') this.#proven += 1
-    const isProven = proof === 'proven' && this.#proven >= this.#after
+    if (scan !== 'whole') this.#scans += 1
+    if (scan === 'proven') this.#proven += 1
+    const isProven = scan === 'proven' && this.#proven >= this.#after
     const often = isProven || (confirmed && (this.#scans >= this.#after || this.#whole > this.#after))
     this.marked = true
     this.fate = often ? 'removed' : 'missing'
@@ -119,9 +149,9 @@ class Modelled {
   /** A quick run that did not receive a customer counts no absence, and removes none. It does not know where the record of a reject stands. */
   passQuickRun({ gone, listed }: QuickRun): void {
     if (listed.includes(this.n)) {
-      this.#isRejected = false
+      this.isRejected = false
       this.#isSeen()
-    } else if (gone.includes(this.n) && this.fate === 'listed' && !this.#isRejected) this.fate = 'missing'
+    } else if (gone.includes(this.n) && this.fate === 'listed' && !this.isRejected) this.fate = 'missing'
   }
 
   #isSeen(): void {
@@ -141,7 +171,8 @@ function aService(): (came: readonly Comes[]) => SentRecord[] {
     for (const [place, how] of came.entries()) sent[place] = { ...sent[place], ...CHANGED[how]?.((turn += 1)) }
     const listed = sent.flatMap((record, place) => {
       if (came[place] === 'absent') return []
-      return [came[place] === 'rejected' ? { ...record, name: ['Two', 'Names'] } : record]
+      const rejected = { ...record, name: ['Two', 'Names'] }
+      return { rejected: [rejected], twice: [record, rejected] }[String(came[place])] ?? [record]
     })
     return [...listed, ...ALWAYS.map((n) => aCustomer(n))]
   }
@@ -159,6 +190,9 @@ const VALUES =
 const ACTIVE = `SELECT ${VALUES} FROM active_customers ORDER BY organization, id`
 const HISTORY_AT = `SELECT ${VALUES} FROM customers_history
   WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) ORDER BY organization, id`
+const OPEN_REJECTS = `SELECT record_id FROM rejects
+  WHERE organization = 'acme' AND resolved_at IS NULL ORDER BY record_id`
+const DAILY = `SELECT * FROM customers_daily WHERE organization = 'acme' ORDER BY day`
 
 /** What readers find at a moment: the values of every active customer. */
 type Snapshot = { time: string; active: Row[] }

@@ -134,7 +134,7 @@ test('a record that cannot be kept as a customer is kept as a reject, with where
   ])
 })
 
-test('a reject that keeps coming is one row, brought up to date', async () => {
+test('a reject that keeps coming is one row, brought up to date, until a complete list lacks it; received later, it is opened again', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[BROKEN, ANONYMOUS]])
 
@@ -148,39 +148,11 @@ test('a reject that keeps coming is one row, brought up to date', async () => {
     { ...both, resolved_at: null, record_id: customerId(2), position: 1, payload: JSON.stringify(worse) },
   ])
   expect(JSON.parse(String(rejects[1]?.['reasons']))).toHaveLength(2)
-})
 
-test('a reject is resolved by a complete list without it, and opened again when it is received again', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[BROKEN]])
-
-  await mirrorPages(mirror, [[aCustomer(2)]], at(1))
+  await mirrorPages(mirror, [[aCustomer(2)]], at(2))
   expect(await mirror.listRejects({ limit: 10 })).toEqual([])
-  expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects')).toBe('2026-01-05 02:01:00.000')
-
-  await mirrorPages(mirror, [[BROKEN]], at(2))
+  expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects')).toBe('2026-01-05 02:02:00.000')
+  await mirrorPages(mirror, [[BROKEN]], at(3))
   expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ recordId: customerId(2) }])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(2)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(3)
 })
-
-test.each([
-  ['a scan that proves nothing', { readToEnd: false, reasons: ['total-mismatch'] }, false],
-  ['a quick run', { status: 'partial', readToEnd: false, reasons: ['quick'], trustedPages: 0 }, true],
-] as const)(
-  '%s resolves the reject of a customer whose record is valid again, and no other',
-  async (_, ending, isPartial) => {
-    const mirror = await aMirror()
-    const other = aCustomer(3, { email: [] })
-    await mirrorPages(mirror, [[aCustomer(2), aCustomer(3), aCustomer(4)]])
-    await mirrorPages(mirror, [[BROKEN, ANONYMOUS, other, aCustomer(4, { email: [] })]], at(1))
-
-    const pages = [[aCustomer(2), aCustomer(4)], [aCustomer(4, { email: [] })]]
-    await mirrorPages(mirror, pages, { ...at(2), ending, isPartial })
-
-    const open = await mirror.listRejects({ limit: 10 })
-    expect(new Set(open.map(({ recordId }) => recordId))).toEqual(new Set([null, customerId(3), customerId(4)]))
-    expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects WHERE record_id = ?', customerId(2))).toBe(
-      '2026-01-05 02:02:00.000',
-    )
-  },
-)

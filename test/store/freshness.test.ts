@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { night, quickRun } from './nights.ts'
+import { aReader, night, quickRun, scanEnding } from './nights.ts'
 
 const REFUSED = { status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
@@ -28,27 +28,6 @@ test('freshness has a row for each organization', async () => {
   ])
 })
 
-test.each([
-  ['failed', { status: 'failed', reasons: ['failed'] }],
-  ['was stopped', { status: 'interrupted', reasons: ['interrupted'] }],
-  ['may have read a cached list', { status: 'complete', reasons: ['cached-answer'] }],
-] as const)('a run that %s makes the data no fresher, resolves no reject and is no baseline', async (_, told) => {
-  const mirror = await aMirror()
-  const ending = { ...told, readToEnd: false }
-  const broken = aCustomer(20, { email: [] })
-  const changed = () => rowsOf(mirror.file, 'SELECT id FROM changes').map(({ id }) => id)
-  await mirrorPages(mirror, [[...customers(1, 5), broken]], { ending })
-  const renamed = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 9), broken]
-  await mirrorPages(mirror, [renamed], { atMs: START_MS + MINUTE_MS })
-  expect(changed()).toEqual([])
-  await mirrorPages(mirror, [[aCustomer(10)]], { atMs: START_MS + 2 * MINUTE_MS, ending })
-
-  const fresh = { readAsOfMs: START_MS + MINUTE_MS, lastStatus: told.status, lastRunId: 3 }
-  expect(await mirror.listFreshness()).toMatchObject([fresh])
-  expect(await mirror.listRejects({ limit: 9 })).toHaveLength(1)
-  expect(changed()).toEqual([customerId(10)])
-})
-
 test('why: the error of the last run first, then what the last reading could not prove, each once', async () => {
   const mirror = await aMirror()
   const reasons = ['short-page', 'hole']
@@ -64,13 +43,14 @@ test('why: the error of the last run first, then what the last reading could not
   expect(await mirror.listFreshness()).toMatchObject([{ lastStatus: 'running', why: [] }])
 })
 
-test('the last run of each organization is listed, with the start of its last complete one', async () => {
+test('the last run of each organization is listed, with the start of its last complete one, and runs under way with their kind', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { organization: 'acme', atMs: START_MS })
   await mirrorPages(mirror, [], { atMs: START_MS + MINUTE_MS, ending: REFUSED })
   const cached = { reasons: ['cached-answer'], readToEnd: false }
   await mirrorPages(mirror, [], { organization: 'globex', ending: cached })
   await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, isPartial: true })
 
   const began = { startedAtMs: START_MS, firstRunAtMs: START_MS, readAsOfMs: undefined, errorCode: undefined }
   expect(await mirror.listLastRuns()).toEqual([
@@ -80,6 +60,11 @@ test('the last run of each organization is listed, with the start of its last co
     },
     { ...began, organization: 'globex', endedAtMs: START_MS, status: 'complete' },
     { ...began, organization: 'initech', endedAtMs: undefined, status: 'running' },
+  ])
+  const underWay = { startedAtMs: START_MS, read: 0 }
+  expect(await mirror.listUnderway({ nowMs: START_MS, monotonicMs: undefined })).toMatchObject([
+    { ...underWay, organization: 'acme', runId: 5, isPartial: true },
+    { ...underWay, organization: 'initech', runId: 4, isPartial: false },
   ])
 })
 
@@ -101,11 +86,29 @@ test('a quick run is not the last run that decides what is due, and none of its 
   expect(trusted).toEqual([null, 12, 0])
 })
 
-test.each([false, true])('a run that is under way says whether it is a quick one: %s', async (isPartial) => {
-  const mirror = await aMirror()
-  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS, isPartial })
+test('a reader of updated_at has every row as it is, whatever runs at once, is approved, and wherever clocks stand', async () => {
+  const first = await aMirror()
+  await night(first, 0, customers(1, 40))
+  const { runId = 0 } = await night(first, 1, customers(31, 40))
+  const reader = aReader(first.file)
+  // One clock is two days ahead of the other, and both are set back.
+  const clocks = [START_MS + 4 * DAY_MS, START_MS + 2 * DAY_MS]
+  const mirrors = [first, await aMirror(first.file)]
+  const runs = await Promise.all(
+    mirrors.map((mirror, at) => {
+      const organization = `shop-${at}`
+      return mirror.startRun({ organization, trigger: 'sync', nowMs: clocks[at] ?? 0 })
+    }),
+  )
+  for (let page = 1; page <= 3; page += 1)
+    for (const [at, run] of runs.entries()) {
+      const nowMs = (clocks[at] ?? 0) - page * HOUR_MS
+      await mirrors[at]?.savePages(run, [aPage(page, customers(page, page + 9, { name: `Page ${page}` }))], nowMs)
+      reader.read()
+    }
+  for (const [at, run] of runs.entries()) await mirrors[at]?.finishRun(run, scanEnding({}), START_MS)
+  expect(await first.approveRemovals(runId, START_MS)).toBe(30)
+  expect(reader.read().found).toHaveLength(30)
 
-  expect(await mirror.listUnderway({ nowMs: START_MS, monotonicMs: undefined })).toMatchObject([
-    { organization: 'acme', runId: 1, startedAtMs: START_MS, isPartial, read: 0 },
-  ])
+  expect(reader.rows()).toEqual(rowsOf(first.file, 'SELECT * FROM customers ORDER BY organization, id'))
 })

@@ -6,7 +6,7 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import { anEnding, aPage, customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, dump, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
@@ -26,26 +26,6 @@ test('while a run holds its organization, which each page that it saves prolongs
   await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS - 1)
   await expect(start(mirror, LEASE_MS)).rejects.toThrow(LEASED)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
-})
-
-test('a paused run that lost its lease can no longer change anything', async () => {
-  const mirror = await aMirror()
-  const paused = await start(mirror)
-  await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
-  const successor = await aMirror(mirror.file)
-  const run = await start(successor, LEASE_MS)
-  await successor.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS)
-  const before = dump(mirror.file)
-
-  const late = START_MS + LEASE_MS + 1
-  await expect(mirror.savePages(paused, [aPage(2, [...customers(4, 6), null])], late)).rejects.toThrow(LEASED)
-  await expect(mirror.renewLease(paused, late)).rejects.toThrow(LEASED)
-  await mirror.finishRun(paused, anEnding({ status: 'failed' }), late)
-
-  expect(dump(mirror.file)).toEqual(before)
-  expect(before['runs']).toMatchObject([{ id: paused.id, status: 'interrupted', received: 3 }, { status: 'running' }])
-  await successor.savePages(run, [aPage(2, customers(3, 4))], late)
-  expect(await successor.finishRun(run, anEnding(), late)).toMatchObject({ unchanged: 3, inserted: 1 })
 })
 
 test('the organization of a process that is gone is taken over at once', async () => {

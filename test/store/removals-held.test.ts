@@ -62,9 +62,12 @@ test('held removals can be listed, and approved once: then the customers are rem
 
   expect(fates(mirror)).toEqual({ listed: 70, missing: 0, removed: 30 })
   expect(changes(mirror)).toEqual(customers(1, 30).map(({ id }) => [id, 'removed', runId]))
-  const kept =
-    'SELECT DISTINCT missing_since, removed_at, name IS NULL AS lost FROM customers WHERE removed_at IS NOT NULL'
-  expect(rowsOf(mirror.file, kept)).toEqual([{ missing_since: sqlTime(AT_MS), removed_at: sqlTime(AT_MS), lost: 0 }])
+  const kept = `SELECT DISTINCT missing_since, removed_at, changed_at, last_run_id, name IS NULL AS lost FROM customers
+    WHERE removed_at IS NOT NULL`
+  const at = sqlTime(AT_MS)
+  expect(rowsOf(mirror.file, kept)).toEqual([
+    { missing_since: at, removed_at: at, changed_at: sqlTime(START_MS + DAY_MS), last_run_id: runId, lost: 0 },
+  ])
   expect(await mirror.listHeldRemovals()).toEqual([])
   await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
   expect(changes(mirror)).toHaveLength(30)

@@ -1,52 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Ending } from '../../src/model/run.ts'
 import { privacyPolicy } from '../../src/privacy/hidden-values.ts'
-import { changes, fateOf, fates, night } from './nights.ts'
+import { fates, night } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirror } from '../support/mirror-file.ts'
 import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
 
-const ROW = 'SELECT id, name, email, changed_at, missing_since, removed_at FROM customers WHERE row_id = 2'
 const ALL_FIVE = customers(1, 5)
-const WITHOUT_2 = ALL_FIVE.filter(({ id }) => id !== customerId(2))
-
-test('a customer absent from two proven scans in a row is missing, and removed by the second', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  const [before] = rowsOf(mirror.file, ROW)
-  expect(await night(mirror, 2, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
-  expect(fateOf(mirror, 2)).toBe('missing')
-
-  const last = await night(mirror, 3, WITHOUT_2)
-
-  expect(last).toMatchObject({ missing: 0, removed: 1, held: 0 })
-  const marked = { missing_since: '2026-01-07 02:00:00.000', removed_at: '2026-01-08 02:00:00.000' }
-  expect(rowsOf(mirror.file, ROW)).toEqual([{ ...before, ...marked }])
-  const told = 'SELECT last_run_id, changes.missing_since FROM customers JOIN changes USING (organization, id)'
-  expect(rowsOf(mirror.file, told)).toEqual([{ last_run_id: last.runId, missing_since: marked.missing_since }])
-  expect(changes(mirror)).toEqual([[customerId(2), 'removed', last.runId]])
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers')).toBe(4)
-})
-
-test.each<[string, Partial<Ending>]>([
-  ['an unproven scan', { proof: 'unproven', reasons: ['hole'], readToEnd: false }],
-  ['a plain scan', { proof: 'unproven', reasons: ['plain-scan'], readToEnd: true }],
-  ['a run that failed', { status: 'failed', proof: 'unproven', reasons: ['failed'], readToEnd: false }],
-  ['a run that was stopped', { status: 'interrupted', proof: 'unproven', reasons: ['interrupted'], readToEnd: false }],
-])('%s marks no customer as missing or removed, and neither counts nor restarts the count', async (_, ending) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3, 4]) {
-    expect(await night(mirror, n, WITHOUT_2, { ending })).toMatchObject({ missing: 0, removed: 0, held: 0 })
-    expect(fateOf(mirror, 2)).toBe('listed')
-  }
-  expect(await night(mirror, 5, WITHOUT_2)).toMatchObject({ missing: 1, removed: 0 })
-  expect(await night(mirror, 6, WITHOUT_2, { ending })).toMatchObject({ missing: 0, removed: 0 })
-  expect(fateOf(mirror, 2)).toBe('missing')
-
-  expect(await night(mirror, 7, WITHOUT_2)).toMatchObject({ missing: 0, removed: 1 })
-})
-
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
 

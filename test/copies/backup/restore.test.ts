@@ -1,22 +1,24 @@
-import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/backup.ts'
+import { replacedMirrors } from '../../../src/copies/older-files.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
-import { night } from '../../store/nights.ts'
-import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
+import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
+import { makeNight } from '../../support/alike-nights.ts'
+import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 const COUNT = 'SELECT count(*) FROM customers'
 
-test('a restore puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
+test('a restore puts the backup in the place of the mirror, where the next night goes on, and keeps the replaced one beside it', async () => {
   const { mirror, backup } = await aBackup()
   const kept = join(dirname(mirror), 'customers-replaced-20260105T020000000Z.db')
   const restored = await restore(backup, mirror)
@@ -26,11 +28,6 @@ test('a restore puts the backup in the place of the mirror, and keeps the replac
   expect(valueOf(kept, COUNT)).toBe(12)
   expect(statSync(mirror).mode & 0o777).toBe(0o600)
   expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
-})
-
-test('a restore is a mirror in which the next night goes on as if it were the first one after the backup', async () => {
-  const { mirror, backup } = await aBackup()
-  await restore(backup, mirror)
   const report = await night(await aMirror(mirror), 2, customers(1, 11))
 
   expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
@@ -127,7 +124,7 @@ test.each<[what: string, make: (place: Place) => string | Promise<string>, expec
   ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
   ['is damaged', ({ backup }) => damaged(backup), { code: 'damaged', message: expect.stringMatching(/older backup/) }],
   ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'missing' }],
-  ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'foreign' }],
+  ['is a pipe', ({ backup }) => heldPipe(`${backup}.pipe`).path, { code: 'foreign' }],
 ])('nothing is changed by a backup that %s', async (_, make, expected) => {
   const place = await aBackup()
   const file = await make(place)
@@ -227,7 +224,99 @@ function changed(file: string, sql: string): string {
   return file
 }
 
-function aPipe(path: string): string {
-  execFileSync('mkfifo', [path])
-  return path
+/* What a backup cannot know: numbers that were given out since, and customers who were forgotten. */
+
+const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
+
+test.each([
+  ['is gone', async (mirror: string) => lose(mirror)],
+  ['is damaged beyond reading', async (mirror: string) => writeFileSync(mirror, 'x'.repeat(5000))],
+  ['was begun anew after the loss', beginAnew],
+])('where the mirror %s, no number that it may have given out is given out again', async (_, happened) => {
+  const mirror = aMirrorFile()
+  await mirrored(mirror, [10, 11])
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await mirrored(mirror, [12, 14, 16])
+  const [before = {}] = rowsOf(mirror, LAST)
+  await happened(mirror)
+  await restore(file, mirror, { force: true })
+  const horizon = valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`)
+  await mirrored(mirror, [20])
+  const [after = {}] = rowsOf(
+    mirror,
+    `SELECT min(seq) AS seq, max(run_id) AS run FROM changes WHERE seq > ${Number(horizon)}`,
+  )
+
+  expect(Number(horizon)).toBeGreaterThan(Number(before['seq']))
+  expect(Number(after['seq'])).toBe(Number(horizon) + 1)
+  expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
+})
+
+test('where the mirror was begun anew, those forgotten before the backup stay forgotten, and of the others those in the backup', async () => {
+  const mirror = aMirrorFile()
+  await mirrored(mirror, [10])
+  await forget(mirror, 'acme', [3])
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await beginAnew(mirror)
+  await forget(mirror, 'acme', [5, 15])
+  const restored = await restore(file, mirror)
+  const { report } = await makeNight(await aMirror(mirror), 20, { list: customers(1, 12) })
+  const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
+
+  expect(restored).toMatchObject({ forgotten: 1, unrecognized: 1 })
+  expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: 2 })
+  expect(left).not.toContain(customerId(3))
+  expect(left).not.toContain(customerId(5))
+})
+
+test.each<[when: string, organization: string, before: number[], after: number[]]>([
+  ['after the backup', 'acme', [], [3, 7]],
+  ['after the organization was renamed, and another one before the backup', 'acme-eu', [9], [3]],
+  ['although new when the organization was renamed', 'acme-eu', [], [12]],
+])('customers who were forgotten stay so, and nothing of them is in the file: %s', async (_, name, before, after) => {
+  const mirror = aMirrorFile()
+  await mirrored(mirror, [10])
+  await forget(mirror, 'acme', before)
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  if (name !== 'acme') await rename(mirror)
+  await mirrored(mirror, [12], name)
+  await forget(mirror, name, after)
+  const restored = await restore(file, mirror)
+
+  expect(restored).toMatchObject({ forgotten: after.length, onlyInBackup: name === 'acme' ? [] : ['acme'] })
+  expect(restored.customers).toBe(valueOf(mirror, 'SELECT count(*) FROM customers'))
+  expect(replacedMirrors(mirror)).toEqual([restored.kept])
+  for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
+  // To rename it again is what the operator does next.
+  if (name !== 'acme') await rename(mirror)
+  const list = customers(1, 12)
+  const { report } = await makeNight(await aMirror(mirror), 20, { list, told: { organization: name } })
+  expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: before.length + after.length })
+  const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
+  for (const n of [...before, ...after]) expect(left).not.toContain(customerId(n))
+  expect(rowsOf(mirror, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+/** A night for each length of the list. */
+async function mirrored(file: string, lengths: readonly number[], organization = 'acme'): Promise<void> {
+  const mirror = await aMirror(file)
+  for (const [n, length] of lengths.entries()) await night(mirror, n, customers(1, length), { organization })
+  await mirror.close()
+}
+
+async function beginAnew(mirror: string): Promise<void> {
+  lose(mirror)
+  await mirrored(mirror, [20])
+}
+
+async function forget(file: string, organization: string, numbers: readonly number[]): Promise<void> {
+  const mirror = await aMirror(file)
+  for (const n of numbers) await mirror.forgetCustomer({ organization, id: customerId(n), ...CLOCKS })
+  await mirror.close()
+}
+
+async function rename(file: string): Promise<void> {
+  const organizations = await organizationsOf(file)
+  await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  await organizations.close()
 }

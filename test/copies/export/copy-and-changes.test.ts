@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../../src/store/mirror.ts'
-import { CLOCKS, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
+import { CLOCKS, type Night, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
 import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../../support/builders.ts'
 import {
   aCopy,
@@ -33,39 +32,42 @@ test('a copy and the changes since make the customers of now, whichever night th
   for (const copy of someOf(copies, { every: 6 })) await expectJoined(mirror, copy)
 })
 
-type Play = (mirror: Mirror) => Promise<unknown>
+type Play = [n: number, list: readonly unknown[], told?: Night]
 const globex = { organization: 'globex' }
 const PARTLY = { ...globex, proof: 'unproven', ending: { status: 'failed', readToEnd: false } } as const
+const FIRST_OF_GLOBEX = customers(101, 110)
 
 test.each<[what: string, before: Play[], after: Play[]]>([
   [
     'an organization that was first read after the copy, and one of which a part was saved before',
     [
-      (mirror) => night(mirror, 0, listOf(0)),
-      (mirror) => night(mirror, 0, customers(101, 120), PARTLY),
-      (mirror) => night(mirror, 1, listOf(1)),
+      [0, listOf(0)],
+      [0, customers(101, 120), PARTLY],
+      [1, listOf(1)],
     ],
     [
-      (mirror) => night(mirror, 2, customers(101, 140), globex),
-      (mirror) => night(mirror, 2, customers(201, 205), { organization: 'initech' }),
-      (mirror) => night(mirror, 3, listOf(2)),
+      [2, customers(101, 140), globex],
+      [2, customers(201, 205), { organization: 'initech' }],
+      [3, listOf(2)],
     ],
   ],
   [
     'a clock that was set back after the copy',
-    [(mirror) => night(mirror, 8, listOf(0)), (mirror) => night(mirror, 9, listOf(1))],
-    [(mirror) => night(mirror, 2, listOf(2)), (mirror) => night(mirror, 3, customers(101, 110), globex)],
+    [
+      [8, listOf(0)],
+      [9, listOf(1)],
+    ],
+    [
+      [2, listOf(2)],
+      [3, FIRST_OF_GLOBEX, globex],
+    ],
   ],
-  [
-    'a copy that was taken before there was any change',
-    [(mirror) => night(mirror, 0, listOf(0))],
-    [(mirror) => night(mirror, 1, customers(101, 110), globex)],
-  ],
+  ['a copy that was taken before there was any change', [[0, listOf(0)]], [[1, FIRST_OF_GLOBEX, globex]]],
 ])('a copy and the changes since make the customers of now, with %s', async (_, before, after) => {
   const mirror = await aMirror()
-  for (const play of before) await play(mirror)
+  for (const play of before) await night(mirror, ...play)
   const copy = await exported(mirror)
-  for (const play of after) await play(mirror)
+  for (const play of after) await night(mirror, ...play)
 
   await expectJoined(mirror, copy)
 })
@@ -82,12 +84,12 @@ test.each([
     let monotonicMs = 0
     const start = { ...globex, trigger: 'sync', monotonicMs: () => monotonicMs } as const
     const first = await mirror.startRun({ ...start, nowMs: START_MS + startedMs })
-    await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + startedMs)
+    await mirror.savePages(first, [aPage(1, FIRST_OF_GLOBEX)], START_MS + startedMs)
     await mirrorPages(mirror, [listOf(1)], { atMs: START_MS + 9 * DAY_MS + HOUR_MS, ending: scanEnding({}) })
     const copy = await exported(mirror)
     monotonicMs = 3 * HOUR_MS
     await mirror.finishRun(first, scanEnding({}), START_MS + endedMs)
-    if (nextMs !== undefined) await night(mirror, nextMs / DAY_MS, customers(101, 110), globex)
+    if (nextMs !== undefined) await night(mirror, nextMs / DAY_MS, FIRST_OF_GLOBEX, globex)
 
     await expectJoined(mirror, copy)
   },
@@ -96,7 +98,7 @@ test.each([
 test('all changes make the customers of now of no copy', async () => {
   const mirror = await aMirror()
   for (const [n, list] of [listOf(0), listOf(1), listOf(2)].entries()) await night(mirror, n, list)
-  await night(mirror, 3, customers(101, 110), globex)
+  await night(mirror, 3, FIRST_OF_GLOBEX, globex)
   const all = await aCopy(await exported(mirror, { organizations: ['globex'] }))
   await all.apply(await exported(mirror, { changesSince: 0 }))
 

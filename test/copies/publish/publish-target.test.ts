@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -16,6 +15,7 @@ import { expect, test } from 'vitest'
 import { publishCopies } from '../../../src/copies/publish.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
+import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, aSmallMirror, isRoot, publishAll } from '../../support/publishing.ts'
 import { someOf } from '../../support/seeds.ts'
@@ -61,7 +61,6 @@ test('an unknown group is refused before anything is written', async () => {
   expect(existsSync(dirname(plan.file))).toBe(false)
 })
 
-const makePipe = (file: string) => void execFileSync('mkfifo', [file])
 const OTHERS = /was not published by this program/
 
 test.each(
@@ -76,7 +75,7 @@ test.each(
     ['another mirror', OTHERS, (file, mirror) => writeFileSync(file, readFileSync(mirror))],
     ['a text', OTHERS, (file) => writeFileSync(file, 'notes of a person\n')],
     ['another SQLite file', OTHERS, (file) => void new Database(file).exec('CREATE TABLE t (x)').close()],
-    ['a pipe', /is not a file/, makePipe],
+    ['a pipe', /is not a file/, (file) => void heldPipe(file)],
     ['a file with a journal beside it', /has readers.db-journal/, (file) => writeFileSync(`${file}-journal`, 'x')],
     [
       'a file in a folder in which every user may write',
@@ -96,16 +95,6 @@ test.each(
   )
   expect(readdirSync(dirname(file))).toEqual(before)
   expect(valueOf(mirror, 'SELECT count(*) FROM customers')).toBe(20)
-})
-
-test('another file where the lock of a copy goes is named, and left as it is', async () => {
-  const plan = aPlan(await aSmallMirror())
-  mkdirSync(dirname(plan.file))
-  makePipe(join(dirname(plan.file), '.readers.db.writing'))
-
-  const message = expect.stringMatching(/\.readers\.db\.writing: stands where the lock of readers\.db goes/)
-  expect(publishCopies(plan).failed).toMatchObject([{ code: 'usage', message }])
-  expect(readdirSync(dirname(plan.file))).toContain('.readers.db.writing')
 })
 
 test('older copies as many as asked for are kept, named by their time; other files are left alone', async () => {

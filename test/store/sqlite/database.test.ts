@@ -25,23 +25,18 @@ test('the file and what SQLite puts beside it are private, and so are the folder
   expect(modeOf(dirname(dirname(file)))).toBe('700')
 })
 
-test('a mirror that others could read is made private again, with what SQLite puts beside it', async () => {
-  const file = await aMirrorOfFive()
-  chmodSync(file, 0o644)
-
-  const mirror = await aMirror(file)
-  await mirrorPages(mirror, [customers(1, 2)])
-
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) expect(modeOf(name)).toBe('600')
-})
-
-test('an empty file becomes a mirror', async () => {
+test.each([
+  ['a mirror', aMirrorOfFive, 5],
+  ['an empty file, which becomes a mirror,', async (file: string) => writeFileSync(file, ''), 2],
+])('%s that others could read is made private, with what SQLite puts beside it', async (_, make, stored) => {
   const file = aMirrorFile()
-  writeFileSync(file, '')
+  await make(file)
+  chmodSync(file, 0o644)
 
   await mirrorPages(await aMirror(file), [customers(1, 2)])
 
-  expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(2)
+  expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(stored)
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) expect(modeOf(name)).toBe('600')
 })
 
 const OPENINGS = [openMirror, openMirrorToRead, (file: string) => rehearseMirror(file, ['acme'])]

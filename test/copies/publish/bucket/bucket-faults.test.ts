@@ -10,7 +10,6 @@ import {
   namedIn,
   objectsIn,
   ONCE,
-  PREFIX,
   publishInto,
   refuse,
   rowsThatAreWhole,
@@ -192,19 +191,6 @@ test('an organization with a value that Parquet cannot hold keeps its object, an
 
   expect(failed).toMatchObject([{ code: 'usage', message: expect.stringContaining('A value of created_at_utc') }])
   expect(rowsThatAreWhole(bucket)).toEqual([5, 8])
-})
-
-test('what a publish left behind that was killed goes with the next one: objects, and uploads that were not ended', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const left = `${PREFIX}/customers/organization=acme/customers-0000000002-0123456789abcdef.parquet`
-  bucket.objects.set(left, Buffer.from('of a publish that was killed'))
-  bucket.uploads.set('left', { key: left.replace('acme', 'globex'), parts: new Map() })
-  bucket.uploads.set('foreign', { key: `${PREFIX}/customers/notes.parquet`, parts: new Map() })
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  await publishInto(bucket, aBucketPlan(mirror.file))
-
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-  expect([...bucket.uploads.keys()]).toEqual(['foreign'])
 })
 
 test('of two publishers at once neither mixes objects of the other into its manifest', async () => {
