@@ -206,11 +206,8 @@ function environment([acme]: readonly Written[]): Record<string, string> {
   const request = { method: 'GET', url: new URL(url) }
   const headers = signedHeaders(request, credentials, { unixMs: 1_767_225_600_000 }, recipeOf(DEFAULT_PRESET))
   return {
-    NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '',
-    ACME_SECRET: String(secret),
-    URL: url,
-    TS: headers['X-Timestamp'] ?? '',
-    SIG: headers['X-Signature'] ?? '',
+    ...{ NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] ?? '', ACME_SECRET: String(secret), URL: url },
+    ...{ TS: headers['X-Timestamp'] ?? '', SIG: headers['X-Signature'] ?? '' },
   }
 }
 

@@ -25,19 +25,14 @@ const COMMANDS = PAGES.flatMap((page) =>
 )
 const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
 
-test('what it is, the two commands and the first SQL fit on one screen', () => {
+test('what it is, the two commands and the first SQL fit on one screen of the README, which is read in minutes', () => {
   const [screen = ''] = README.split(/^## Your own service$/m)
   const lines = screen.trimEnd().split('\n')
+  const sentences = README.replaceAll(/^ *```.*?^ *```/gms, '').split(/(?<=[.!?:])\s+|\n\n|\n- |\|/)
 
   for (const part of ['npm run demo', 'npm test', 'SELECT ']) expect(screen).toContain(part)
   expect(lines.length).toBeLessThanOrEqual(50)
   expect(lines.filter((line) => line.length > 100)).toEqual([])
-})
-
-test('the README is read in minutes: at most 12,000 bytes, and no sentence over 25 words', () => {
-  const prose = README.replaceAll(/^ *```.*?^ *```/gms, '')
-  const sentences = prose.split(/(?<=[.!?:])\s+|\n\n|\n- |\|/)
-
   expect(Buffer.byteLength(README)).toBeLessThanOrEqual(12_000)
   expect(sentences.filter((sentence) => sentence.trim().split(/\s+/).length > 25)).toEqual([])
 })

@@ -30,12 +30,6 @@ describe('the table of errors', () => {
     expect(defects.map(({ code }) => code)).toEqual(['accounting'])
   })
 
-  test('only errors of the service concern one window, or allow the same request again', () => {
-    const ours = ROWS.filter(({ facts }) => !['answer', 'outage'].includes(facts.from))
-
-    expect(ours.filter(({ facts }) => facts.window !== undefined || facts.askAgain !== 'never')).toEqual([])
-  })
-
   test('gives an unknown code the facts of a defect', () => {
     for (const code of ['made-up', '', 'constructor', '__proto__', 'unexpected']) {
       expect(isErrorCode(code)).toBe(false)
@@ -57,9 +51,11 @@ test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) =>
   expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
 })
 
-test('only a 500 concerns the window that was asked for, and no other failure of the service does', () => {
+test('only errors of the service concern one window, or allow the same request again, and of its outages only a 500 does', () => {
+  const ours = ROWS.filter(({ facts }) => !['answer', 'outage'].includes(facts.from))
   const failed = (status: number) => new errors.SourceUnavailable('made up', { code: 'server-error', status })
 
+  expect(ours.filter(({ facts }) => facts.window !== undefined || facts.askAgain !== 'never')).toEqual([])
   expect([500, 502, 503, 504].map((status) => windowFailureOf(failed(status)))).toEqual(['hole', ...Array(3)])
   for (const thrown of [undefined, null, 'a text', { code: 'not-utf8', status: 500 }, new TypeError('made up')])
     expect(windowFailureOf(thrown)).toBeUndefined()

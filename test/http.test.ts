@@ -44,11 +44,8 @@ test('closing ends a request that is held back, and leaves nothing behind', asyn
 
 test('a port in use, and an address that this machine does not have, are explained', async () => {
   const { port } = await listening()
-  await expect(listen(aService(), { ...HERE, port })).rejects.toThrow(
-    new UsageError(
-      `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that uses it, or choose another port (0 takes any free one).`,
-    ),
-  )
+  const said = `Cannot listen at 127.0.0.1 port ${port}: the port is in use. Stop the program that uses it, or choose another port (0 takes any free one).`
+  await expect(listen(aService(), { ...HERE, port })).rejects.toThrow(new UsageError(said))
   await expect(listen(aService(), { ...HERE, host: '192.0.2.1' })).rejects.toThrow('this machine has no such address')
 })
 

@@ -10,25 +10,22 @@ import { startCli } from './support/run-cli.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'
 
-test('npm runs nothing of this package when it is installed, and builds it in a checkout', () => {
+test('npm runs nothing of this package when it is installed, builds it in a checkout, and asks no other registry', () => {
   const scripts = Object.keys(manifest.scripts)
+  const settings = readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n')
 
   expect(manifest.scripts['prepack']).toBe('run-s build')
   expect(manifest.scripts['build']).toBe('run-s build:clean build:bundle build:types')
   expect(scripts.filter((name) => /install$|^(pre|post)?prepare$|^dependencies$/.test(name))).toEqual(['prepare'])
   expect(readdirSync(ROOT)).not.toContain('binding.gyp')
+  // It names no token and no proxy either.
+  expect(settings.filter((line) => line.trim() !== '' && !line.startsWith('#'))).toEqual(['loglevel=error'])
 })
 
 test('a package is made of what was compiled, the launcher and the pages of PostgreSQL, and has a name of its own', () => {
   expect(manifest.files).toEqual(['dist', 'src/cli/*.mjs', 'docs/operate/postgres.md', 'docs/ops/postgres'])
   expect(launcherFiles()).toContain(manifest.bin['customer-mirror'])
   expect(manifest.name).toMatch(/^@[a-z-]+\//)
-})
-
-test('the npm configuration names no registry, no token and no proxy', () => {
-  const settings = readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n')
-
-  expect(settings.filter((line) => line.trim() !== '' && !line.startsWith('#'))).toEqual(['loglevel=error'])
 })
 
 test.each<[what: string, envOf: (place: string) => Record<string, string>, kept: string | undefined]>([
@@ -121,31 +118,29 @@ function check(packages: readonly object[]) {
   return spawnSync(process.execPath, [CHECK, file], { encoding: 'utf8' })
 }
 
-const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
+const file = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'))
+const { queue, worker } = file.services
 
-type Service = { image?: string; command?: string[]; networks: string[]; volumes: string[] } & Partial<{
-  depends_on: Record<string, { condition: string }>
-  environment: Record<string, string>
-  ports: string[]
-  stop_grace_period: string
-  cap_drop: string[]
-}>
-
-const file: Record<'services' | 'networks' | 'volumes', Record<string, unknown>> = parse(text)
-const { queue, worker }: Record<'queue' | 'worker', Service> = parse(text).services
-
-test('everything a service names is declared', () => {
+test('what services name is declared; secrets and copies are folders beside the file, and the page is open to this machine alone', () => {
   for (const { networks, depends_on = {}, volumes } of [queue, worker]) {
     expect(Object.keys(file.networks)).toEqual(expect.arrayContaining(networks))
     expect(Object.keys(file.services)).toEqual(expect.arrayContaining(Object.keys(depends_on)))
-    for (const { condition } of Object.values(depends_on)) expect(condition).toBe('service_healthy')
-    const named = volumes.map((volume) => volume.split(':')[0] ?? '').filter((source) => !source.startsWith('.'))
+    for (const each of Object.values(depends_on)) expect(each).toEqual({ condition: 'service_healthy' })
+    const named = volumes
+      .map((volume: string) => volume.split(':')[0])
+      .filter((source: string) => !source.startsWith('.'))
     expect(Object.keys(file.volumes)).toEqual(expect.arrayContaining(named))
   }
+  expect(worker.volumes).toEqual(expect.arrayContaining(['./secrets:/run/secrets:ro', './copies:/copies']))
+  expect(Object.keys(worker.environment).toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'CUSTOMER_MIRROR_QUEUE'])
+  expect(worker.ports).toEqual(['127.0.0.1:4011:4011'])
+  expect(worker.command).toEqual(['worker', '--host', '0.0.0.0'])
+  expect(queue.ports).toBeUndefined()
+  expect(file.networks['queue']).toEqual({ internal: true })
 })
 
 test('the queue keeps what it is given, through restarts and when memory is short', () => {
-  const options = queue.command?.join(' ') ?? ''
+  const options = queue.command.join(' ')
 
   expect(queue.image).toMatch(/^(redis:7|valkey\/valkey:)/)
   expect(options).toContain('--appendonly yes')
@@ -155,7 +150,7 @@ test('the queue keeps what it is given, through restarts and when memory is shor
 
 test('the worker has time to stop in good order, and is not root', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-  const graceMs = Number(worker.stop_grace_period?.replace('s', '')) * 1000
+  const graceMs = Number(worker.stop_grace_period.replace('s', '')) * 1000
 
   expect(TIMINGS.closeMs + 3000).toBeLessThanOrEqual(10_000)
   expect(TIMINGS.handBackMs).toBeLessThan(TIMINGS.closeMs)
@@ -179,13 +174,4 @@ test('the user of the image may read and start the program, also where the umask
 
   expect(status).toBe(0)
   expect(['src', 'src/cli/customer-mirror.mjs', 'package.json'].map(modeOf)).toEqual(['755', '755', '644'])
-})
-
-test('secrets and copies are folders beside the file, and the page is open to this machine alone', () => {
-  expect(worker.volumes).toEqual(expect.arrayContaining(['./secrets:/run/secrets:ro', './copies:/copies']))
-  expect(Object.keys(worker.environment ?? {}).toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'CUSTOMER_MIRROR_QUEUE'])
-  expect(worker.ports).toEqual(['127.0.0.1:4011:4011'])
-  expect(worker.command).toEqual(['worker', '--host', '0.0.0.0'])
-  expect(queue.ports).toBeUndefined()
-  expect(file.networks['queue']).toEqual({ internal: true })
 })

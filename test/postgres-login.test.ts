@@ -28,7 +28,7 @@ test.each([
   expect(passwordFor({ ...LOGIN, host }, text)).toBe(password)
 })
 
-test('the server gets the password of the file without a warning of the driver, and none from a file that is open to others', async () => {
+test('the server gets the password of the file without a warning of the driver, none from a file that is open to others, and that of the address', async () => {
   const warnings: string[] = []
   const warned = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`)
   process.on('warning', warned)
@@ -42,22 +42,16 @@ test('the server gets the password of the file without a warning of the driver, 
   const refused = await ask()
   chmodSync(file, 0o640)
   const unsafe = await ask()
-
   expect(server.passwords()).toEqual(['hunter2'])
+  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${server.port}/crm`)
+  onTestFinished(() => pool.end())
+  await expect(pool.connect()).rejects.toThrow('refused')
+
+  expect(server.passwords()).toEqual(['hunter2', 'hun/ter2'])
   expect(refused).toMatchObject({ code: 'denied', message: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
   expect(unsafe).toMatchObject({ code: 'usage', message: expect.stringContaining(`chmod 600 ${file}`) })
   expect(String(refused) + String(unsafe)).not.toContain('hunter2')
   expect(warnings).toEqual([])
-})
-
-test('a server that asks for the password gets that of the address', async () => {
-  const server = await aServerThatRefuses()
-  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${server.port}/crm`)
-  onTestFinished(() => pool.end())
-
-  await expect(pool.connect()).rejects.toThrow('refused')
-
-  expect(server.passwords()).toEqual(['hun/ter2'])
 })
 
 test.each([

@@ -1,16 +1,7 @@
 import { expect, test } from 'vitest'
 import * as runs from '../../jobs/run-job.ts'
 import { TIMINGS } from '../../jobs/timings.ts'
-import {
-  Cancelled,
-  Interrupted,
-  MaxRunReached,
-  MirrorUnusable,
-  OrganizationLeased,
-  RateLimited,
-  SourceRefused,
-  SourceUnavailable,
-} from '../../src/errors/errors.ts'
+import * as errors from '../../src/errors/errors.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { DAY_MS, HOUR_MS } from '../support/builders.ts'
@@ -23,13 +14,13 @@ const STOPS_LOST = { stopping: true, lockLost: true }
 const AT_MOST = { waitedMs: HOUR_MS - 60_000 }
 const QUICK = { kind: 'quick' } as const
 
-const refused = new SourceRefused('no', { code: 'forbidden', status: 403 })
-const newer = new MirrorUnusable('no', { code: 'version' })
-const stopped = new Interrupted('stop')
-const leased = new OrganizationLeased('no')
-const long = new MaxRunReached('long')
-const slowDown = (waitMs?: number) => new RateLimited('wait', { code: 'rate-limited', status: 429, waitMs })
-const down = (waitMs?: number) => new SourceUnavailable('down', { code: 'server-error', waitMs })
+const refused = new errors.SourceRefused('no', { code: 'forbidden', status: 403 })
+const newer = new errors.MirrorUnusable('no', { code: 'version' })
+const stopped = new errors.Interrupted('stop')
+const leased = new errors.OrganizationLeased('no')
+const long = new errors.MaxRunReached('long')
+const slowDown = (waitMs?: number) => new errors.RateLimited('wait', { code: 'rate-limited', status: 429, waitMs })
+const down = (waitMs?: number) => new errors.SourceUnavailable('down', { code: 'server-error', waitMs })
 
 /** For every code, test/errors.test.ts has what its row says. */
 test.each<[what: string, error: Error | undefined, around: Partial<typeof USUAL>, verdict: string, waits?: 'waits']>([
@@ -43,7 +34,7 @@ test.each<[what: string, error: Error | undefined, around: Partial<typeof USUAL>
   ['by 503 with a time', down(70_000), {}, 'retry 70000', 'waits'],
   ['by 503 without one', down(), {}, 'retry 0'],
   ['by maxRun', long, {}, 'wait 1000'],
-  ['by a mirror that is locked', new MirrorUnusable('no', { code: 'busy' }), {}, 'retry 20000'],
+  ['by a mirror that is locked', new errors.MirrorUnusable('no', { code: 'busy' }), {}, 'retry 20000'],
   ['by a mirror of another version', newer, {}, 'hand-back'],
   ['by a mirror of another version, and its lock is lost', newer, { lockLost: true }, 'abandon'],
   ['by a run outside the queue', leased, {}, 'wait 30000'],
@@ -59,7 +50,7 @@ test.each<[what: string, error: Error | undefined, around: Partial<typeof USUAL>
   ['by a service that is down, and was quick', down(), QUICK, 'give-up'],
   ['by another run, and was quick', leased, QUICK, 'drop'],
   ['by maxRun, and was quick', long, QUICK, 'drop'],
-  ['by a person, and was quick', new Cancelled('acme: made up'), QUICK, 'drop'],
+  ['by a person, and was quick', new errors.Cancelled('acme: made up'), QUICK, 'drop'],
 ])('the verdict on a run that ended %s', (_what, error, around, expected, waits) => {
   const verdict = runs.verdictOf(error, { ...USUAL, ...around })
 

@@ -23,11 +23,8 @@ test('a worker mirrors every organization that was never mirrored, stops when it
   const kept = JSON.stringify([jobs, worker.lines])
   for (const { apiKey, secret, customers } of sandbox.organizations)
     for (const secrets of [apiKey, secret, customers[0]?.email]) expect(kept).not.toContain(secrets)
-  expect(rowsOf(place.mirror, 'SELECT organization, count(*) AS rows FROM customers GROUP BY 1')).toEqual([
-    { organization: 'acme', rows: 250 },
-    { organization: 'globex', rows: 40 },
-    { organization: 'initech', rows: 3 },
-  ])
+  const mirrored = rowsOf(place.mirror, 'SELECT organization, count(*) FROM customers GROUP BY 1')
+  expect(mirrored.map((row) => Object.values(row).join(' '))).toEqual(['acme 250', 'globex 40', 'initech 3'])
   const runs = rowsOf(place.mirror, 'SELECT DISTINCT "trigger", status FROM runs')
   expect(runs).toEqual([{ trigger: 'catch-up', status: 'complete' }])
 })
@@ -85,11 +82,8 @@ test('a service that fails is tried again, one that refuses is not', async () =>
   await worker.ran('acme')
   await worker.stop()
 
-  expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)).toEqual([
-    { status: 'failed' },
-    { status: 'failed' },
-    { status: 'complete' },
-  ])
+  const runs = rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)
+  expect(runs.map(({ status }) => status)).toEqual(['failed', 'failed', 'complete'])
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
 })
 

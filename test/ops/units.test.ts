@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { TIMINGS } from '../../jobs/timings.ts'
 import { loadCommands } from '../../src/cli/program.ts'
@@ -85,26 +85,22 @@ function valuesOf(name: string, setting: string): string[] {
   return [...unit(name).matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 }
 
-describe.each(SERVICES)('%s', (name) => {
-  test('runs a command that there is, and the words of its settings are of the program', async () => {
+test.each(SERVICES)(
+  '%s runs a command that there is, and may write where that does, and nowhere else',
+  async (name) => {
     const [[program, ...words] = []] = valuesOf(name, 'ExecStart').map((line) => line.split(' '))
     const variables = valuesOf(name, 'Environment').map((line) => line.replace(/=.*/, ''))
+    const writable = valuesOf(name, 'ReadWritePaths').flatMap((line) => line.split(' '))
+    const written = words.filter((word) => word.startsWith('/'))
 
     expect(program).toBe(PROGRAM)
     expect(await notInTheProgram(words)).toEqual([])
     expect(variables.toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'XDG_CACHE_HOME'])
-  })
-
-  test('may write where its command does, and nowhere else', () => {
-    const [writable = ''] = valuesOf(name, 'ReadWritePaths')
-    const files = valuesOf(name, 'ExecStart').flatMap((line) => line.split(' ').slice(1))
-    const written = files.filter((word) => word.startsWith('/'))
-
     expect(valuesOf(name, 'ProtectSystem')).toEqual(['strict'])
-    expect(writable.split(' ')).toContain('/srv/customer-mirror/data')
-    expect(written.filter((file) => !writable.split(' ').some((folder) => file.startsWith(`${folder}/`)))).toEqual([])
-  })
-})
+    expect(writable).toContain('/srv/customer-mirror/data')
+    expect(written.filter((file) => !writable.some((folder) => file.startsWith(`${folder}/`)))).toEqual([])
+  },
+)
 
 test('the worker has time to stop in good order, and each timer starts a service that is there', () => {
   const timers = NAMES.filter((name) => name.endsWith('.timer'))

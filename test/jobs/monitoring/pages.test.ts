@@ -14,13 +14,8 @@ import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 6, 12)
 const CERTIFICATE = {
-  proof: 'settled',
-  distinct: 45,
-  total: 50,
-  pageSize: 10,
-  limit: 45,
-  holes: [{ position: 20, size: 3 }],
-  found: [customerId(7)],
+  ...{ proof: 'settled', distinct: 45, total: 50, pageSize: 10, limit: 45 },
+  ...{ holes: [{ position: 20, size: 3 }], found: [customerId(7)] },
 }
 
 const HOSTS = [

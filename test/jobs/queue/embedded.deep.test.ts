@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { type Socket, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../jobs/queue/embedded.ts'
@@ -16,12 +16,10 @@ test('an embedded queue in the place of which is a damaged database is reported 
   prepareQueue(queue)
   writeFileSync(join(queue, 'postgres', 'PG_VERSION'), 'nonsense')
 
-  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toMatchObject({
-    code: 'queue',
-    message: expect.stringMatching(
-      /cannot be used\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/,
-    ),
-  })
+  const message = expect.stringMatching(
+    /used\. Check that its disk has room and works.*\(ulimit -n\).*move that folder away/,
+  )
+  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toMatchObject({ code: 'queue', message })
 })
 
 test('the worker that starts after one was killed goes on with its runs at once', async () => {
@@ -50,7 +48,7 @@ test('a PostgreSQL that accepts connections and answers nothing is reported, and
     // It is ready for queries: https://www.postgresql.org/docs/current/protocol-message-formats.html
     socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])))
   })
-  const address = `postgres://127.0.0.1:${await listenHere(server, new Set<Socket>())}/x`
+  const address = `postgres://127.0.0.1:${await listenHere(server)}/x`
 
   await expect(someQueues(address, '/nowhere/customers.db')).rejects.toMatchObject({
     code: 'queue',

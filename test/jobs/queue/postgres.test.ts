@@ -99,25 +99,17 @@ async function opened(address: string): Promise<Backend> {
   return backend
 }
 
-/** How a pooler such as PgBouncer gives out its connections to the server. */
-type Pooling = {
-  /** A connection for each client, or for each transaction. */
-  mode: 'session' | 'transaction'
-  /** Which of those that are free is given first: the one that was used last, or first. */
-  gives?: 'last' | 'first'
-  /** The connections that it has to the server at most: further clients wait. */
-  size?: number
-}
+/**
+ * How a pooler such as PgBouncer gives out its connections to the server, `size` at most: to each client, or to each transaction, for which it
+ * takes the one that was used last, or first.
+ */
+type Pooling = { mode: 'session' | 'transaction'; gives?: 'last' | 'first'; size?: number }
 
 /** The address of a pooler in front of a server, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
 async function through({ url }: PostgresServer, { mode, gives = 'last', size = Infinity }: Pooling): Promise<string> {
   const address = new URL(url)
   const [port, open, free] = [Number(address.port), new Set<Socket>(), new Array<Socket>()]
   let servers = 0
-  const tracked = (socket: Socket) => {
-    open.add(socket)
-    return socket.on('error', () => {}).on('close', () => open.delete(socket))
-  }
   const inTransaction = async (client: Socket, sent: Buffer) => {
     const server = gives === 'last' ? free.pop() : free.shift()
     if (server === undefined) return
@@ -128,7 +120,8 @@ async function through({ url }: PostgresServer, { mode, gives = 'last', size = I
   const greet = async (client: Socket, first: Buffer) => {
     if (first.includes('\0options\0')) return client.end(REFUSED)
     if ((servers += 1) > size) return undefined
-    const server = tracked(connect(port, '127.0.0.1'))
+    const server = connect(port, '127.0.0.1').on('error', () => {})
+    open.add(server)
     server.write(first)
     const welcome = await answerOf(server)
     // A pooler gives its clients numbers of its own.
@@ -141,9 +134,9 @@ async function through({ url }: PostgresServer, { mode, gives = 'last', size = I
     free.push(server)
     return client.on('data', (sent: Buffer) => sent[0] !== GOODBYE && void inTransaction(client, sent))
   }
-  const pooler = createServer((client) => {
-    tracked(client).once('data', (first: Buffer) => void greet(client, first))
-  })
+  const pooler = createServer((client) =>
+    client.on('error', () => {}).once('data', (first: Buffer) => void greet(client, first)),
+  )
   return Object.assign(address, { port: String(await listenHere(pooler, open)) }).href
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
 import { redisProgram, startRedis } from '../../../bench/redis-server.ts'
@@ -9,12 +9,8 @@ import { onThisMachine } from '../../support/eventually.ts'
 import { aSilentProxy, listenHere } from '../../support/fault-server.ts'
 
 test('a command waits for a server that answers nothing no longer than asked', async () => {
-  const open = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    open.add(socket)
-    socket.on('error', () => {}).resume()
-  })
-  const address = `redis://127.0.0.1:${await listenHere(server, open)}`
+  const server = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).resume())
+  const address = `redis://127.0.0.1:${await listenHere(server)}`
   const startedMs = performance.now()
 
   expect(await askQueue(address, 300, ({ values }) => values.list(''))).toBeUndefined()
@@ -22,9 +18,8 @@ test('a command waits for a server that answers nothing no longer than asked', a
 })
 
 test('a Redis that ends each connection, as one with too many of them, is reported at once', async () => {
-  const open = new Set<Socket>()
   const server = createServer((socket) => void socket.end('-ERR max number of clients reached\r\n'))
-  const address = `redis://127.0.0.1:${await listenHere(server, open)}`
+  const address = `redis://127.0.0.1:${await listenHere(server)}`
 
   await expect(probeQueue(address)).rejects.toThrow('Connection is closed')
 })

@@ -21,11 +21,9 @@ test.skipIf(redisProgram() === undefined)('two workers use a cluster where their
   const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
 
   expect(known).toContain(place.mirror)
-  expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')).toEqual([
-    { organization: 'acme', status: 'complete' },
-    { organization: 'globex', status: 'complete' },
-    { organization: 'initech', status: 'complete' },
-  ])
+  const runs = rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')
+  const mirrored = ['acme,complete', 'globex,complete', 'initech,complete']
+  expect(runs.map((run) => Object.values(run).join())).toEqual(mirrored)
   expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue fails|rate limit is away/)
 })
 
