@@ -1,18 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  abandonedForNothing,
-  alarms,
-  badlyEnded,
-  compareCustomers,
-  type Compared,
-  missedDueTimes,
-  oddEnds,
-  overlappingRuns,
-  personalData,
-  repeatedDueTimes,
-  reportsOfNights,
-  requestsOfTwo,
-} from '../../bench/soak/checks.ts'
+import * as soak from '../../bench/soak/checks.ts'
 import type { StoredCustomer, StoredRun } from '../../bench/soak/stored.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 
@@ -24,7 +11,7 @@ const row = (customer: typeof FIRST, changes: Record<string, string | null> = {}
   ...changes,
 })
 const REMOVAL = { organization: 'acme', id: GONE.id, missingMs: 40, atMs: 50 }
-const RIGHT: Compared = {
+const RIGHT: soak.Compared = {
   organization: 'acme',
   listed: [FIRST, SECOND],
   stays: new Map([
@@ -35,7 +22,7 @@ const RIGHT: Compared = {
   stored: [row(FIRST), row(SECOND), row(GONE, { removed_at: '2026-01-01' })],
   removals: [REMOVAL],
 }
-const compared = (changes: Partial<Compared>) => compareCustomers({ ...RIGHT, ...changes })
+const compared = (changes: Partial<soak.Compared>) => soak.compareCustomers({ ...RIGHT, ...changes })
 const withFirst = (changes: Record<string, string | null>) =>
   compared({ stored: [row(FIRST, changes), ...RIGHT.stored.slice(1)] })
 
@@ -44,7 +31,7 @@ const aRun = (id: number, startedMs: number, finishedMs: number, changes: Partia
   ...{ status: 'complete', proof: 'proven', certificate: '{}', error_code: null, error: null },
   ...{ held: 0, unaccounted: 0, isPartial: false, ...changes },
 })
-const ended = (changes: Partial<StoredRun>) => badlyEnded([aRun(1, 0, 1), aRun(2, 2, 3, changes)])
+const ended = (changes: Partial<StoredRun>) => soak.badlyEnded([aRun(1, 0, 1), aRun(2, 2, 3, changes)])
 const asked = (life: string, ...times: number[]) => times.map((atMs) => ({ organization: 'acme', life, atMs }))
 const fate = (name: string, frozenAtMs: number[] = [], endedAtMs?: number) => ({ name, frozenAtMs, endedAtMs })
 const GIVEN_UP = aRun(1, 10, 20, {
@@ -70,37 +57,37 @@ test.each<[what: string, found: string[], expected: string | RegExp]>([
   ['who left', compared({ stored: [row(FIRST), row(SECOND), row(GONE)] }), 'has left and is active in the mirror'],
   ['a customer of another organization', compared({ stays: new Map() }), `customer ${GONE.id} was never listed`],
   ['a removal without reason', compared({ removals: [{ ...REMOVAL, id: FIRST.id }] }), /removed at .* although it was/],
-  ['runs that overlap', overlappingRuns([aRun(1, 10, 20), aRun(2, 19, 30)]), 'run 2 began before run 1 had ended'],
+  ['runs that overlap', soak.overlappingRuns([aRun(1, 10, 20), aRun(2, 19, 30)]), 'run 2 began before run 1 had ended'],
   [
     'requests of two workers at a time',
-    requestsOfTwo([aRun(1, 10, 20)], [...asked('a', 11, 12), ...asked('b', 12)], [fate('a'), fate('b')]),
+    soak.requestsOfTwo([aRun(1, 10, 20)], [...asked('a', 11, 12), ...asked('b', 12)], [fate('a'), fate('b')]),
     'during run 1 of a, b sent 1 requests too',
   ],
   [
     'a run that was given up for nothing',
-    abandonedForNothing([GIVEN_UP], asked('a', 12), [fate('a'), fate('b', [], 15)]),
+    soak.abandonedForNothing([GIVEN_UP], asked('a', 12), [fate('a'), fate('b', [], 15)]),
     'run 1 was given up although no worker had ended or stood still',
   ],
-  ['a run that came too late', missedDueTimes(DUE, { ...ALLOWED, allowedMs: 14 }), 'the next run began'],
+  ['a run that came too late', soak.missedDueTimes(DUE, { ...ALLOWED, allowedMs: 14 }), 'the next run began'],
   [
     'a run that never came',
-    missedDueTimes({ ...DUE, startsMs: [5, 12] }, ALLOWED),
+    soak.missedDueTimes({ ...DUE, startsMs: [5, 12] }, ALLOWED),
     /was due at .*, and no run followed/,
   ],
-  ['a list that was read twice', repeatedDueTimes({ ...READ, asOfMs: [10, 19, 31] }), /was read 2 times/],
+  ['a list that was read twice', soak.repeatedDueTimes({ ...READ, asOfMs: [10, 19, 31] }), /was read 2 times/],
   ['a run without an end', ended({ status: 'running', finishedMs: Number.NaN }), 'run 2 never ended'],
   ['a run without a certificate', ended({ certificate: null }), 'run 2 is complete and has no certificate'],
   ['records without account', ended({ unaccounted: 2 }), 'run 2 does not account for 2 records'],
   ['removals that were held', ended({ held: 3 }), 'run 2 held back 3 removals'],
   ['a defect', ended({ status: 'failed', error_code: 'unexpected', error: 'boom' }), 'run 2 ended with unexpected'],
-  ['two reports of a night', reportsOfNights([report('b', 'two'), report('c', 'two')], 0), 'was reported under 2 ids'],
-  ['no report', reportsOfNights([], 3), 'no night was reported'],
-  ['a worker that ended by itself', oddEnds([{ ...LIFE, endsAs: undefined, exitCode: 1 }], []), 'ended by itself'],
-  ['a worker that did not stop', oddEnds([{ ...LIFE, wouldNotStop: true }], []), 'did not stop'],
-  ['a worker with another exit code', oddEnds([{ ...LIFE, exitCode: 1 }], []), 'ended with 1, not 143'],
-  ['a customer in a log', personalData([logged(`{"oops":"${FIRST.email}"}`)]), /./],
-  ['a secret in a log', personalData([logged(SECRETS)]), 'a log holds a secret'],
-  ['a stack trace', alarms(logged(SECRETS)), /./],
+  ['two reports of a night', soak.reportsOfNights([report('b', 'two'), report('c', 'two')], 0), 'reported under 2 ids'],
+  ['no report', soak.reportsOfNights([], 3), 'no night was reported'],
+  ['a worker that ended by itself', soak.oddEnds([{ ...LIFE, endsAs: undefined, exitCode: 1 }], []), 'ended by itself'],
+  ['a worker that did not stop', soak.oddEnds([{ ...LIFE, wouldNotStop: true }], []), 'did not stop'],
+  ['a worker with another exit code', soak.oddEnds([{ ...LIFE, exitCode: 1 }], []), 'ended with 1, not 143'],
+  ['a customer in a log', soak.personalData([logged(`{"oops":"${FIRST.email}"}`)]), /./],
+  ['a secret in a log', soak.personalData([logged(SECRETS)]), 'a log holds a secret'],
+  ['a stack trace', soak.alarms(logged(SECRETS)), /./],
 ])('%s is found', (_, found, expected) => {
   expect(found.join('\n')).toMatch(expected)
 })

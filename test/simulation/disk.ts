@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import type { Dice } from '../support/dice.ts'
@@ -6,7 +6,7 @@ import type { Dice } from '../support/dice.ts'
 /** What happens at a commit, the program is killed before or after it, or the power fails, or the disk refuses it; or it is full at a statement. */
 export const ENDS = ['killed before', 'killed after', 'power lost before', 'power lost after'] as const
 export const DISK_FAULTS = [...ENDS, ...(['full', 'input/output error', 'full at a statement'] as const)]
-export type DiskFault = (typeof DISK_FAULTS)[number]
+type DiskFault = (typeof DISK_FAULTS)[number]
 
 /** The program has ended: nothing that it asks for happens any more. */
 export class Killed extends Error {
@@ -18,10 +18,7 @@ type Plan = { fault: DiskFault; times: number }
 /** So many statements write in a transaction, at least. */
 const STATEMENTS = 3
 
-/**
- * The disk below the mirror of a world. It knows what SQLite has flushed, so that a power loss takes away anything else, or tears it. One
- * world has it at a time: the statements of this process that begin and end transactions go through it.
- */
+/** The disk below the mirror of a world, one at a time. It knows what SQLite has flushed: a power loss takes or tears all else. */
 export class Disk {
   readonly #file: string
   readonly #dice: Dice
@@ -92,8 +89,8 @@ export class Disk {
     this.#flushedBytes = left?.log.length ?? 0
     if (left === undefined) return
     for (const ending of ['-wal', '-shm']) rmSync(this.#file + ending, { force: true })
-    writeFlushed(this.#file, left.file)
-    if (left.log.length > 0) writeFlushed(`${this.#file}-wal`, left.log)
+    writeFileSync(this.#file, left.file, { mode: 0o600 })
+    if (left.log.length > 0) writeFileSync(`${this.#file}-wal`, left.log, { mode: 0o600 })
   }
 
   #meets({ atStatement } = { atStatement: false }): DiskFault | undefined {
@@ -127,13 +124,6 @@ export class Disk {
 
 function full(): Error {
   return new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
-}
-
-function writeFlushed(file: string, bytes: Buffer): void {
-  writeFileSync(file, bytes, { mode: 0o600 })
-  const descriptor = openSync(file, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }
 
 /** Has the transactions of this process go through a disk, those on a server as well. Returns a function that ends that. */

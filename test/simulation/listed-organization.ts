@@ -3,20 +3,16 @@ import { isForGood } from '../../src/errors/error-facts.ts'
 import type { RunKind } from '../../jobs/queue/port.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
-import { atSecond, type Churn, KnownList, type Order, type Person } from '../support/known-list.ts'
+import { atSecond, type Churn, KnownList, type Order } from '../support/known-list.ts'
 import type { Reader } from '../support/mirror-reader.ts'
 import { anOrganization } from '../support/mirrored-sandbox.ts'
 import type { FaultKind } from './plan.ts'
 import { RandomService, SEARCHES } from './service.ts'
-import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun } from './untruths.ts'
+import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun, type Watched } from './untruths.ts'
 import { MINUTE_MS } from '../support/builders.ts'
 
 /** The API key, the secret and the privacy key of a world, which nothing may repeat. */
-export const SECRETS = [
-  'a-key-of-the-world',
-  'a-secret-of-the-world',
-  'a made-up privacy key of more than 32 characters',
-]
+export const SECRETS = ['a-key-of-the-world', 'a-secret-of-the-world', 'a privacy key of more than 32 characters']
 
 const ORDERS: readonly Order[] = [
   ...(['serial', 'created asc, id asc', 'created desc, id asc', 'id asc', 'name'] as const),
@@ -29,14 +25,10 @@ const DATES = [
 ]
 
 /** A night that may be continued: since when its list was read, and how. */
-type Night = {
-  startTick: number
-  endTick: number
-  isHonest: boolean
-  hides: boolean
-  isStatic: boolean
-  newerThan: readonly Person[] | undefined
-}
+type Night = Omit<Watched, 'outcome' | 'list' | 'isHidden' | 'before' | 'after'> & { hides: boolean }
+
+/** What is stored of an organization before a run, and the state of its list. */
+type Before = ReturnType<ListedOrganization['stateIn']>
 
 /** An organization of a world: its configuration, its list with all of its history, its service, and what its runs must not say. */
 export class ListedOrganization {
@@ -60,7 +52,7 @@ export class ListedOrganization {
     const dates = dice.chance(0.6) ? 'honest' : dice.pick(DATES)
     const pageSize = dice.pick([5, 10, 10, 12, 20, 25, 40])
     const size = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5))
-    const createdAtOf = (n: number) => createdAt(dates, { n, second: this.#second, dice })
+    const createdAtOf = (n: number) => createdAt(dates, n, this.#second, dice)
     this.list = new KnownList(dice, { seed, order, size, createdAtOf })
     this.service = new RandomService(this.list, dice)
     this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
@@ -112,11 +104,7 @@ export class ListedOrganization {
   }
 
   /** What the report of a run, and the mirror after it, say that is not so. */
-  untruths(
-    kind: RunKind,
-    outcome: Outcome,
-    { before, db }: { before: ReturnType<ListedOrganization['stateIn']>; db: Reader },
-  ) {
+  untruths(kind: RunKind, outcome: Outcome, { before, db }: { before: Before; db: Reader }) {
     const { list, service } = this
     const { report } = outcome
     const after = readStored(db, this.id)
@@ -163,7 +151,7 @@ export class ListedOrganization {
   }
 
   /** What is not so after a program has ended in a run: the rows of a page and their counts are saved together, or not at all. */
-  untrueAfterEnd({ stored: before }: ReturnType<ListedOrganization['stateIn']>, db: Reader): string[] {
+  untrueAfterEnd({ stored: before }: Before, db: Reader): string[] {
     const after = readStored(db, this.id)
     const inserted = ({ runs }: typeof before) => runs.reduce((sum, run) => sum + Number(run.inserted), 0)
     const [saved, counted] = [after.customers.size - before.customers.size, inserted(after) - inserted(before)]
@@ -218,10 +206,7 @@ export class ListedOrganization {
   }
 }
 
-function createdAt(
-  dates: (typeof DATES)[number],
-  { n, second, dice }: { n: number; second: number; dice: Dice },
-): string | null {
+function createdAt(dates: (typeof DATES)[number], n: number, second: number, dice: Dice): string | null {
   const seconds = {
     honest: second + n,
     'same second': 1000,

@@ -7,11 +7,7 @@ import { memoryFolder } from '../support/test-run.ts'
 import { type Fault, planOf, shrunk } from './plan.ts'
 import { type Played, playWorld } from './world.ts'
 
-/*
- * Plays worlds of which each comes from one number: `npm run simulate -- --seed 7 --nights 30`. With `--worlds N`, that many, from the seed on.
- * The first world in which something is not so ends it: its faults are left out one by one as long as it fails without them, and what is
- * printed last is the line that plays the rest again.
- */
+// Plays worlds (CONTRIBUTING.md). The first that fails loses the faults that it does not need, and the line that plays it is printed.
 
 const { values } = parseArgs({
   options: {

@@ -22,7 +22,6 @@ export type Watched = {
   isHonest: boolean
   /** Whether customers were hidden from the list, and searches might not find them. */
   isHidden: boolean
-  /** The list did not change while it was read. */
   isStatic: boolean
   /** If the service stopped, the customers created after that: only these may not be removed. */
   newerThan: readonly Person[] | undefined
@@ -57,7 +56,6 @@ function untrueNumbers({ outcome, before, after }: Watched): string[] {
   ])
 }
 
-/** What is to be the same: what it is, and its two values. */
 type Pair = [what: string, one: unknown, other: unknown]
 
 /** What a report says otherwise than the row of its run and the customers, and other pairs that differ. */
@@ -132,7 +130,7 @@ type Ticks = Pick<Watched, 'startTick' | 'endTick'>
 function untrueDates({ outcome: { report }, before, after }: Watched): string[] {
   const asOf = after.runs.find(({ id }) => id === report.runId)?.read_as_of ?? null
   // A list of which most is no customer counts as not read, and the run before it stays the current one.
-  const isPart = report.reasons.some((reason) => PARTS.has(reason)) || report.rejected > report.received / 2
+  const isPart = report.reasons.includes('cached-answer') || report.rejected > report.received / 2
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
   const proven =
     report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)
@@ -142,9 +140,6 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
     [`proven_as_of ${when}`, after.freshness?.proven_as_of, proven],
   ])
 }
-
-/** Reasons of a run that is complete and has not read the list to its end. */
-const PARTS: ReadonlySet<string> = new Set(['cached-answer'])
 
 /** A wrong page may cost the proof; if a fifth of a list at rest is unread, the run must report why. */
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
@@ -158,7 +153,7 @@ function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, af
 }
 
 const EXPLAINED: ReadonlySet<string> = new Set([
-  ...[...PARTS, 'short-page', 'total-mismatch', 'page-mismatch', 'repeated-page'],
+  ...['cached-answer', 'short-page', 'total-mismatch', 'page-mismatch', 'repeated-page'],
   ...['page-cap', 'hole', 'too-large', 'duplicate-id'],
 ])
 
@@ -194,7 +189,6 @@ type RunRow = {
 } & Record<(typeof STORED)[number], unknown>
 type Freshness = { read_as_of: string | null; proven_as_of: string | null; held: number }
 
-/** The contents of the mirror for one organization. */
 type Stored = ReturnType<typeof readStored>
 
 export function readStored(db: Reader, organization: string) {
@@ -215,7 +209,6 @@ export function readStored(db: Reader, organization: string) {
 /** A quick run, with the known facts about the list it looked at. Honest: the service made no mistake. */
 type WatchedQuickRun = Omit<Watched, 'isHidden' | 'newerThan'> & { kept: Kept; keptNow: Kept }
 
-/** What a quick run must leave as it was. */
 type Kept = ReturnType<typeof readKept>
 
 export function readKept(db: Reader, organization: string) {
@@ -232,7 +225,6 @@ export function readKept(db: Reader, organization: string) {
   return { kept: kept.join('\n'), absences: new Map(absences.map((row) => [row.row_id, row])) }
 }
 
-/** Every wrong statement of a quick run, in its report and in the mirror. */
 export function untruthsOfQuickRun(watched: WatchedQuickRun): string[] {
   return [...untrueCounts(watched), ...brokenPromises(watched), ...untrueCustomers(watched)]
 }

@@ -36,10 +36,7 @@ export type BucketServer = {
 
 export const BUCKET = 'analytics'
 
-/**
- * A service on this machine that speaks as much of S3 as is published with, for one bucket, and misbehaves as a test wants. `ignores` are headers
- * that it passes over.
- */
+/** A service that speaks as much of S3 as is published with, for one bucket, and misbehaves as told. It does not see the `ignores`. */
 export async function aBucketServer({ ignores = [] }: { ignores?: readonly string[] } = {}): Promise<BucketServer> {
   const bucket: BucketServer = { objects: new Map(), uploads: new Map(), requests: [], fault: undefined, env: {} }
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -4,7 +4,7 @@ import { argv, stderr, stdout } from 'node:process'
 import { PassThrough } from 'node:stream'
 import { z } from 'zod'
 
-const PROGRAMS = { work, write, load }
+const PROGRAMS: Readonly<Record<string, (...given: string[]) => Promise<void>>> = { work, write, load }
 
 async function work(options: string): Promise<void> {
   const { runWorker } = await import('../../jobs/worker.ts')
@@ -59,7 +59,4 @@ async function load(...lines: string[]): Promise<void> {
 }
 
 const [, , name = '', ...given] = argv
-const programs: Readonly<Record<string, (...given: string[]) => Promise<void>>> = PROGRAMS
-const program = programs[name]
-if (program === undefined) throw new Error(`There is no program ${name}.`)
-await program(...given)
+await PROGRAMS[name]?.(...given)

@@ -12,10 +12,7 @@ export type Service = {
 
 type Ride = { requests: number; ids: Set<string>; reads: WindowAnswer[] }
 
-/**
- * Answers the requests of the scan. With several open requests, the service answers in any order, and answers arrive in any
- * other order. After `stopAfter` answers the scan is left unfinished.
- */
+/** Answers the requests of a scan, several in any order, and hands the answers over in any other. It stops after `stopAfter` of them. */
 export function drive(
   scan: Scan,
   service: Service,

@@ -6,10 +6,7 @@ import { seeds } from './seeds.ts'
 // oxlint-disable-next-line import/no-unassigned-import -- Vitest reads this file for each test file, and what it imports once in each process.
 import './resolve-quickly.mjs'
 
-/**
- * Every run of the tests draws the same examples, so that a failure comes from a change of the code. Other examples:
- * `CUSTOMER_MIRROR_TEST_SEED=$RANDOM npm test`; a failing test prints the seed that repeats it.
- */
+/** All runs draw the same examples, so that a failure comes from a change. Others: `CUSTOMER_MIRROR_TEST_SEED=$RANDOM npm test`. */
 fc.configureGlobal({ seed: Number(env['CUSTOMER_MIRROR_TEST_SEED'] ?? 1), numRuns: seeds(100) })
 
 /** Test files share their process: what a test changes in it is put back when it ends, or its file fails. */

@@ -22,10 +22,7 @@ export function onThisMachine(ms: number): number {
   return Math.ceil(ms * Math.max(1, programsToRun() / availableParallelism()))
 }
 
-/**
- * The time in which a worker must have ended that was told to stop, in milliseconds. It may wait for seven seconds, and eight are promised. A
- * process takes longer to end where the machine is slow for a moment; a wait without a limit takes a minute and more.
- */
+/** Eight seconds are promised for a worker that is told to stop, and a slow machine takes longer; a wait without a limit takes a minute. */
 export const stoppedWithinMs = (): number => onThisMachine(30_000)
 
 /** Programs that run or want to run: the average of the last minute, or the current number if it is larger. */

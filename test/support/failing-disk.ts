@@ -13,10 +13,7 @@ type Call =
   | 'statSync'
   | 'unlinkSync'
 
-/**
- * Until the test ends, or the function that is returned is called, this call fails with the code of the system where `fails` returns true
- * for its arguments.
- */
+/** Until the test ends, or what is returned is called, this call fails with a code of the system where `fails` returns true for it. */
 export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, code = 'EIO'): () => void {
   const usual = fs[call]
   const failing = vi.spyOn(fs, call).mockImplementation((...args: unknown[]): never => {

@@ -155,10 +155,7 @@ export async function aReceiver(...statuses: [number, ...number[]]) {
   return receiver
 }
 
-/**
- * Passes connections on to a port of this machine, until the test ends. Once there is `silence()`, nothing comes through on the connections that
- * there are, and neither end gets to know. New ones work.
- */
+/** Passes connections on to a port of this machine. After `silence()` nothing comes through on those that there are, and no end knows. */
 export async function aSilentProxy(to: number) {
   const open = new Set<Socket>()
   const server = createTcpServer((near) => {

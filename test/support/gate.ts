@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 
 /**
- * Holds back the answers to organization `key` (by API key; to all organizations without one) from page `fromPage` on until it is opened, and
+ * Holds back the answers to organization `key` (by API key; to all without one) from page `fromPage` on until it is opened, and
  * those to later pages than `upTo` until it is opened again. `requests` are those that came, held back or not.
  */
 export function aGate({ key, fromPage = 1 }: { key?: () => string; fromPage?: number } = {}) {

@@ -9,10 +9,7 @@ import { openQueues } from '../../jobs/queue/queues.ts'
 import { whenMade } from './small-queue.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
-/**
- * A moment that comes once a year, half a year from now: nothing becomes due while a test runs. A moment that comes only in leap
- * years would take a busy worker of nine organizations half a second, every second, to find.
- */
+/** Once a year, half a year from now. A moment of leap years would take a busy worker half a second, every second, to find. */
 export const FAR_AWAY = { cron: `30 3 1 ${((new Date().getUTCMonth() + 6) % 12) + 1} *`, timezone: 'UTC' }
 
 /** Whether the tests run on the queue that lives in one process. */

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createMetrics, overviewFacts, processText, statusMetrics } from '../../jobs/monitoring/metrics.ts'
@@ -134,10 +134,6 @@ export const PROMTOOL = [CACHED, 'promtool'].find((file) => spawnSync(file, ['--
 /** What promtool has to complain of; '' if nothing. */
 export function promtool(args: readonly string[], input = ''): string {
   if (PROMTOOL === undefined) return ''
-  try {
-    execFileSync(PROMTOOL, args, { input, encoding: 'utf8', stdio: 'pipe' })
-    return ''
-  } catch (error) {
-    return String(error)
-  }
+  const { status, stdout, stderr } = spawnSync(PROMTOOL, args, { input, encoding: 'utf8' })
+  return status === 0 ? '' : `ended with ${status}: ${stdout}${stderr}`
 }

@@ -35,9 +35,7 @@ export async function aMirror(file?: string): Promise<Mirror> {
 /** What was just made, to copy: that is there sooner than another one. Each copy makes a key of its own. */
 const withoutKey: Play = async ({ file }) => tamper(file, 'DELETE FROM fingerprint_key')
 
-/**
- * An open mirror in which `play` was played: once in this process for each `key` where mirrors are files, of which each call has a copy.
- */
+/** An open mirror in which `play` was played: where mirrors are files, once in this process for each `key`, and then copied. */
 export async function aPlayedMirror(play: Play, key: unknown = play): Promise<Mirror> {
   if (!onPostgres) return aMirror(await aPlayedFile(play, aSqliteFile(), key))
   const mirror = await aMirror()

@@ -106,10 +106,7 @@ export function through(
 
 let kept: Database | undefined
 
-/**
- * The address of a mirror without rows, as it was just made: that of the test before, emptied, which takes a tenth of the time that it takes to
- * make one. A test has one at a time, and leaves its tables, indexes and views as they are.
- */
+/** A mirror without rows: that of the test before, emptied in a tenth of the time to make one. Its tables must stay as made. */
 export async function anEmptyMirror(): Promise<string> {
   const server = await startPglite()
   if (kept !== undefined) await server.exec(emptying(kept.schema))

@@ -62,10 +62,7 @@ export class PlayedTime {
   }
 }
 
-/**
- * Timers that count turns of the event loop instead of milliseconds, so that a busy machine makes no difference: a short timer
- * fires after a few turns, a long one never. Returns a function that restores the real timers.
- */
+/** Timers that count turns of the event loop, however busy: short ones fire after a few, long ones never. Returns what ends that. */
 export function countTurns(): () => void {
   const { setTimeout, clearTimeout } = globalThis
   const ours = new Set<unknown>()
@@ -104,10 +101,7 @@ export type Asked = { page: number; size: number; search: string | undefined; ke
 type Handler = Dispatcher.DispatchHandler
 type Request = { asked: Asked; handler: Handler; answer?: WireAnswer }
 
-/**
- * Replaces the agent of undici: requests are answered in any order, and answers arrive in any other order. `answer` is called
- * when the service answers, `moved` after each event.
- */
+/** Replaces the agent of undici: requests are answered, and answers arrive, in any order. `moved` is called after each event. */
 export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, dice: Dice): Connections {
   const underWay: Request[] = []
   let isMoving = false

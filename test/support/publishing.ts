@@ -38,10 +38,7 @@ export function publishAll(plan: PublishPlan): Published {
   return published
 }
 
-/**
- * A mirror of two organizations over three nights: of acme, customer 1 changes twice, 2 is removed, 3 is missing and 4 comes
- * later; globex has one reject, and a removal that is held back.
- */
+/** Three nights: acme's 1 changes twice, 2 is removed, 3 is missing, 31 comes late; globex has a reject and a held removal. */
 export function aMirrorOfNights(): Promise<string> {
   return aPlayedFile(threeNights)
 }

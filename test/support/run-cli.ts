@@ -77,10 +77,7 @@ export function startCli(
   }
 }
 
-/**
- * Options to run the program without special permissions: none, or, if the tests run as root, a user who owns nothing. Undefined
- * if that user cannot reach the program.
- */
+/** Runs the program without special permissions: for root, as a user who owns nothing. Undefined if that user cannot reach the program. */
 export function asPlainUser(): Pick<ProcessOptions, 'uid'> | undefined {
   if (process.getuid?.() !== 0) return {}
   return [LAUNCHER, process.execPath].every(isReachableByAll) ? { uid: PLAIN_USER } : undefined
@@ -133,11 +130,7 @@ export function childProgram(name: 'work' | 'write' | 'load', ...args: readonly 
   return ['--import', RESOLVING, CHILD, name, ...args]
 }
 
-/**
- * Runs a command line to its end in this process, which has its folder and its environment for as long: that takes a tenth of the time. One at
- * a time, for promises that are not about the process. `onStderr` is called with what it writes to standard error, before it goes on; `signal`
- * stops it, as Ctrl-C does.
- */
+/** Runs a command line to its end in this process, in a tenth of the time; one at a time. `signal` stops it, as Ctrl-C does. */
 export async function runCli(
   args: readonly string[],
   { cwd, env = {}, ...capturing }: CliOptions & Parameters<typeof captured>[1],

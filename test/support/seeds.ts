@@ -9,10 +9,7 @@ declare module 'vitest' {
   }
 }
 
-/**
- * How many examples a test draws, or how many simulated lists it plays: in a deep run all of them, or the part that
- * CUSTOMER_MIRROR_TEST_DEEP says, else one in `every`; and at least `least`. Examples come from fixed seeds in a fixed order.
- */
+/** How many examples of a fixed order are drawn: in a deep run all, or CUSTOMER_MIRROR_TEST_DEEP of them, else one in `every`. */
 export function seeds(all: number, { least = 10, every = 10 } = {}): number {
   return Math.min(all, Math.max(least, Math.ceil(inject('isDeep') ? all * inject('deepShare') : all / every)))
 }

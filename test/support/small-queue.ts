@@ -1,27 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { keptOf, openKeptPglite, pathOfKept, PGLITE } from './postgres/server.ts'
 
-/*
- * A folder with an embedded queue that was never used, to copy. To make it takes seven seconds of a processor, once: a process of its own
- * does, while the first tests run.
- */
+// A folder with an embedded queue that was never used, to copy: seven seconds of a processor, in a process beside the first tests.
 
 const QUEUE = ['small-queue', ['bullmq', PGLITE]] as const
 
 /** The path of the folder, and the process that makes it where a test will want it and it is not there yet. */
-export function startMakingQueue({ isWanted }: { isWanted: boolean }): {
-  path: string
-  maker: ChildProcess | undefined
-} {
+export function startMakingQueue({ isWanted }: { isWanted: boolean }) {
   const path = pathOfKept(...QUEUE)
-  return {
-    path,
-    maker: existsSync(path) || !isWanted ? undefined : spawn(process.execPath, [PROGRAM], { stdio: 'inherit' }),
-  }
+  const isMade = existsSync(path) || !isWanted
+  return { path, maker: isMade ? undefined : spawn(process.execPath, [PROGRAM], { stdio: 'inherit' }) }
 }
 
 const PROGRAM = fileURLToPath(import.meta.url)

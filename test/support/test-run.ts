@@ -16,10 +16,7 @@ export function notInThisRun({ isDeep, args }: { isDeep: boolean; args: readonly
   return [DEEP_FILES]
 }
 
-/**
- * The folder that Linux keeps in memory, where it has room and runs programs; undefined elsewhere. Thousands of small mirrors wait
- * there for no disk: on a busy one the tests took twice as long. Two gigabytes are more than the tests ever hold at once.
- */
+/** The folder that Linux keeps in memory, where it has room for all mirrors of the tests and runs programs: no disk keeps them waiting. */
 export function memoryFolder(): string | undefined {
   const folder = '/dev/shm'
   try {
@@ -41,10 +38,7 @@ function runsPrograms(folder: string): boolean {
   }
 }
 
-/**
- * The queue the tests run on: `CUSTOMER_MIRROR_TEST_QUEUE` (`embedded`, or an address), else `REDIS_URL`, else `own`, a
- * server of their own from the PATH, else the embedded one.
- */
+/** The queue that the environment names, else `own`, a server of the PATH, else `embedded`: see CONTRIBUTING.md. */
 export function chosenQueue(): string {
   const named = env['CUSTOMER_MIRROR_TEST_QUEUE'] ?? env['REDIS_URL']
   return named ?? (redisProgram() === undefined ? 'embedded' : 'own')

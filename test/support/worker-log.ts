@@ -58,10 +58,7 @@ export function message(text: string): (line: LogLine) => boolean {
   return ({ msg }) => msg === text
 }
 
-/**
- * Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. `stop` does what a signal does,
- * with the test at the latest, and waits until it has ended.
- */
+/** Starts a worker in this process, in a tenth of the time. `stop` does what a signal does, with the test at the latest, and waits. */
 export function startWorker({ config }: { config: string }, { timings = {} }: { timings?: Partial<Timings> } = {}) {
   const stopping = new AbortController()
   const stderr = new PassThrough()

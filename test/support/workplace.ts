@@ -17,10 +17,7 @@ export type Workplace = ReturnType<typeof aWorkplace>
 /** An organization as the configuration file writes it. */
 export type Written = { id: string; baseUrl: string; apiKey: unknown; secret: unknown; [setting: string]: unknown }
 
-/**
- * A folder with a configuration for these organizations, with `settings` at its top level. Its scans are plain, so that each
- * page is requested once and the numbers of a run are predictable.
- */
+/** A folder with a configuration for these organizations. Its scans are plain: each page is requested once, and numbers are predictable. */
 export function aWorkplace(organizations: readonly Written[], settings: Settings = {}) {
   const folder = temporaryFolder()
   const config = join(folder, 'customer-mirror.yaml')

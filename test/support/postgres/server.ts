@@ -41,10 +41,7 @@ function sqliteForms(): string {
 
 const KEPT = new URL('../../../node_modules/.cache/customer-mirror-tests/', import.meta.url)
 
-/**
- * Starts a PostgreSQL of its own that is fast instead of durable. To make its files takes half a second of a processor, so they are
- * kept for the next one, by the version of the server and by how they are made.
- */
+/** A PostgreSQL of its own, fast in place of durable. Its files take half a second to make, so they are kept by version and options. */
 export function startQuickPostgres(): Promise<PostgresServer> {
   const { stdout } = spawnSync(join(postgresPrograms() ?? '', 'postgres'), ['--version'], { encoding: 'utf8' })
   const [version = 'unknown'] = /\d+[\w.]*/.exec(stdout) ?? []
@@ -80,10 +77,7 @@ export async function keptOf(
 
 export const PGLITE = '@electric-sql/pglite'
 
-/**
- * A PGlite as it was just made, in memory or in a folder. To make one takes four seconds of a processor, so its bytes are kept in a file
- * for the next one.
- */
+/** A PGlite as it was just made, in memory or in a folder. To make one takes four seconds of a processor, so its bytes are kept. */
 export async function openKeptPglite(folder?: string): Promise<PGlite> {
   const kept = await keptOf('pglite', [PGLITE], keepPglite)
   const place = folder === undefined ? {} : { dataDir: folder }
