@@ -3,16 +3,9 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { written } from '../support/commands.ts'
-import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { aReceiver, faultServer, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import {
-  aFaultServer,
-  aSandbox,
-  aWorkplace,
-  organizationAt,
-  organizationsOf,
-  type Workplace,
-} from '../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 /** What `check` ends with, and each finding: its mark, what it says, and the fix below it. */
 async function check({ run }: Pick<Workplace, 'run'>, line = 'check') {
@@ -34,10 +27,8 @@ test('reports everything a sync needs, makes nothing, and ends with 0 when all i
 
   expect({ code, stderr, size: statSync(place.mirror).size }).toEqual({ code: 0, stderr: '', size: 0 })
   expect(what).toEqual(['Node', 'configuration', 'mirror', 'acme', 'globex'])
-  expect([of('acme'), of('globex')]).toEqual([
-    expect.stringMatching(/^✔ .* 1,200 customers, clocks agree$/),
-    expect.stringMatching(/^✔ .* 7 customers, /),
-  ])
+  expect(of('acme')).toMatch(/^✔ .* 1,200 customers, clocks agree$/)
+  expect(of('globex')).toMatch(/^✔ .* 7 customers, /)
 
   await place.run('sync')
   expect((await check(place)).of('mirror')).toMatch(/^✔ .* sound and writable$/)
@@ -49,7 +40,7 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   ['service failing', /has to recover/, 5, html(500)],
   ['not the documented', /baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
 ])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
-  const server = await aFaultServer(reply)
+  const server = await faultServer(reply)
   const done = await check(aWorkplace([organizationAt(server)]))
 
   expect(done.code).toBe(code)
@@ -71,7 +62,7 @@ test.each([
 })
 
 test('all missing secrets of an organization are named below its name, and the others are still checked', async () => {
-  const server = await aFaultServer(list(1))
+  const server = await faultServer(list(1))
   const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { file: './no-such-file' } }
   const place = aWorkplace([organizationAt(server, secrets), organizationAt(server, { id: 'globex' })])
   const { code, of } = await check(place)
@@ -101,7 +92,7 @@ test('a secret file that every user may read is a warning with the command that 
 
 test('a mirror where nothing can be made is reported, and with an organization that is refused it ends with 3', async () => {
   const mirror = '/proc/none/customers.db'
-  const forbidden = await aFaultServer(refusal(403, 'forbidden', 'Upgrade.'))
+  const forbidden = await faultServer(refusal(403, 'forbidden', 'Upgrade.'))
   const { code, of } = await check(aWorkplace([organizationAt(forbidden)], { mirror }))
 
   expect(code).toBe(3)

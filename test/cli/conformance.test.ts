@@ -2,16 +2,9 @@ import { readdirSync } from 'node:fs'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
-import { html, list, refusal, type Reply } from '../support/fault-server.ts'
+import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { someOf } from '../support/seeds.ts'
-import {
-  aFaultServer,
-  aSandbox,
-  aWorkplace,
-  organizationAt,
-  organizationsOf,
-  type Workplace,
-} from '../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 type Found = { assumption: string; state: string; found: string; follows: string | null }
 
@@ -99,9 +92,8 @@ test.each(
     expect(received).toBeLessThanOrEqual(40)
     expect(requests).toBe(received)
     expect(all).toHaveLength(11)
-    expect(new Set(readdirSync(place.folder, { recursive: true, encoding: 'utf8' }))).toEqual(
-      new Set(['customer-mirror.yaml', 'data']),
-    )
+    const files = readdirSync(place.folder, { recursive: true, encoding: 'utf8' })
+    expect(files.toSorted()).toEqual(['customer-mirror.yaml', 'data'])
     const secrets = sandbox.organizations.flatMap(({ apiKey, secret }) => [apiKey, secret])
     const personal = customers.flatMap((each) => PERSONAL.map((field) => each[field]))
     expect([...secrets, ...personal].filter((text) => stdout.includes(text))).toEqual([])
@@ -165,7 +157,7 @@ test.each<[what: string, code: number, ...replies: [Reply, ...Reply[]]]>([
   ['goes down meanwhile', 5, list(1), html(503)],
 ])('a service that %s ends it with %i, and few requests', async (_, code, ...replies) => {
   noWaits()
-  const server = await aFaultServer(...replies)
+  const server = await faultServer(...replies)
   const done = await askedAt(aWorkplace([organizationAt(server, { maxWait: '0s' })]))
 
   expect(done).toMatchObject({ code, stdout: '' })

@@ -62,9 +62,8 @@ test('deletes nothing where it cannot find out which copies hold the customer', 
   rmSync(dirname(copy), { recursive: true })
   writeFileSync(dirname(copy), '')
 
-  expect(await forget()).toMatchObject(
-    failing(7, `${dirname(copy)}: not a directory (scandir, ENOTDIR). Check the name`),
-  )
+  const said = `${dirname(copy)}: not a directory (scandir, ENOTDIR). Check the name`
+  expect(await forget()).toMatchObject(failing(7, said))
   expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
 })
 
@@ -76,9 +75,8 @@ test('the next runs and copies keep nothing of the record, which counts as suppr
   const next = await workplace.run('sync --json')
   publish()
   expect(next).toMatchObject({ code: 0, stderr: '', stdout: expect.not.stringContaining(person.id) })
-  expect(JSON.parse(next.stdout).runs).toMatchObject([
-    { proof: 'proven', suppressed: 1, unchanged: 39, inserted: 0, rejected: 0 },
-  ])
+  const counted = { proof: 'proven', suppressed: 1, unchanged: 39, inserted: 0, rejected: 0 }
+  expect(JSON.parse(next.stdout).runs).toMatchObject([counted])
   expect(filesWithThePerson(dirname(workplace.mirror))).toEqual([])
   expect(filesWithThePerson(dirname(copy))).not.toContain('readers.db')
   expect(rowsOf(copy, `SELECT name FROM sqlite_schema WHERE name LIKE 'forgotten%'`)).toEqual([])

@@ -5,11 +5,11 @@ import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Mirror } from '../../src/store/mirror.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
-import { mirrorPages, rowsOf, valueOf, aPlayedFile } from '../support/mirror-file.ts'
-import { aPlan, publishAll, staleCopies } from '../support/publishing.ts'
+import { mirrorPages, rowsOf, aPlayedFile } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { failing } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
+import { anAwayOrganization, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
 
@@ -33,7 +33,8 @@ function configure(changed: object): void {
   writeFileSync(workplace.config, stringify({ ...settings, ...changed }))
 }
 
-test('every organization is listed with its state', async () => {
+test('every organization is listed with its state, and those of a published copy without a configuration', async () => {
+  const [copy] = publishAll(aPlan(workplace.mirror)).copies
   const retired = { schemaVersion: 1, organization: 'globex', retired: true, removed: 6 }
   expect(await json('retire globex')).toEqual(retired)
   const { code, stdout, stderr } = await run('list')
@@ -51,6 +52,11 @@ test('every organization is listed with its state', async () => {
     },
     { organization: 'globex.eu', ...known, configured: false, active: 7, readAsOf: read },
   ])
+  rmSync(workplace.config)
+  const inCopy = { acme: 5, globex: 6, 'globex.eu': 7 }
+  expect((await json(`list --mirror ${copy?.file}`)).organizations).toMatchObject(
+    Object.entries(inCopy).map(([organization, active]) => ({ organization, active })),
+  )
 })
 
 test('before the first sync there is no mirror to change, and none is made', async () => {
@@ -60,17 +66,6 @@ test('before the first sync there is no mirror to change, and none is made', asy
     expect(await run(line)).toMatchObject(failing(7, 'there is no mirror yet'))
   expect(await run('list')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^acme .* not mirrored yet /m) })
   expect(existsSync(workplace.mirror)).toBe(false)
-})
-
-test('--mirror lists a published copy without a configuration', async () => {
-  const [copy] = publishAll(aPlan(workplace.mirror)).copies
-  rmSync(workplace.config)
-
-  expect((await json(`list --mirror ${copy?.file}`)).organizations).toMatchObject([
-    { organization: 'acme', active: 5 },
-    { organization: 'globex', active: 6 },
-    { organization: 'globex.eu', active: 7 },
-  ])
 })
 
 test('rename says what to run where rows were copied to, and what to configure; with --json in one document', async () => {
@@ -157,20 +152,3 @@ test.each([`forget globex.eu ${customerId(7)}`, 'organizations forget globex --y
     expect((await json('list')).organizations).toHaveLength(line.endsWith('--yes') ? 3 : 4)
   },
 )
-
-test('a rename loads nothing anew, and makes copies stale; without it a run of the new id loads nothing', async () => {
-  const [acme] = organizationsOf(await aSandbox({ customers: [120] }))
-  workplace = aWorkplace([acme!], { defaults: { scan: 'chain' } })
-  const sync = async (id: string) => (await workplace.json(`sync ${id}`)).runs
-  const plan = aPlan(workplace.mirror, { file: join(temporaryFolder(), 'readers.db') })
-  await sync('acme')
-  publishAll(plan)
-
-  configure({ organizations: [{ ...acme, id: 'acme-eu' }] })
-  expect(await sync('acme-eu')).toMatchObject([{ error: { code: 'tenant-mixup' }, inserted: 0 }])
-  expect(staleCopies(plan)).toEqual([])
-  expect(await run('rename acme acme-eu')).toMatchObject({ code: 0 })
-  expect(staleCopies(plan)).toEqual([plan.file])
-  expect(await sync('acme-eu')).toMatchObject([{ unchanged: 120, inserted: 0, updated: 0, proof: 'proven' }])
-  expect(valueOf(workplace.mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
-})

@@ -43,10 +43,8 @@ test('in a folder that was removed a command ends with 2, and says so', () => {
   const line = 'mkdir gone && cd gone && rmdir ../gone && customer-mirror init'
   const { code, stderr } = runInShell(line, { cwd: temporaryFolder() })
 
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: expect.stringMatching(/is no longer there\. Change to one .*\n$/),
-  })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/is no longer there\. Change to one .*\n$/)
 })
 
 test('SIGUSR1 opens no debugger', async () => {
@@ -99,13 +97,9 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
 
   expect(code).toBe(0)
   expect(valueOf(mirror, 'SELECT SUM(throttled) FROM runs')).toBeGreaterThan(0)
-  expect(rowsOf(mirror, RUNS)).toEqual([
-    { organization: 'acme', status: 'complete', inserted: 2500, updated: 0, unchanged: 0 },
-    { organization: 'globex', status: 'complete', inserted: 1050, updated: 0, unchanged: 0 },
-    { organization: 'initech', status: 'complete', inserted: 40, updated: 0, unchanged: 0 },
-    { organization: 'acme', status: 'complete', inserted: 0, updated: 0, unchanged: 2500 },
-    { organization: 'globex', status: 'complete', inserted: 0, updated: 0, unchanged: 1050 },
-    { organization: 'initech', status: 'complete', inserted: 0, updated: 0, unchanged: 40 },
+  expect(rowsOf(mirror, RUNS).map((run) => Object.values(run).join(' '))).toEqual([
+    ...['acme complete 2500 0 0', 'globex complete 1050 0 0', 'initech complete 40 0 0'],
+    ...['acme complete 0 0 2500', 'globex complete 0 0 1050', 'initech complete 0 0 40'],
   ])
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers WHERE last_run_id > 3')).toBe(0)
@@ -183,22 +177,20 @@ test('a service that throttles nearly every request is asked at most 40 times, a
 })
 
 // Other processes cannot add to an embedded queue.
-if (!isEmbedded) {
-  test('run starts a job that waits for its next attempt', async () => {
-    let isDown = true
-    const sandbox = await aSandbox({
-      customers: [20],
-      intercept: async (_context, next) => (isDown ? new Response('down', { status: 500 }) : next()),
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { maxWait: '0s' }))
-    const worker = startWorker(place, { timings: { firstRetryMs: 3_600_000, longestRetryMs: 3_600_000 } })
-    await worker.ran('acme', 'retry')
-    isDown = false
-    const { queues } = await someQueues(place.queue, place.mirror)
-    await untilDelayed(queues)
-    const asked = await place.run('run acme')
-
-    expect(asked).toMatchObject({ code: 0, stdout: 'acme: has a job that waited; it starts now\n' })
-    expect((await worker.ran('acme')).report).toMatchObject({ inserted: 20 })
+test.skipIf(isEmbedded)('run starts a job that waits for its next attempt', async () => {
+  let isDown = true
+  const sandbox = await aSandbox({
+    customers: [20],
+    intercept: async (_context, next) => (isDown ? new Response('down', { status: 500 }) : next()),
   })
-}
+  const place = aJobsWorkplace(organizationsOf(sandbox, { maxWait: '0s' }))
+  const worker = startWorker(place, { timings: { firstRetryMs: 3_600_000, longestRetryMs: 3_600_000 } })
+  await worker.ran('acme', 'retry')
+  isDown = false
+  const { queues } = await someQueues(place.queue, place.mirror)
+  await untilDelayed(queues)
+  const asked = await place.run('run acme')
+
+  expect(asked).toMatchObject({ code: 0, stdout: 'acme: has a job that waited; it starts now\n' })
+  expect((await worker.ran('acme')).report).toMatchObject({ inserted: 20 })
+})

@@ -25,11 +25,6 @@ beforeEach(async () => {
 
 const query = (...args: string[]) => runCommand(queryCommand, ['--mirror', mirror, ...args])
 
-test('no line of a table is wider than a terminal', async () => {
-  const shown = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
-  expect(shown).toMatchObject({ code: 0, text: expect.stringContaining('"Countess"'), broken: [] })
-})
-
 test('--json has every public column of every customer; they are found by organization, language and a part in any case, removed ones if asked for', async () => {
   const columns = PUBLIC_TABLES.find(({ name }) => name === 'active_customers')?.columns.map(({ name }) => name)
   const listed = async (...args: string[]) => JSON.parse((await query('--json', ...args)).stdout).customers
@@ -114,7 +109,7 @@ test('the statement may come from standard input; its rows are a table for peopl
   })
 })
 
-test('--tables lists the public tables and columns, and needs no mirror', async () => {
+test('--tables lists the public tables and columns, and needs no mirror; no line of a table is wider than a terminal', async () => {
   const cwd = temporaryFolder()
   const { tables } = JSON.parse((await runCli(['sql', '--tables', '--json'], { cwd })).stdout)
 
@@ -122,6 +117,8 @@ test('--tables lists the public tables and columns, and needs no mirror', async 
   for (const [at, { columns }] of PUBLIC_TABLES.entries()) expect(tables[at].columns).toHaveLength(columns.length)
   const shown = await runOnScreen(sqlCommand, ['--tables'])
   expect(shown).toMatchObject({ code: 0, text: expect.stringMatching(/^customers /m), broken: [] })
+  const narrow = await runOnScreen(queryCommand, ['--mirror', mirror], { columns: 40 })
+  expect(narrow).toMatchObject({ code: 0, text: expect.stringContaining('"Countess"'), broken: [] })
 })
 
 /** Acme over four nights: customer 1 gets another name and e-mail address, 2 leaves and returns, 31 comes. */
@@ -136,8 +133,8 @@ async function fourNights() {
   return workplace
 }
 
-test('diff prints what the newest run found, or everything since a run or a time, and how many that were', async () => {
-  const { run } = await fourNights()
+test('diff prints what the newest run found, or everything since a run or a time, and how many that were; a document and CSV have a row for each changed field', async () => {
+  const { run, json } = await fourNights()
 
   expect(await run('diff acme')).toMatchObject({
     ...{ code: 0, stderr: '' },
@@ -148,10 +145,7 @@ test('diff prints what the newest run found, or everything since a run or a time
   expect(stdout).toMatch(/^acme: 1 came, 1 left, 1 returned, 1 changed since run 1 /m)
   expect((await run('diff acme --since 2026-01-07')).stdout).toContain('1 left, 1 returned since 2026-01-07 00:00')
   expect((await run('diff acme --since 4')).stdout).toMatch(/^acme: no customer came, left, .* since run 4 /)
-})
 
-test('a document and CSV have a row for each changed field, with the values before and after', async () => {
-  const { run, json } = await fourNights()
   const document = await json('diff acme --since #1')
   const csv = (await run('diff acme --since 1 --csv')).stdout.split('\r\n')
 

@@ -26,7 +26,7 @@ const removals = (line: string) => workplace.run(`removals ${line} --config ${wo
 const json = (line: string) => workplace.json(`removals ${line}`)
 const removed = () => valueOf(workplace.mirror, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')
 
-test('the runs that hold removals back are listed, newest first', async () => {
+test('the runs that hold removals back are listed, newest first, until they are decided; with --json a decision is one document', async () => {
   const { code, stdout, stderr } = await removals('list')
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -38,6 +38,14 @@ test('the runs that hold removals back are listed, newest first', async () => {
       { run: 3, organization: 'acme', held: 50, at: '2026-01-06T02:00:00.000Z' },
     ],
   })
+
+  const document = { schemaVersion: 1, run: 4, organization: 'globex', decision: 'discard', customers: 60 }
+  expect(await json('discard 4 --yes')).toEqual(document)
+  await removals('discard acme --yes')
+
+  expect(removed()).toBe(0)
+  expect((await json('list')).removals).toEqual([])
+  expect(await json('show acme')).toMatchObject({ run: null, customers: [] })
 })
 
 test('show lists the customers of an organization by name, with the commands that decide; --json and --csv name the same, those of a run by its number', async () => {
@@ -89,16 +97,6 @@ test.each(['#3', 'acme'])('approve %s marks exactly those customers as removed, 
   expect(rowsOf(workplace.mirror, gone)).toEqual([{ organization: 'acme', n: 50 }])
   expect((await removals('list')).stdout).not.toContain('acme')
   for (const decision of ['approve', 'discard']) expect((await removals(`${decision} 3 --yes`)).code).toBe(2)
-})
-
-test('with --json a decision is one document; after all there is nothing to list', async () => {
-  const document = { schemaVersion: 1, run: 4, organization: 'globex', decision: 'discard', customers: 60 }
-  expect(await json('discard 4 --yes')).toEqual(document)
-  await removals('discard acme --yes')
-
-  expect(removed()).toBe(0)
-  expect((await json('list')).removals).toEqual([])
-  expect(await json('show acme')).toMatchObject({ run: null, customers: [] })
 })
 
 test('a night that holds removals back ends with 3, and every sync warns until they are decided', async () => {

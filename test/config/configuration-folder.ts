@@ -43,3 +43,10 @@ export function acme(...lines: string[]): string {
     '',
   ].join('\n')
 }
+
+/** Another organization, to follow that one. */
+export function globex(...lines: string[]): string {
+  return acme(...lines)
+    .replace('organizations:\n', '')
+    .replaceAll(/acme/gi, 'globex')
+}

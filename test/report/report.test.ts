@@ -2,26 +2,20 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { reportCommand } from '../../src/cli/status.ts'
-import { configuredPlans, publishApart } from '../../src/copies/publish-plan.ts'
+import { configuredPlans, type PublishPlan, publishApart } from '../../src/copies/publish-plan.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
-import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
+import { aFullMirror } from '../support/full-mirror.ts'
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { failing, runCommand } from '../support/run-command.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
-async function fiveNights() {
-  const mirror = await aMirror()
-  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
-  return mirror
-}
-
 const report = (mirror: string, ...args: string[]) => runCommand(reportCommand, ['--mirror', mirror, ...args])
 
 test('the figures of a mirror are those of its tables', async () => {
-  const { file: mirror } = await fiveNights()
+  const mirror = await aFullMirror()
   const { organizations } = JSON.parse((await report(mirror, '--json')).stdout)
   const counted = (sql: string) => rowsOf(mirror, sql)
 
@@ -63,12 +57,12 @@ test('companies are counted by how many customers they have, whatever the case o
 })
 
 test('a copy has the figures of its mirror; one without personal data has no companies', async () => {
-  const mirror = await fiveNights()
-  const [whole, without] = [await report(mirror.file, '--json'), await report(publishedFrom(mirror), '--json')]
-  expect(JSON.parse(without.stdout)).toEqual(JSON.parse(whole.stdout))
+  const mirror = await aFullMirror()
+  const copyOf = (plan: Partial<PublishPlan>) => publishAll(aPlan(mirror, plan)).copies[0]?.file ?? ''
+  const [whole, copied] = [await report(mirror, '--json'), await report(copyOf({}), '--json')]
+  expect(JSON.parse(copied.stdout)).toEqual(JSON.parse(whole.stdout))
 
-  const { copies } = publishAll(aPlan(mirror.file, { withoutPersonalData: true }))
-  const { code, stdout } = await report(copies[0]?.file ?? '')
+  const { code, stdout } = await report(copyOf({ withoutPersonalData: true }))
 
   expect(code).toBe(0)
   expect(stdout).toMatch(/^organization .*companies\nacme .* –\n/)
@@ -88,8 +82,8 @@ test('the page holds nothing of a customer, and what a service sends as a langua
   for (const value of values) expect(stdout).not.toContain(String(value))
 })
 
-test('an unknown organization is named with those that are there, and the mirror is no place for a page', async () => {
-  const { file: mirror } = await fiveNights()
+test('an unknown organization is named with those that are there, the mirror is no place for a page, and without a view it has no figures', async () => {
+  const mirror = await aFullMirror()
 
   const said = 'unknown organization "nobody": known are acme, globex'
   expect(await report(mirror, '--org', 'nobody')).toMatchObject(failing(2, said))
@@ -97,10 +91,12 @@ test('an unknown organization is named with those that are there, and the mirror
   const page = join(dirname(mirror), 'report.html')
   expect(await report(mirror, '--html', page)).toMatchObject({ code: 0, stdout: '', stderr: '' })
   expect(statSync(page).mode & 0o777).toBe(0o600)
+  tamper(mirror, 'DROP VIEW customers_daily')
+  expect(await report(mirror)).toMatchObject(failing(7, 'customers_daily'))
 })
 
 test('publish.report writes the page beside each copy, for those who may read the copy, and replaces nothing else', async () => {
-  const { file: mirror } = await fiveNights()
+  const mirror = await aFullMirror()
   const { config: file } = aWorkplace([anAwayOrganization()], {
     mirror,
     publish: { file: 'copies/{organization}.db', report: true },
@@ -119,11 +115,4 @@ test('publish.report writes the page beside each copy, for those who may read th
   expect(warnings).toEqual([
     `${places[1]}: is not of this program and was left as it is; the copy has no page of figures.`,
   ])
-})
-
-test('a mirror that lacks a view has no figures, and says so as every command does', async () => {
-  const { file: mirror } = await fiveNights()
-  tamper(mirror, 'DROP VIEW customers_daily')
-
-  expect(await report(mirror)).toMatchObject({ code: 7, stderr: expect.stringContaining('customers_daily') })
 })

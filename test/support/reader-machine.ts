@@ -13,7 +13,7 @@ import { temporaryFolder } from './temp-folder.ts'
 const MARK = '@@value@@'
 
 /** The page about other programs. */
-export const PAGE = PAGES.filter(({ name }) => name === 'docs/read/recipes.md')
+const PAGE = PAGES.filter(({ name }) => name === 'docs/read/recipes.md')
 
 /** The folder of a reader as the page assumes it, with a published copy: by default one of five nights. `python` has the program. */
 export async function aReaderMachine({ copy, python = 'python3' }: { copy?: string; python?: string } = {}) {
@@ -65,8 +65,9 @@ export function aBlock(heading: string, index = 0): Block {
   return block
 }
 
-export function blocksOf(heading: string): Block[] {
-  return PAGE.flatMap((page) => blocksIn(page)).filter((block) => block.heading === heading)
+export function blocksOf(heading?: string): Block[] {
+  const blocks = PAGE.flatMap((page) => blocksIn(page))
+  return blocks.filter((block) => heading === undefined || block.heading === heading)
 }
 
 /** Where `.ci/run` installs the programs of test/handing-on/requirements.txt. */
