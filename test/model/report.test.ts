@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pause, readPauses } from '../../jobs/pauses.ts'
+import { readPauses } from '../../jobs/pauses.ts'
 import { ALL, pauseEndedMs, pauseOf } from '../../src/model/pause.ts'
 import { addsUp, emptyReport, noRecords, toJson } from '../../src/model/report.ts'
 import { START_MS } from '../support/builders.ts'
@@ -49,15 +49,6 @@ test.each([
 
   expect(pauseOf(pauses, 'acme', NOW)).toEqual(now)
   expect(pauseEndedMs(pauses, 'acme', NOW)).toBe(endedMs)
-})
-
-test('a pause is kept as text, and read again', async () => {
-  const kept = new Map<string, string>()
-  const write = async (name: string, text: string) => void kept.set(name, text)
-  await pause({ list: async () => kept, write }, ['acme'], { nowMs: 0, untilMs: 60_000 })
-
-  expect([...kept]).toEqual([['pause:acme', '{"sinceMs":0,"untilMs":60000}']])
-  expect(await readPauses({ list: async () => kept })).toEqual(new Map([['acme', stated(0, 60_000)]]))
 })
 
 test.each(['', '{}', '{"since":"soon"}', '{'])('%s is no pause', async (text) => {

@@ -167,13 +167,9 @@ test.each<[string, SearchKind, missing: number, reasons: string[]]>([
   expect(missingIn(mirror)).toEqual([400].slice(0, missing).map(customerId))
 })
 
-test.each([
-  ['whose record has lost its id', (record: SentRecord) => ({ ...record, id: null })],
-  ['whose record has a number for an id', (record: SentRecord) => ({ ...record, id: 499 })],
-  ['in whose place the page lists another one twice', () => aDatedCustomer(498)],
-])('a customer %s does not become missing, run after run', async (_what, spoiled) => {
+test('a customer whose record has lost its id does not become missing, run after run', async () => {
   const { mirror, run } = await aMirrored(LISTED)
-  const list = without(LISTED, 500).map((record) => (record['id'] === customerId(499) ? spoiled(record) : record))
+  const list = without(LISTED, 500).map((sent) => (sent['id'] === customerId(499) ? { ...sent, id: null } : sent))
   const { source } = searchedSource({ shown: list, search: BROKEN['with 422'] })
 
   const first = await run(source, { requestLimit: USUAL })

@@ -86,7 +86,8 @@ test('customers that this organization has itself are not foreign, even if anoth
   await sync(mirror, 'globex', [...customers(1001, 1050), ...customers(1, 50)])
 
   for (const id of ['acme', 'globex']) {
-    expect((await sync(mirror, id, customers(1, 50))).report).toMatchObject({ status: 'complete', unchanged: 50 })
+    const { report } = await sync(mirror, id, customers(1, 50, { name: 'Renamed' }))
+    expect(report).toMatchObject({ status: 'complete', updated: 50 })
   }
 })
 
