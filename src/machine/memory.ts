@@ -1,4 +1,4 @@
-import { PerformanceObserver } from 'node:perf_hooks'
+import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** What the youngest objects of this program may take, as V8 counts it: both halves of their space. */
@@ -9,10 +9,21 @@ const YOUNG_BYTES = 16 * 1024 ** 2
  * Older ones may grow by half before V8 looks for those that are gone, and not to four times as much: that takes 30 MB less, and no time.
  */
 export function keepHeapSmall(): void {
+  // Until V8 has looked a first time, they may take some 60 MB. It looks now.
+  setFlagsFromString('--incremental-marking-hard-trigger=1')
   // As long as the process lasts: V8 gives the space back while a worker is idle.
-  new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
+  new PerformanceObserver((found) => {
+    boundGrowth()
+    if (found.getEntries().some(isWhole)) setFlagsFromString('--incremental-marking-hard-trigger=0')
+  }).observe({ entryTypes: ['gc'] })
   boundGrowth()
   setFlagsFromString('--heap-growing-percent=50')
+}
+
+/** Whether a collection looked at all objects, and not at the youngest alone. */
+function isWhole(collection: object): boolean {
+  const detail: unknown = 'detail' in collection ? collection.detail : undefined
+  return detail instanceof Object && 'kind' in detail && detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR
 }
 
 function boundGrowth(): void {
