@@ -175,7 +175,7 @@ test('with a key, what is remembered of a record shows a reader of the file noth
     const key = valueOf(mirror.file, 'SELECT key FROM fingerprint_key')
     if (!(key instanceof Buffer)) throw new Error('There is no key.')
     const guess = printOf(fingerprintWith(key), record)
-    const stored = valueOf(mirror.file, 'SELECT marks FROM list_columns')
+    const stored = valueOf(mirror.file, 'SELECT fingerprints FROM list_columns')
     return Buffer.isBuffer(stored) && stored.includes(Buffer.from(Float64Array.of(guess).buffer))
   }
 

@@ -38,4 +38,15 @@ export function emptyColumns(count: number) {
 
 export type ListColumns = Readonly<ReturnType<typeof emptyColumns>>
 
+/** The places `[from, to)` of columns, as they stand there. */
+export function stretch(columns: ListColumns, from: number, to: number): ListColumns {
+  return {
+    rowIds: columns.rowIds.subarray(from, to),
+    fingerprints: columns.fingerprints.subarray(from, to),
+    idFingerprints: columns.idFingerprints.subarray(from, to),
+    comparisons: columns.comparisons.subarray(from, to),
+    oddities: columns.oddities.subarray(from, to),
+  }
+}
+
 export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), warnings: [{}] }

@@ -1,5 +1,5 @@
 import { addWarnings, type Warnings } from '../model/customer.ts'
-import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns } from '../model/list-as-read.ts'
+import { emptyColumns, stretch, UNKNOWN, type ListAsRead, type ListColumns } from '../model/list-as-read.ts'
 import type { RowSet } from '../model/row-set.ts'
 import type { Run } from '../model/run.ts'
 
@@ -124,14 +124,16 @@ export class ListRecorder {
    * The list a complete run leaves behind: its windows in the order of their positions. A customer who was not met in an earlier window
    * stands between those who stand before and behind it in its own: positions shift while a scan reads, its neighbours do not. A customer
    * that came with two different records is kept without a fingerprint, since only one of them is stored. `customers`: the most that the
-   * windows can have, each counted once.
+   * windows can have, each counted once. To be called once: the windows give their memory back.
    */
   next(customers: number): Pick<ListAsRead, 'columns' | 'warnings'> {
     const windows = [...this.#windows.values()].toSorted((one, other) => one.start - other.start)
     const known = this.#known
     if (isUnchanged(windows, known.list.columns)) return { columns: known.list.columns, warnings: known.list.warnings }
-    const gathered = gather(windows, customers)
-    return { columns: inOrder(gathered), warnings: known.warnings }
+    const gathered = gather(windows, known.list.columns, customers)
+    const columns = inOrder(gathered)
+    release([gathered.next, gathered.previous, gathered.followers, gathered.index])
+    return { columns, warnings: known.warnings }
   }
 }
 
@@ -162,7 +164,7 @@ type Gathered = {
   count: number
 }
 
-function gather(windows: readonly WindowRead[], room: number): Gathered {
+function gather(windows: readonly WindowRead[], list: ListColumns, room: number): Gathered {
   const columns = emptyColumns(room)
   const gathered: Gathered = {
     columns,
@@ -172,8 +174,17 @@ function gather(windows: readonly WindowRead[], room: number): Gathered {
     followers: new Uint32Array(room),
     count: 0,
   }
-  for (const window of windows) appendWindow(window, gathered)
+  const last = new Map(windows.map((window) => [window.columns, window]))
+  for (const window of windows) {
+    appendWindow(window, gathered)
+    if (window.columns !== list && last.get(window.columns) === window) release(Object.values(window.columns))
+  }
   return gathered
+}
+
+/** Gives memory back at once: what stores the list needs it, before V8 looks for what is gone. */
+function release(arrays: readonly { buffer: ArrayBufferLike }[]): void {
+  for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
 function appendWindow({ columns: source, from, count }: WindowRead, gathered: Gathered): void {
@@ -221,7 +232,7 @@ function seat({ next, previous }: Gathered, customer: number, behind: number): v
 function inOrder({ columns: gathered, next, followers, count }: Gathered): ListColumns {
   // As they were gathered, if nothing moved: a second list of a million takes 18 MB.
   const isSo = next.subarray(0, count).every((follower, customer) => follower === customer + 1)
-  const columns = isSo ? beginning(gathered, count) : emptyColumns(count)
+  const columns = isSo ? stretch(gathered, 0, count) : emptyColumns(count)
   let place = 0
   for (let customer = next[0] ?? 0; customer !== 0; customer = next[customer] ?? 0) {
     const entry = customer - 1
@@ -231,16 +242,6 @@ function inOrder({ columns: gathered, next, followers, count }: Gathered): ListC
     place += 1
   }
   return columns
-}
-
-function beginning({ rowIds, fingerprints, idFingerprints, comparisons, oddities }: ListColumns, count: number) {
-  return {
-    rowIds: rowIds.subarray(0, count),
-    fingerprints: fingerprints.subarray(0, count),
-    idFingerprints: idFingerprints.subarray(0, count),
-    comparisons: comparisons.subarray(0, count),
-    oddities: oddities.subarray(0, count),
-  }
 }
 
 function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number): void {
@@ -282,6 +283,11 @@ export class PlaceIndex {
       const place = (this.#slots[slot] ?? 0) - 1
       if (place < 0 || this.#column[place] === value) return place
     }
+  }
+
+  /** Its own memory. */
+  get buffer(): ArrayBufferLike {
+    return this.#slots.buffer
   }
 
   /** Adds the current value of the column at this place. */

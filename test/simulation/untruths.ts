@@ -213,7 +213,7 @@ type Kept = ReturnType<typeof readKept>
 
 export function readKept(db: Reader, organization: string) {
   const kept = [
-    'SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists JOIN list_columns USING (organization) WHERE organization = ?',
+    'SELECT run_id, reader, facts, list_columns.* FROM lists JOIN list_columns USING (organization) WHERE organization = ?',
     'SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?',
     `SELECT id, status, proof, reasons FROM runs
      WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,

@@ -40,7 +40,7 @@ test('a list that did not change is not written again', async () => {
   // Where nothing marks a value that was written, a trigger does.
   const noting = `CREATE TRIGGER noting AFTER UPDATE ON list_columns BEGIN INSERT INTO written VALUES (1); END`
   if (!onPostgres) for (const sql of ['CREATE TABLE written (once)', noting]) tamper(mirror.file, sql)
-  else tamper(mirror.file, 'CREATE TABLE written AS SELECT md5(marks) AS once FROM list_columns WITH NO DATA')
+  else tamper(mirror.file, 'CREATE TABLE written AS SELECT md5(fingerprints) AS once FROM list_columns WITH NO DATA')
 
   await makeNight(mirror, 1, { list: customers(1, 250) })
   expect(rowsOf(mirror.file, 'SELECT 1 FROM written')).toEqual([])
@@ -49,11 +49,26 @@ test('a list that did not change is not written again', async () => {
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(10)
 })
 
+test('a list in two parts comes back as it was read, and leaves none behind when it gets shorter', async () => {
+  const mirror = await aMirror()
+  await makeNight(mirror, 0, { list: customers(1, 10_003) })
+  const parts = () => rowsOf(mirror.file, 'SELECT part, length(row_ids) / 4 AS customers FROM list_columns')
+  expect(parts()).toEqual([
+    { part: 0, customers: 10_000 },
+    { part: 1, customers: 3 },
+  ])
+  const { fingerprints } = (await nextRun(mirror)).list.columns
+  const print = printIn(mirror.file)
+  expect(Array.from(fingerprints)).toEqual(customers(1, 10_003).map((sent) => printOf(print, sent)))
+  await makeNight(mirror, 1, { list: customers(1, 3) })
+  expect(parts()).toEqual([{ part: 0, customers: 3 }])
+})
+
 test.each([
   ['the mark of another reader', `UPDATE lists SET reader = reader || ' loyalty_points'`],
   ['row numbers that are cut off', `UPDATE list_columns SET row_ids = x'01000000'`],
   ['half a row number', `UPDATE list_columns SET row_ids = row_ids || x'01'`],
-  ['no marks', `UPDATE list_columns SET marks = x''`],
+  ['no comparisons', `UPDATE list_columns SET comparisons = x''`],
   ['no columns', `DELETE FROM list_columns`],
   ['facts that are no JSON', `UPDATE lists SET facts = '{"total":'`],
   ['facts of another kind', `UPDATE lists SET facts = '{"warnings":[{}],"total":"3"}'`],
@@ -202,10 +217,10 @@ test('a record with the fingerprint of another, made by a writer who knows the k
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   const print = printIn(file)
   const forged = Float64Array.from(records, (record) => printOf(print, record))
-  const stored = valueOf(file, 'SELECT marks FROM list_columns')
+  const stored = valueOf(file, 'SELECT fingerprints FROM list_columns')
   if (!Buffer.isBuffer(stored)) throw new Error('There are no fingerprints.')
   const rest = stored.subarray(forged.byteLength)
-  tamper(file, 'UPDATE list_columns SET marks = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
+  tamper(file, 'UPDATE list_columns SET fingerprints = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
 }
 
 /** Fingerprints under the key of the mirror. */

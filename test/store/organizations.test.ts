@@ -153,7 +153,7 @@ function fillInternal(file: string, organization: string): void {
   const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
   for (const sql of [
     `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', '{"warnings":[{}]}', NULL, NULL)`,
-    `REPLACE INTO list_columns VALUES ('${organization}', x'01000000', x'00')`,
+    `REPLACE INTO list_columns VALUES ('${organization}', 0, x'01000000', x'00', x'', x'', x'')`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
     `REPLACE INTO leases (organization, run_id, holder, expires_at_ms)
        VALUES ('${organization}', ${run}, 'gone', 0)`,

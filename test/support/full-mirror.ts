@@ -35,7 +35,11 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))
   const later = [rowIdsFrom([0, acme + 2, acme]), rowIdsFrom([acme + 1, 9002])]
   tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', '{"warnings":[{}]}', ?, ?)`, ...later)
-  tamper(file, `INSERT OR REPLACE INTO list_columns VALUES ('acme', ?, x'00ff')`, rowIdsFrom([acme, 9001]))
+  tamper(
+    file,
+    `INSERT OR REPLACE INTO list_columns VALUES ('acme', 0, ?, x'00ff', x'', x'', x'')`,
+    rowIdsFrom([acme, 9001]),
+  )
   tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
   tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
   tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)

@@ -1,7 +1,7 @@
 import type { Fingerprint } from '../../model/fingerprint.ts'
 
 const SLOTS = 1 << 13
-const GROWTH = 1.5
+const GROWTH = 1.25
 const ID_LENGTH = 36
 
 /** Rows of an initial sync by their ids, in some 12 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
@@ -60,7 +60,7 @@ export class InitialIds {
   }
 
   #put(print: number, rowId: number): void {
-    if (16 * this.#count >= 7 * this.#pairs.length) this.#grow()
+    if (10 * this.#count >= 3 * this.#pairs.length) this.#grow()
     let at = this.#placeOf(print)
     while (this.#pairs[at + 1] !== 0) at = this.#after(at)
     this.#pairs[at] = print

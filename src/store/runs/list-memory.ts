@@ -2,34 +2,36 @@ import * as z from 'zod'
 import { PROGRAM_VERSION } from '../../machine/version.ts'
 import { TEXT_FIELDS, WARNING_KINDS, type Row } from '../../model/customer.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
-import { EMPTY_LIST, type LaterOrder, type ListAsRead, type ListColumns } from '../../model/list-as-read.ts'
+import {
+  EMPTY_LIST,
+  emptyColumns,
+  stretch,
+  type LaterOrder,
+  type ListAsRead,
+  type ListColumns,
+} from '../../model/list-as-read.ts'
 import type { AnsweredWindow } from '../../model/page.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { emptyTally, type RecordedWindow, type Run } from '../../model/run.ts'
-import { isIn, replacing, rowsOf, sql, text } from '../port/sql.ts'
+import { isIn, joined, replacing, rowsOf, sql, text } from '../port/sql.ts'
 import { LEFT_OUT, records, type Session, together } from '../port/store.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
   const stored = await session.first<StoredList>(sql`
-    SELECT row_ids, marks, facts, later_rows, pending_rows FROM lists JOIN list_columns USING (organization)
-    WHERE organization = ${organization} AND reader = ${READER}`)
-  const columns = stored && columnsIn(stored)
+    SELECT facts, later_rows, pending_rows,
+      (SELECT sum(length(row_ids)) / 4.0 FROM list_columns WHERE list_columns.organization = lists.organization) AS customers
+    FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
   const facts = stored && factsSchema.safeParse(parsedJson(stored.facts)).data
+  const columns = stored && (await loadColumns(session, organization, stored.customers ?? NaN))
   // A damaged list is ignored.
   if (columns === undefined || facts === undefined) return EMPTY_LIST
   const { later_rows: later, pending_rows: pending } = stored ?? {}
   return { columns, ...facts, later: later ? { rowIds: rowsIn(later), pending: [...rowsIn(pending)] } : undefined }
 }
 
-type StoredList = {
-  row_ids: Buffer<ArrayBuffer>
-  marks: Buffer<ArrayBuffer>
-  facts: string
-  later_rows: Buffer | null
-  pending_rows: Buffer | null
-}
+type StoredList = { facts: string; later_rows: Buffer | null; pending_rows: Buffer | null; customers: number | null }
 
 const factsSchema = z.object({
   warnings: z.array(z.partialRecord(z.enum(WARNING_KINDS), z.int())).readonly(),
@@ -42,18 +44,12 @@ export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id, edits } = run
   const { columns, warnings, total, cappedAt } = list
   const facts = JSON.stringify({ warnings, total, cappedAt } satisfies z.input<typeof factsSchema>)
-  const { rowIds } = columns
   const isUnchanged = columns === run.list.columns && run.list !== EMPTY_LIST
   await together(
     session.run(sql`
       INSERT INTO lists (organization, run_id, reader, facts) VALUES (${organization}, ${id}, ${READER}, ${facts})
       ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'later_rows', 'pending_rows'))}`),
-    isUnchanged
-      ? LEFT_OUT
-      : session.run(sql`
-        INSERT INTO list_columns (organization, row_ids, marks)
-        VALUES (${organization}, ${bytesOf(rowIds)}, ${Buffer.concat(marksOf(columns))})
-        ON CONFLICT (organization) ${text(replacing('row_ids', 'marks'))}`),
+    isUnchanged ? LEFT_OUT : storeColumns(session, organization, columns),
     edits.length === 0
       ? LEFT_OUT
       : session.run(sql`DELETE FROM edited_customers WHERE organization = ${organization} AND ${isIn('edit', edits)}`),
@@ -70,31 +66,45 @@ export async function storeLaterOrder(session: Session, organization: string, { 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
 const READER = `${PROGRAM_VERSION} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
-/** The columns in the bytes that were read, where they stand: a copy would take as much again. Undefined if they are damaged. */
-function columnsIn({ row_ids, marks: stored }: StoredList): ListColumns | undefined {
-  const count = row_ids.length / 4
-  if (!Number.isInteger(count) || stored.length !== MARK_BYTES * count) return undefined
-  const [rows, marks] = [aligned(row_ids), aligned(stored)]
-  const at = (bytes: number) => [marks.buffer, marks.byteOffset + bytes * count, count] as const
-  return {
-    rowIds: new Uint32Array(rows.buffer, rows.byteOffset, count),
-    fingerprints: new Float64Array(...at(0)),
-    idFingerprints: new Uint32Array(...at(8)),
-    comparisons: new Uint8Array(...at(12)),
-    oddities: new Uint8Array(...at(13)),
+/** Customers whose columns are stored together: in one row of a million, a database would hold 18 MB several times. */
+const PART = 10_000
+
+async function storeColumns(session: Session, organization: string, columns: ListColumns) {
+  const parts = Math.max(1, Math.ceil(columns.rowIds.length / PART))
+  await session.run(sql`DELETE FROM list_columns WHERE organization = ${organization} AND part >= ${parts}`)
+  for (let part = 0; part < parts; part += 1) {
+    const stored = partOf(columns, part)
+    const names = Object.keys(stored)
+    await session.run(sql`
+      INSERT INTO list_columns (organization, part, ${text(names.join(', '))})
+      VALUES (${joined([organization, part, ...Object.values(stored)])})
+      ON CONFLICT (organization, part) ${text(replacing(...names))}`)
   }
 }
 
-/** The bytes of the marks of one customer. */
-const MARK_BYTES = 14
-
-/** Where numbers of eight bytes can stand: a driver may return a part of what it received. */
-function aligned(bytes: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes)
+/** The columns of so many customers as they are stored; undefined if they are damaged. */
+async function loadColumns(session: Session, organization: string, count: number): Promise<ListColumns | undefined> {
+  if (!Number.isInteger(count)) return undefined
+  const columns = emptyColumns(count)
+  for (let part = 0; PART * part < count; part += 1) {
+    const stored = await session.first<Partial<Record<string, Buffer>>>(sql`
+      SELECT * FROM list_columns WHERE organization = ${organization} AND part = ${part}`)
+    for (const [name, bytes] of Object.entries(partOf(columns, part)))
+      if (stored?.[name]?.length !== bytes.length || stored[name].copy(bytes) < bytes.length) return undefined
+  }
+  return columns
 }
 
-function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListAsRead['columns']): Buffer[] {
-  return [fingerprints, idFingerprints, comparisons, oddities].map(bytesOf)
+/** A part of the columns, in their own memory. */
+function partOf(columns: ListColumns, part: number) {
+  const own = stretch(columns, PART * part, PART * (part + 1))
+  return {
+    row_ids: bytesOf(own.rowIds),
+    fingerprints: bytesOf(own.fingerprints),
+    id_prints: bytesOf(own.idFingerprints),
+    comparisons: bytesOf(own.comparisons),
+    oddities: bytesOf(own.oddities),
+  }
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {

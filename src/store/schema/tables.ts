@@ -186,13 +186,16 @@ CREATE TABLE lists (
   pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
 );
 
--- What a list says of each customer, in 18 bytes. Apart from what changes every night: to change a column, a whole row is held in memory.
+-- What a list says of each customer, in 18 bytes; 10,000 of them in a part, and fewer in the last one: a row is held in memory whole.
 CREATE TABLE list_columns (
-  organization ${w.name} PRIMARY KEY,
+  organization ${w.name} NOT NULL,
+  part         ${w.number} NOT NULL,             -- 0 for those at the beginning of the list
   row_ids      ${w.bytes} NOT NULL,              -- little-endian uint32 a customer, in list order: its row in customers
-  marks        ${w.bytes} NOT NULL               -- one after another, for all customers: float64, the fingerprint of the record, 0 where it must
-                                                   -- be read again; uint32, that of its id; a byte, how it compares with the next one, 0 where
-                                                   -- unknown; a byte, which of the warnings
+  fingerprints ${w.bytes} NOT NULL,              -- float64 a customer: that of the record, 0 where it must be read again
+  id_prints    ${w.bytes} NOT NULL,              -- uint32 a customer: the fingerprint of its id
+  comparisons  ${w.bytes} NOT NULL,              -- a byte a customer: how it compares with the next one, 0 where unknown
+  oddities     ${w.bytes} NOT NULL,              -- a byte a customer: which of the warnings in facts
+  PRIMARY KEY (organization, part)
 );
 
 -- Customers written by hand, or marked by a run without being read, since the list was stored.
