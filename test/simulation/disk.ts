@@ -146,12 +146,8 @@ export function placeUnder(disk: Disk): () => void {
   const asked = function (this: Client, ...args: [unknown, ...unknown[]]): unknown {
     const run = (...sent: unknown[]) => Reflect.apply(query, this, sent)
     const { text } = Object(args[0])
-    return text === 'COMMIT'
-      ? disk.commit(
-          () => run(...args),
-          () => run('ROLLBACK'),
-        )
-      : run(...args)
+    const commit = () => run(...args)
+    return text === 'COMMIT' ? disk.commit(commit, () => run('ROLLBACK')) : commit()
   }
   Object.assign(Client.prototype, { query: asked })
   return () => {

@@ -35,12 +35,7 @@ for (let at = seed; at < seed + worlds; at += 1) {
   if (worlds === 1) process.stdout.write(log.map((line) => `${line}\n`).join(''))
   if (untruths.length === 0) continue
   const needed = await shrunk(planned, async (fewer) => (await play(fewer)).untruths.length > 0)
-  process.stdout.write(
-    untruths
-      .slice(0, MOST_SHOWN)
-      .map((untruth) => `not so: ${untruth}\n`)
-      .join(''),
-  )
+  for (const untruth of untruths.slice(0, MOST_SHOWN)) process.stdout.write(`not so: ${untruth}\n`)
   const places = needed.map((fault) => all.indexOf(fault))
   process.stdout.write(`npm run simulate -- --seed ${at} --nights ${nights} --only ${places.join() || 'none'}\n`)
   process.exit(1)

@@ -1,14 +1,7 @@
 import { failureBlocks } from '../../src/cli/output/run-words.ts'
 import { addsUp, type Report } from '../../src/model/report.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import {
-  type KnownList,
-  namesBetween,
-  type Person,
-  wasListedEver,
-  wasListedThroughout,
-  wasOddBetween,
-} from '../support/known-list.ts'
+import { type KnownList, namesBetween, type Person, wasListedThroughout, overlap } from '../support/known-list.ts'
 import type { Reader } from '../support/mirror-reader.ts'
 
 /** A run, with the known facts about the list it read. Ticks are those of the list. */
@@ -106,7 +99,7 @@ function untrueProof({ outcome: { report }, list, startTick, endTick, after }: W
   const isDiscarded = report.held > 0 && after.waiting === 0
   return list.people.flatMap((person) => {
     const row = after.customers.get(person.id)
-    const isOdd = wasOddBetween(person, startTick, endTick)
+    const isOdd = overlap(person.odd, startTick, endTick)
     const isThere = row !== undefined && row.missing_since === null && row.removed_at === null
     if (wasListedThroughout(person, startTick, endTick)) {
       if (report.proof === 'settled' && mayHaveMoved(person, list, { startTick, endTick })) return []
@@ -114,7 +107,7 @@ function untrueProof({ outcome: { report }, list, startTick, endTick, after }: W
       const isStale = !isOdd && !namesBetween(person, startTick, endTick).includes(String(row?.name))
       return isStale ? [`${report.proof}, and ${person.n} has old values`] : []
     }
-    const isGhost = isThere && !isDiscarded && !after.held.has(row.row_id) && !wasListedEver(person, startTick, endTick)
+    const isGhost = isThere && !isDiscarded && !after.held.has(row.row_id) && !overlap(person.spans, startTick, endTick)
     return isGhost ? [`${report.proof}, and ${person.n} had left before`] : []
   })
 }
@@ -276,9 +269,9 @@ function untrueCustomers({ list, before, after, isHonest, isStatic, startTick, e
     if (person === undefined) untruths.push(`${row.id} was never listed`)
     if (person === undefined || (was?.name === row.name && was.missing_since === row.missing_since)) continue
     if (row.missing_since !== null && was !== undefined) continue
-    if (!wasListedEver(person, startTick, endTick)) untruths.push(`${person.n} was written and had left before`)
+    if (!overlap(person.spans, startTick, endTick)) untruths.push(`${person.n} was written and had left before`)
     const isTrue = namesBetween(person, startTick, endTick).includes(String(row.name))
-    if (!isTrue && !wasOddBetween(person, startTick, endTick)) untruths.push(`${person.n} has old values`)
+    if (!isTrue && !overlap(person.odd, startTick, endTick)) untruths.push(`${person.n} has old values`)
   }
   return untruths
 }

@@ -16,12 +16,13 @@ const FIRST_MS = Date.UTC(2026, 0, 5)
 const SCHEDULE = { nights: '0 2 * * *', quick: '0 14 * * *' }
 const HOURS = [2, 14] as const
 
-type Overtaken = {
+/** What a run meets: a fault of its own, and those of its day. */
+type Meeting = { fault: Fault | undefined; dayLong: ReadonlySet<FaultKind>; isCalm: boolean }
+
+type Overtaken = Omit<Meeting, 'dayLong'> & {
   organization: ListedOrganization
   before: { tick: number }
   working: Promise<Ended>
-  fault: Fault | undefined
-  isCalm: boolean
 }
 
 export type Played = { log: string[]; untruths: string[] }
@@ -111,10 +112,7 @@ class World {
 
   #ask(untruthsOf: (organization: ListedOrganization, db: Reader) => string[]): void {
     for (const organization of this.#organizations)
-      this.#tell(
-        organization.id,
-        this.#reading((db) => untruthsOf(organization, db)),
-      )
+      this.#reading((db) => this.#tell(organization.id, untruthsOf(organization, db)))
   }
 
   /** The hours after a moment of the schedule: the jobs that come, until none is left for this part of the day. */
@@ -146,11 +144,7 @@ class World {
   }
 
   /** One run of a job, with a fault in it. Returns the program that goes on, which may be another one. */
-  async #run(
-    program: Program,
-    job: PlayedJob,
-    { fault, dayLong, isCalm }: { fault: Fault | undefined; dayLong: ReadonlySet<FaultKind>; isCalm: boolean },
-  ): Promise<Program> {
+  async #run(program: Program, job: PlayedJob, { fault, dayLong, isCalm }: Meeting): Promise<Program> {
     const organization = this.#organizations.find(({ id }) => id === job.data.organization)
     if (organization === undefined) throw new Error(`The world has no organization ${job.data.organization}.`)
     this.#runs += 1
@@ -184,10 +178,7 @@ class World {
     if (this.disk.isDead) {
       organization.noteUnreported(before)
       const started = await this.#restart(program, job)
-      this.#tell(
-        organization.id,
-        this.#reading((db) => organization.untrueAfterEnd(before, db)),
-      )
+      this.#reading((db) => this.#tell(organization.id, organization.untrueAfterEnd(before, db)))
       return started
     }
     if (run !== undefined) {
@@ -205,23 +196,18 @@ class World {
   }
 
   /** Another program takes over while one stands still, or a second one is started too early. The first must change nothing then. */
-  async #overtake(
-    program: Program,
-    job: PlayedJob,
-    { organization, before, working, fault, isCalm }: Overtaken,
-  ): Promise<Program> {
+  async #overtake(program: Program, job: PlayedJob, overtaken: Overtaken): Promise<Program> {
+    const { organization, before, working, fault, isCalm } = overtaken
     organization.noteUnreported(before)
     if (fault?.kind === 'frozen') this.#time.advanceTo(this.#time.trueMs + HOUR_MS / 3)
     this.#queue.takeBack(job)
     const next = await Program.start(this.#surroundings)
     const again = this.#queue.take(organization.id)
     const wire = this.#wire
-    const going =
-      again !== undefined ? await this.#run(next, again, { fault: undefined, dayLong: new Set(), isCalm }) : next
-    const [held, lastRun] = this.#reading((db) => [
-      contentOf(db, organization.id),
-      db.value('SELECT max(id) FROM runs'),
-    ])
+    const calmly = { fault: undefined, dayLong: new Set<FaultKind>(), isCalm }
+    const going = again === undefined ? next : await this.#run(next, again, calmly)
+    const held = this.#reading((db) => contentOf(db, organization.id))
+    const lastRun = this.#reading((db) => db.value('SELECT max(id) FROM runs'))
     this.#wire = wire
     program.thaw()
     const { run } = await working

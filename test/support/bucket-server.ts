@@ -143,15 +143,8 @@ export const PREFIX = 'customer-mirror'
 
 /** A plan for the bucket of a test. Nothing is kept for readers of the manifest from before that is older than this moment. */
 export function aBucketPlan(mirror: string, overrides: Partial<BucketPlan> = {}): BucketPlan {
-  return {
-    mirror,
-    to: { bucket: BUCKET, prefix: PREFIX },
-    withoutPersonalData: false,
-    organizations: [],
-    afterRuns: false,
-    graceMs: 0,
-    ...overrides,
-  }
+  const to = { bucket: BUCKET, prefix: PREFIX }
+  return { mirror, to, withoutPersonalData: false, organizations: [], afterRuns: false, graceMs: 0, ...overrides }
 }
 
 // Uploads of these tests go in parts of a thousand bytes; the service takes none below five million.

@@ -56,14 +56,8 @@ export function aPage(page: number, records: readonly unknown[]): SortedPage {
 
 /** The end of a run that read the whole list. */
 export function anEnding(overrides: Partial<Ending> = {}): Ending {
-  return {
-    status: 'complete',
-    proof: 'unproven',
-    reasons: ['plain-scan'],
-    source: { requests: 1, throttled: 0, waitedMs: 0 },
-    readToEnd: true,
-    ...overrides,
-  }
+  const source = { requests: 1, throttled: 0, waitedMs: 0 }
+  return { status: 'complete', proof: 'unproven', reasons: ['plain-scan'], source, readToEnd: true, ...overrides }
 }
 
 export function printOf(fingerprint: Fingerprint, sent: unknown): number {

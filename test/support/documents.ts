@@ -40,9 +40,8 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
 
 /** The program that a page shows, as a reader saves it. */
 function exampleOf(name: string): string {
-  return blocksIn(pageNamed(name), 'js')
-    .map(({ text }) => text)
-    .join()
+  const blocks = blocksIn(pageNamed(name), 'js')
+  return blocks.map(({ text }) => text).join()
 }
 
 export const LIBRARY_EXAMPLE = exampleOf('docs/read/library.md')

@@ -5,10 +5,7 @@ import type { Dice } from './dice.ts'
 type Answer = WindowAnswer | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 type Request = { window: Window; answer?: Answer }
 
-export type Service = {
-  answer(window: Window): Answer
-  between?(): void
-}
+export type Service = { answer(window: Window): Answer; between?(): void }
 
 type Ride = { requests: number; ids: Set<string>; reads: WindowAnswer[] }
 

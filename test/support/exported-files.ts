@@ -77,9 +77,8 @@ export function comparable(rows: readonly DuckRow[]): DuckRow[] {
     if (typeof value !== 'string' || !/_(at|at_utc|since)$/.test(name) || name === 'created_at') return value
     return new Date(`${value.replace('+00', '').replace(' ', 'T')}Z`).toISOString()
   }
-  return rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inOneForm(name, value)])),
-  )
+  const shown = (row: DuckRow) => Object.entries(row).map(([name, value]) => [name, inOneForm(name, value)])
+  return rows.map((row) => Object.fromEntries(shown(row)))
 }
 
 export function activeIn(mirror: Pick<Mirror, 'file'>): DuckRow[] {
@@ -151,17 +150,14 @@ export async function write(
 export type DuckRow = Record<string, unknown>
 
 /** DuckDB in memory, which reads files as any program of analysts would, with tables of its own for each call. Closed when the test ends. */
-export async function aDuckDb(): Promise<{ all(sql: string): Promise<DuckRow[]> }> {
+export async function aDuckDb() {
   const connection = await (await (instance ??= DuckDBInstance.create(':memory:', { threads: '1' }))).connect()
   onTestFinished(() => connection.closeSync())
   const tables = `tables_${(made += 1)}`
   for (const sql of [`SET TimeZone = 'UTC'`, `ATTACH ':memory:' AS ${tables}`, `USE ${tables}`])
     await connection.run(sql)
   return {
-    async all(sql) {
-      const result = await connection.runAndReadAll(sql)
-      return result.getRowObjectsJson()
-    },
+    all: async (sql: string): Promise<DuckRow[]> => (await connection.runAndReadAll(sql)).getRowObjectsJson(),
   }
 }
 

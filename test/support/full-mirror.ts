@@ -46,11 +46,8 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO forgotten_keys VALUES ('acme', randomblob(32))`)
   tamper(file, `INSERT INTO forgotten VALUES (7, 'acme', 'hash', '2026-01-01 00:00:00.000')`)
   tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
-  tamper(
-    file,
-    `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
-    '2026-01-01 00:00:00.000', NULL)`,
-  )
+  const at = '2026-01-01 00:00:00.000'
+  tamper(file, `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', ?, ?, NULL)`, at, at)
 }
 
 /** Values that other programs may get wrong. */
@@ -96,11 +93,8 @@ export async function publishedCopy(options: { startMs?: number } = {}): Promise
 }
 
 /** The copy of a mirror as it is now; a file that is given is replaced. */
-export function publishedFrom(
-  { file: mirror }: Mirror,
-  file = join(temporaryFolder(), 'copies', 'customers.db'),
-): string {
-  publishAll(aPlan(mirror, { file }))
+export function publishedFrom(mirror: Mirror, file = join(temporaryFolder(), 'copies', 'customers.db')): string {
+  publishAll(aPlan(mirror.file, { file }))
   return file
 }
 
@@ -158,14 +152,9 @@ function dueEveryNight(
 ): Due {
   const lastMs = START_MS + TONIGHT * DAY_MS
   const readAsOfMs = freshness?.readAsOfMs ?? freshness?.firstRunAtMs ?? 0
-  return {
-    lastMs,
-    nextMs: lastMs + DAY_MS,
-    nextLocal: '2026-01-15 02:00 GMT',
-    nextPartialMs: undefined,
-    isDue: readAsOfMs < lastMs,
-    isLate: readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS,
-  }
+  const isLate = readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS
+  const next = { nextMs: lastMs + DAY_MS, nextLocal: '2026-01-15 02:00 GMT', nextPartialMs: undefined }
+  return { lastMs, ...next, isDue: readAsOfMs < lastMs, isLate }
 }
 
 /** More than pipes hold. */
@@ -191,11 +180,7 @@ export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise
   return overviewOf(await aPlayedMirror(mirrorAllStates), IN_STATES, paused)
 }
 
-export function overviewOf(
-  mirror: Mirror,
-  ids: readonly string[],
-  paused: Record<string, Pause> = {},
-): Promise<Overview> {
+export function overviewOf(mirror: Mirror, ids: readonly string[], paused: Record<string, Pause> = {}) {
   return readOverview(mirror, factsOf(ids, paused))
 }
 

@@ -33,9 +33,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const redis = chosen === 'own' ? await startRedis() : undefined
   const address = redis?.url ?? chosen
   provide('queueAddress', address)
-  const { path: template, maker } = startMakingQueue({
-    isWanted: project.config.provide.isDeep || address === 'embedded',
-  })
+  const isQueueWanted = project.config.provide.isDeep || address === 'embedded'
+  const { path: template, maker } = startMakingQueue({ isWanted: isQueueWanted })
   provide('queueTemplate', template)
   stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
   const isWanted = onPostgres || (project.config.provide.isDeep && postgresPrograms() !== undefined)

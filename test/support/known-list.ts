@@ -201,7 +201,7 @@ export function wasListedThroughout({ spans }: Person, from: number, to: number)
   return spans.some((span) => span.from <= from && span.to > to)
 }
 
-export function wasListedEver({ spans }: Person, from: number, to: number): boolean {
+export function overlap(spans: readonly Span[], from: number, to: number): boolean {
   return spans.some((span) => span.from <= to && span.to >= from)
 }
 
@@ -210,10 +210,6 @@ export function namesBetween({ versions }: Person, from: number, to: number): st
   return versions
     .filter((version, at) => version.from <= to && (versions[at + 1]?.from ?? Infinity) > from)
     .map(({ name }) => name)
-}
-
-export function wasOddBetween({ odd }: Person, from: number, to: number): boolean {
-  return odd.some((span) => span.from <= to && span.to >= from)
 }
 
 const created = (a: Person, b: Person) => compare(a.createdAt ?? '', b.createdAt ?? '')

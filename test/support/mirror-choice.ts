@@ -1,15 +1,11 @@
 import { env } from 'node:process'
 
-/** The user who owns the mirrors on the server of the tests. */
 export const POSTGRES_USER = 'mirror'
 
 /** Whether the mirrors of the tests are in PostgreSQL: `CUSTOMER_MIRROR_TEST_MIRROR=postgres`. They are files of SQLite otherwise. */
 export const onPostgres = env['CUSTOMER_MIRROR_TEST_MIRROR'] === 'postgres'
 
-/**
- * The tests that run there: those of the store, of the library, and of runs that resume, crash, remove or remember; in a deep run those of all other runs
- * too. What commands show is tested with SQLite.
- */
+/** The tests that run there: those of what a mirror keeps, in a deep run those of all runs too. What commands show is tested with SQLite. */
 export function testsOfThisMirror({
   isDeep,
   isServer = onPostgres,
@@ -29,9 +25,8 @@ const OF_THE_STORE = [
 const OF_RUNS = [...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy'], ...['scan-on-the-service*']]
 
 /**
- * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
- * of their own, wherever the others have their mirrors. Answers that are lost are tested at length, on a PostgreSQL in the process of the
- * tests: in the run on PostgreSQL, in a deep run, and where it is asked for by name.
+ * Tests of what only a file of SQLite has, and those that bring a PostgreSQL of their own. Answers that are lost are tested at length: in the
+ * run on PostgreSQL, in a deep run, and where it is asked for by name.
  */
 export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: readonly string[] }): string[] {
   if (onPostgres)

@@ -78,7 +78,7 @@ export function valueOf(file: string, sql: string, ...parameters: unknown[]): un
 
 /** Changes the file through another connection, without the mirror. */
 export function tamper(file: string, sql: string, ...parameters: unknown[]): void {
-  withReader(file, (reader) => reader.run(sql, ...parameters), { isWriting: true })
+  withReader(file, (reader) => reader.run(sql, ...parameters), true)
 }
 
 export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): Record<string, Row[]> {
@@ -101,12 +101,8 @@ export async function mirrorPages(
 type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isPartial?: boolean | undefined }
 
 /** What `read` finds in the file, over one connection. */
-export function withReader<Result>(
-  file: string,
-  read: (reader: Reader) => Result,
-  options = { isWriting: false },
-): Result {
-  const reader = openReader(file, options)
+export function withReader<Result>(file: string, read: (reader: Reader) => Result, isWriting = false): Result {
+  const reader = openReader(file, { isWriting })
   try {
     return read(reader)
   } finally {

@@ -87,12 +87,10 @@ const partial = anyField((value, text) => value.toLowerCase().includes(text.toLo
 
 const refusing = (error: () => Error) => () => Promise.reject(error())
 const finding = (matches: Matches, size = 100): SearchKind => {
-  return async (listed, text) =>
-    pageOfList(
-      listed.filter((record) => matches(record, text)),
-      { page: 1, size: 100 },
-      size,
-    )
+  return async (listed, text) => {
+    const found = listed.filter((record) => matches(record, text))
+    return pageOfList(found, { page: 1, size: 100 }, size)
+  }
 }
 
 /** Kinds of search that find a customer who is listed. */

@@ -34,22 +34,20 @@ export function chainsTo(
   isForbidden: (path: string) => boolean,
 ): string[] {
   const byPath = new Map(program.map((file) => [file.path, file]))
-  return files.flatMap(({ path }) => shortestChain(path, byPath, isForbidden) ?? [])
-}
-
-function shortestChain(from: string, byPath: ReadonlyMap<string, SourceFile>, isEnd: (path: string) => boolean) {
-  const seen = new Set([from])
-  const trails = [[from]]
-  for (const trail of trails) {
-    const last = trail.at(-1) ?? ''
-    if (isEnd(last)) return trail.join(' → ')
-    for (const { target } of byPath.get(last)?.imports ?? []) {
-      if (seen.has(target)) continue
-      seen.add(target)
-      trails.push([...trail, target])
+  return files.flatMap(({ path }) => {
+    const seen = new Set([path])
+    const trails = [[path]]
+    for (const trail of trails) {
+      const last = trail.at(-1) ?? ''
+      if (isForbidden(last)) return trail.join(' → ')
+      for (const { target } of byPath.get(last)?.imports ?? []) {
+        if (seen.has(target)) continue
+        seen.add(target)
+        trails.push([...trail, target])
+      }
     }
-  }
-  return undefined
+    return []
+  })
 }
 
 function readSource(path: string): SourceFile {

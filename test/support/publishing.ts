@@ -13,14 +13,8 @@ import { message } from './worker-log.ts'
 
 /** A plan for a copy in a folder that does not exist yet. */
 export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): PublishPlan {
-  return {
-    mirror,
-    file: join(temporaryFolder(), 'copies', 'readers.db'),
-    withoutPersonalData: false,
-    organizations: [],
-    lockWaitMs: 1000,
-    ...overrides,
-  }
+  const file = join(temporaryFolder(), 'copies', 'readers.db')
+  return { mirror, file, withoutPersonalData: false, organizations: [], lockWaitMs: 1000, ...overrides }
 }
 
 /** The same with a copy for each organization. */

@@ -50,10 +50,8 @@ export async function aReaderMachine({ copy, python = 'python3' }: { copy?: stri
   async function values(block: Block, ...expressions: readonly string[]): Promise<unknown[]> {
     const lines = expressions.map((expression) => `print("${MARK}" + json.dumps(${expression}, default=str))`)
     const printed = await run(block, ['import json', ...lines].join('\n'))
-    return printed
-      .split(MARK)
-      .slice(1)
-      .map((text) => JSON.parse(text))
+    const [, ...texts] = printed.split(MARK)
+    return texts.map((text) => JSON.parse(text))
   }
 
   return { folder, copy: published, run, values, start }
@@ -103,12 +101,8 @@ function reportUntested(tool: string): void {
 
 /** Rows with their times as numbers: other programs write a time with as many digits as it has. */
 export function rowsWithMoments(rows: unknown): unknown[][] {
-  return z
-    .array(z.array(z.unknown()))
-    .parse(rows)
-    .map((row) => row.map(momentOf))
-}
-
-function momentOf(value: unknown): unknown {
-  return /^\d{4}-\d\d-\d\d \d\d:/.test(String(value)) ? Date.parse(`${String(value)}Z`) : value
+  const isMoment = (value: unknown) => /^\d{4}-\d\d-\d\d \d\d:/.test(String(value))
+  const momentOf = (value: unknown) => (isMoment(value) ? Date.parse(`${String(value)}Z`) : value)
+  const shown = z.array(z.array(z.unknown())).parse(rows)
+  return shown.map((row) => row.map(momentOf))
 }

@@ -45,13 +45,10 @@ export function startCli(
   { cwd, env = {}, unread, uid, program, onFirstOutput }: ProcessOptions,
 ): Running {
   const [command, before] = program === undefined ? [process.execPath, [LAUNCHER]] : [program, []]
+  const compiled = uid === undefined ? {} : { NODE_COMPILE_CACHE: inject('compiledForPlainUser') }
   const child = spawn(command, [...before, ...args], {
     cwd,
-    env: {
-      ...PLAIN_ENVIRONMENT,
-      ...(uid !== undefined && { NODE_COMPILE_CACHE: inject('compiledForPlainUser') }),
-      ...env,
-    },
+    env: { ...PLAIN_ENVIRONMENT, ...compiled, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid: uid }),
   })
@@ -60,12 +57,9 @@ export function startCli(
   const lines = linesOf(child.stderr)
   const closed = once(child, 'close')
   const whole = (stream: 'stdout' | 'stderr') => (unread === stream ? Promise.resolve('') : text(child[stream]))
-  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(([stdout, stderr]): Ended => ({
-    code: child.exitCode,
-    signal: child.signalCode,
-    stdout,
-    stderr,
-  }))
+  const ended = Promise.all([whole('stdout'), whole('stderr'), closed]).then(([stdout, stderr]): Ended => {
+    return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
+  })
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await ended

@@ -89,11 +89,9 @@ export function startWorkerProcess(
   })
   const log = readWorkerLog(child.stderr)
   let stoppedAtMs = 0
-  const ended = once(child, 'exit').then(() => ({
-    code: child.exitCode,
-    signal: child.signalCode,
-    tookMs: performance.now() - stoppedAtMs,
-  }))
+  const ended = once(child, 'exit').then(() => {
+    return { code: child.exitCode, signal: child.signalCode, tookMs: performance.now() - stoppedAtMs }
+  })
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await ended
@@ -141,9 +139,7 @@ export async function command(redis: RedisServer, words: string): Promise<void> 
   await redis.command(name, ...parameters)
 }
 
-export async function readiness(
-  worker: Pick<ReturnType<typeof startWorker>, 'said'>,
-): Promise<Record<string, unknown>> {
-  const { http } = await worker.said((line) => line.http !== undefined)
+export async function readiness({ said }: Pick<ReturnType<typeof startWorker>, 'said'>) {
+  const { http } = await said((line) => line.http !== undefined)
   return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
 }

@@ -39,16 +39,11 @@ export async function aMirroredWorkplace(): Promise<{ workplace: Workplace; mirr
   return { workplace, mirror: await openMirror(workplace.mirror) }
 }
 
-type Settings = {
+type Settings = Partial<Record<'publish' | 'notify' | 'heartbeat' | 'quick' | 'jobs', object>> & {
   mirror?: string
   defaults?: Readonly<Record<string, unknown>>
   queue?: string
   schedule?: object | undefined
-  publish?: object
-  notify?: object
-  heartbeat?: object
-  quick?: object
-  jobs?: object
 }
 
 /** How a sandbox answers: after `latencyMs`, and organizations that are `forbidden` 403, as where their plan does not permit reading customers. */

@@ -5,27 +5,16 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
-import {
-  NEW,
-  oneStatement,
-  postgresPrograms,
-  type PostgresServer,
-  startPostgres,
-} from '../../../bench/postgres-server.ts'
+import { NEW, oneStatement, postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
 
-/** A server whose databases understand what statements for SQLite call by other names. */
-type TestServer = PostgresServer & {
-  /** Makes another database, and returns its address. */
-  another(name: string): Promise<string>
-}
-
-/** Starts PostgreSQL for tests: fast, unless what it commits is to outlive a kill. */
-export async function startTestServer(options = { isDurable: false }): Promise<TestServer> {
-  const server = await startPostgres(options)
+/** A PostgreSQL for tests, fast in place of durable, which understands what statements for SQLite call by other names. */
+export async function startTestServer() {
+  const server = await startPostgres({ isDurable: false })
   await oneStatement(server.url, sqliteForms())
   return {
     ...server,
-    another: async (name) => {
+    /** Makes another database, and returns its address. */
+    another: async (name: string): Promise<string> => {
       await oneStatement(server.url, `CREATE DATABASE ${name}`)
       const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
       await oneStatement(url, sqliteForms())
@@ -34,7 +23,6 @@ export async function startTestServer(options = { isDurable: false }): Promise<T
   }
 }
 
-/** Makes what statements for SQLite call by other names. */
 function sqliteForms(): string {
   return readFileSync(new URL('sqlite-forms.sql', import.meta.url), 'utf8')
 }
@@ -42,7 +30,7 @@ function sqliteForms(): string {
 const KEPT = new URL('../../../node_modules/.cache/customer-mirror-tests/', import.meta.url)
 
 /** A PostgreSQL of its own, fast in place of durable. Its files take half a second to make, so they are kept by version and options. */
-export function startQuickPostgres(): Promise<PostgresServer> {
+export function startQuickPostgres() {
   const { stdout } = spawnSync(join(postgresPrograms() ?? '', 'postgres'), ['--version'], { encoding: 'utf8' })
   const [version = 'unknown'] = /\d+[\w.]*/.exec(stdout) ?? []
   const how = hash('sha256', NEW.join(' ')).slice(0, 8)
@@ -56,11 +44,7 @@ export function pathOfKept(name: string, packages: readonly string[]): string {
 }
 
 /** The same, made where it is not there. */
-export async function keptOf(
-  name: string,
-  packages: readonly string[],
-  make: (path: string) => Promise<void>,
-): Promise<string> {
+export async function keptOf(name: string, packages: readonly string[], make: (path: string) => Promise<void>) {
   const kept = pathOfKept(name, packages)
   if (existsSync(kept)) return kept
   mkdirSync(dirname(kept), { recursive: true })
