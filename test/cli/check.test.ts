@@ -17,7 +17,6 @@ async function check({ run }: Pick<Workplace, 'run'>, line = 'check') {
 
 const organizations = async (customers = [1]) => organizationsOf(await aSandbox({ customers }))
 
-/** What `check` says where one organization answers, with these settings. */
 const checked = async (settings: Parameters<typeof aWorkplace>[1]) => check(aWorkplace(await organizations(), settings))
 
 test('reports everything a sync needs, makes nothing, and ends with 0 when all is well', async () => {

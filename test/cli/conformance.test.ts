@@ -32,7 +32,6 @@ async function asked(options: SandboxOptions, settings: object = {}) {
 }
 
 const NO_ORDER = { order: /^fails: neither by id nor by created_at → runs are settled at best/ }
-/** The same in each of these scenarios. */
 const inEach = (scenarios: string, notHolding: Readonly<Record<string, RegExp>>) =>
   Object.fromEntries(scenarios.split(' ').map((scenario) => [scenario, notHolding]))
 
@@ -85,9 +84,8 @@ test.each(
     const { found, place, sandbox, customers, received, requests, code, stdout, all } = await asked({ scenario })
     const expected = NOT_HOLDING[scenario] ?? {}
 
-    expect(found).toEqual(
-      Object.fromEntries(Object.entries(expected).map(([what, text]) => [what, expect.stringMatching(text)])),
-    )
+    const patterns = Object.entries(expected).map(([what, text]) => [what, expect.stringMatching(text)])
+    expect(found).toEqual(Object.fromEntries(patterns))
     expect(code).toBe(Object.values(expected).some((text) => text.source.startsWith('^fails')) ? 3 : 0)
     expect(received).toBeLessThanOrEqual(40)
     expect(requests).toBe(received)

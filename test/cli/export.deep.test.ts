@@ -25,7 +25,6 @@ beforeEach(async () => {
 
 const started = (...args: string[]) => ['export', '--format', 'csv', '--mirror', mirror.file, ...args]
 
-/** The program as a shell starts it. */
 const shell = (command: string) => runInShell(command, { cwd: folder })
 
 test('a reader that has enough, or never reads, is no error, and it is said that there was more', async () => {

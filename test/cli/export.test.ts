@@ -40,6 +40,8 @@ test('the active customers of every organization are exported, with every public
   expect(numbers(rows)).toEqual([1, 3, 4, 101])
   expect(Object.keys(rows[0] ?? {})).toEqual(columns)
   expect(rows[0]).toMatchObject({ id: customerId(1), extra: { vip: { n: 1 } }, removed_at: null, is_active: true })
+  await run('--format', 'jsonl', '-o', file)
+  expect(readFileSync(file, 'utf8')).toBe((await run('--format', 'jsonl', '-o', '-')).stdout)
 
   expect(numbers((await exported('--org', 'globex', '--org', 'acme', 'globex')).rows)).toEqual([1, 3, 4, 101])
   expect(numbers((await exported('--include-removed', '--org', 'acme')).rows)).toEqual([1, 2, 3, 4])
@@ -52,17 +54,6 @@ test('the changes after a seq come in order, with the customer as it is now; the
   expect(removed).toMatchObject({ seq: 2, change: 'removed', id: customerId(2), fields: null, is_active: false })
   expect(others).toEqual([])
   expect(stderr).toMatch(/^Exported \d+ changes?\nLast seq: 2\n$/)
-})
-
-test('a file is private, replaced as a whole, and what - would have written; nothing is left beside it', async () => {
-  writeFileSync(file, 'from before')
-  const stderr = `Exported 4 customers to ${file}\nLast seq: 2\n`
-
-  expect(await run('--format', 'csv', '-o', file)).toEqual({ code: 0, stdout: '', stderr })
-  expect(readFileSync(file, 'utf8')).toBe((await run('--format', 'csv', '-o', '-')).stdout)
-  expect(readFileSync(file, 'utf8')).toMatch(/^organization,/)
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(readdirSync(folder)).toEqual(['customers.csv'])
 })
 
 test('where another program removes the file while it is written, no half of the rows takes its place', async () => {
@@ -83,17 +74,33 @@ test.each([
   ['x.jsonl', [], /^\{"organization"/],
   ['X.PARQUET', [], /^PAR1/],
   ['x.csv', ['--format', 'jsonl'], /^\{"organization"/],
-])('a file named %s with %j has the format that is asked for, or that of its name', async (name, args, beginning) => {
-  expect(await run(...args, '-o', join(folder, name))).toMatchObject({ code: 0 })
-  expect(readFileSync(join(folder, name), 'latin1')).toMatch(beginning)
-})
+])(
+  'a file named %s with %j has the format that is asked for, or that of its name; it is private, and replaced as a whole',
+  async (name, args, beginning) => {
+    const to = join(folder, name)
+    writeFileSync(to, 'from before')
+    const stderr = `Exported 4 customers to ${to}\nLast seq: 2\n`
 
-test('without a mirror it ends with 7; an organization that is configured and not mirrored yet is known', async () => {
+    expect(await run(...args, '-o', to)).toEqual({ code: 0, stdout: '', stderr })
+    expect(readFileSync(to, 'latin1')).toMatch(beginning)
+    expect(statSync(to).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).toEqual([name])
+  },
+)
+
+test('without a mirror it ends with 7; an organization that is not mirrored yet is known; the mirror and the configuration are refused by any of their names', async () => {
   const place = aWorkplace([anAwayOrganization('soon')], { mirror })
   const exportTo = (line: string) => place.run(`export --format csv ${line}`)
+  linkSync(place.config, join(place.folder, 'other.yaml'))
+  const before = readFileSync(place.config, 'utf8')
 
   expect(await exportTo('--org soon')).toMatchObject(failing(2, /^The list of soon was never read/))
   expect(await exportTo('--mirror none.db -o x.csv')).toMatchObject(failing(7, 'there is no mirror yet'))
+  const refused = failing(2, /: is the (configuration|mirror itself); name another/)
+  for (const name of ['customer-mirror.yaml', 'other.yaml', mirror])
+    expect(await exportTo(`-o ${name}`)).toMatchObject(refused)
+  expect(readFileSync(place.config, 'utf8')).toBe(before)
+  expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
 })
 
 test('on a terminal no value of a customer acts on it, and Parquet is refused', async () => {
@@ -108,22 +115,8 @@ test('on a terminal no value of a customer acts on it, and Parquet is refused', 
     expect(text).toMatch(/Red \\u001b\[31m\\u009b2J\\u0007 back/)
   }
 
-  expect(await runOnScreen(exportCommand, ['--format', 'parquet', '--mirror', open.file])).toMatchObject({
-    ...{ code: 2, text: expect.stringContaining('Parquet is not text: name a file') },
-  })
-})
-
-test('the mirror, and the configuration that was read, are refused by any of their names', async () => {
-  const place = aWorkplace([anAwayOrganization()], { mirror })
-  linkSync(place.config, join(place.folder, 'other.yaml'))
-  const before = readFileSync(place.config, 'utf8')
-
-  for (const name of ['customer-mirror.yaml', 'other.yaml', mirror])
-    expect(await place.run(`export --format csv -o ${name}`)).toMatchObject(
-      failing(2, /: is the (configuration|mirror itself); name another/),
-    )
-  expect(readFileSync(place.config, 'utf8')).toBe(before)
-  expect(valueOf(mirror, 'PRAGMA quick_check')).toBe('ok')
+  const refused = { code: 2, text: expect.stringContaining('Parquet is not text: name a file') }
+  expect(await runOnScreen(exportCommand, ['--format', 'parquet', '--mirror', open.file])).toMatchObject(refused)
 })
 
 test('with --excel it is said where a sheet cannot hold all rows', () => {

@@ -27,7 +27,6 @@ async function mirrorThree(mirror: Mirror): Promise<void> {
 const run = (line: string) => workplace.run(`organizations ${line}`)
 const json = (line: string) => workplace.json(`organizations ${line}`)
 
-/** Writes these settings into the configuration. */
 function configure(changed: object): void {
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
   writeFileSync(workplace.config, stringify({ ...settings, ...changed }))

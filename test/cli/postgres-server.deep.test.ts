@@ -224,7 +224,6 @@ async function standing(mirror: string): Promise<unknown> {
   return JSON.parse(stdout, (name, value: unknown) => (/age/i.test(name) ? undefined : value))
 }
 
-/** The lines of an export. */
 async function exported(mirror: string): Promise<string[]> {
   const file = join(temporaryFolder(), 'exported.csv')
   expect(await run(mirror, 'export', '--format', 'csv', '-o', file)).toMatchObject({ code: 0 })

@@ -27,18 +27,23 @@ const COMMANDS = [
 
 const elsewhere = (...args: string[]) => runCli(args, { cwd: temporaryFolder() })
 
-test.each(COMMANDS)('customer-mirror %s --help ends with 0 and shows an example', async (command) => {
-  const { code, stdout, stderr } = await elsewhere(...command.split(' '), '--help')
-  const [, examples = ''] = stdout.split('\nExamples:\n')
-  const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
+test.each(COMMANDS)(
+  'customer-mirror %s --help ends with 0, shows an example, and takes no secret on the command line',
+  async (command) => {
+    const { code, stdout, stderr } = await elsewhere(...command.split(' '), '--help')
+    const [, examples = ''] = stdout.split('\nExamples:\n')
+    const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
 
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
-  expect(shown.length).toBeGreaterThanOrEqual(1)
-  for (const line of shown) expect(line).toContain(`customer-mirror ${command}`)
-  const isCommand = (line: string) => shown.includes(line) || /^ *--/.test(line)
-  expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
-})
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
+    expect(shown.length).toBeGreaterThanOrEqual(1)
+    for (const line of shown) expect(line).toContain(`customer-mirror ${command}`)
+    // Every user of the machine could read it there.
+    expect(stdout).not.toMatch(/--secret[ =<]/)
+    const isCommand = (line: string) => shown.includes(line) || /^ *--/.test(line)
+    expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
+  },
+)
 
 test('--help shows every command on a screen of 80 columns and 40 rows, and sync --help every exit code', async () => {
   const { code, stdout } = await elsewhere('--help')

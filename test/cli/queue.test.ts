@@ -110,13 +110,11 @@ test.skipIf(isEmbedded)(
 
     const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
     const worksHere = { host: hostname(), process: pid }
-    expect(byOrganization.get('acme')).toMatchObject({
-      ...{ state: 'running', worker: worksHere, percent: expect.any(Number) },
-    })
+    const running = { state: 'running', worker: worksHere, percent: expect.any(Number) }
+    expect(byOrganization.get('acme')).toMatchObject(running)
     expect(byOrganization.has('globex')).toBe(false)
-    expect(byOrganization.get('initech')).toMatchObject({
-      ...{ state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT },
-    })
+    const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT }
+    expect(byOrganization.get('initech')).toMatchObject(delayed)
     expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
   },
 )
@@ -183,9 +181,7 @@ test.skipIf(isEmbedded)(
       { organization: 'globex', paused: { until: null } },
       { organization: 'initech', paused: null },
     ])
-    expect(asked).toMatchObject({
-      code: 5,
-      stdout: expect.stringMatching(/^acme: .* customer-mirror resume acme --config .*\ninitech: queued\n$/),
-    })
+    expect(asked.code).toBe(5)
+    expect(asked.stdout).toMatch(/^acme: .* customer-mirror resume acme --config .*\ninitech: queued\n$/)
   },
 )

@@ -130,9 +130,8 @@ describe('runs show', () => {
     expect(text.match(/found by a search, but not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
     // The command is whole on a line of its own, to be copied.
     expect(text).toMatch(new RegExp(`  customer-mirror removals discard acme --config ${workplace.config}\n`))
-    expect((await documentOf(2)).certificate).toMatchObject({
-      ...{ proof: 'unproven', reasons: ['contradicted'], found: [...found] },
-    })
+    const expected = { proof: 'unproven', reasons: ['contradicted'], found: [...found] }
+    expect((await documentOf(2)).certificate).toMatchObject(expected)
   })
 
   test('a run under way shows what it has read and nothing of its end; one that goes on from it names it', async () => {

@@ -11,7 +11,6 @@ export async function aFolder(files: Record<string, string | Uint8Array> = {}): 
   return folder
 }
 
-/** The configuration read from this text. */
 export async function configOf(text: string | Uint8Array, name = 'customer-mirror.yaml'): Promise<Config> {
   return readConfig({ cwd: await aFolder({ [name]: text }), file: name, environment: {} })
 }
@@ -21,7 +20,6 @@ export async function mistakesIn(text: string | Uint8Array, name?: string): Prom
   return linesOf(configOf(text, name))
 }
 
-/** The lines of the ConfigError that `attempt` ends with. */
 export async function linesOf(attempt: Promise<unknown>): Promise<string[]> {
   const outcome = await attempt.then(
     () => undefined,

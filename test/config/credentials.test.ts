@@ -63,12 +63,6 @@ test.each(['', '/0', '?family=6&prefix=night'])('the address of a queue in Redis
 
 const PRIVACY_KEY = 'made up, with at least 32 characters'
 
-test('a plain scan removes no customer, so everything may be hidden', async () => {
-  const [organization] = (await configOf(acme('scan: plain', 'privacy: { drop: [email, name, username] }')))
-    .organizations
-  expect(organization?.privacy).toEqual({ drop: ['email', 'name', 'username'], hash: [], key: undefined })
-})
-
 test('the shared policy holds for every organization, and lists of its own replace the shared ones', async () => {
   const shared = `defaults:\n  privacy: { drop: [address], hash: [phone], key: { file: keys/privacy } }\n`
   const config = await configOf(shared + acme('privacy: { drop: [] }') + globex())
@@ -98,8 +92,7 @@ test('the key comes from a file or the environment, and shows in no message', as
   const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) })))
   expect(await linesFor('absent')).toEqual([expect.stringContaining(`${what} does not exist: create it`)])
   expect(await linesFor('empty')).toEqual([expect.stringContaining(`${what} is empty`)])
-  expect(await linesFor('short')).toEqual([
-    expect.stringMatching(/must have at least 32 characters: make one with `openssl rand/),
-  ])
-  expect((await linesFor('short')).join('\n')).not.toContain('hunter2')
+  const short = (await linesFor('short')).join('\n')
+  expect(short).toMatch(/^.* must have at least 32 characters: make one with `openssl rand.*$/)
+  expect(short).not.toContain('hunter2')
 })

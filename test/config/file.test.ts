@@ -23,17 +23,16 @@ test.each([
 
 test('a missing file says how to get one; an empty --config and a named pipe are refused', async () => {
   const cwd = await aFolder()
-  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
-    "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config",
-  ])
-  expect(await linesOf(readConfig({ cwd, environment: { CUSTOMER_MIRROR_CONFIG: 'other.yaml' } }))).toEqual([
-    "other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): run 'customer-mirror init' to write one, or name another with --config",
+  const said = (asked: object = {}) => linesOf(readConfig({ cwd, environment: {}, ...asked }))
+  const advice = "run 'customer-mirror init' to write one, or name another with --config"
+  const environment = { CUSTOMER_MIRROR_CONFIG: 'other.yaml' }
+  expect(await said()).toEqual([`customer-mirror.yaml does not exist: ${advice}`])
+  expect(await said({ environment })).toEqual([
+    `other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): ${advice}`,
   ])
   heldPipe(join(cwd, 'customer-mirror.yaml'))
-  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual(['customer-mirror.yaml is a pipe, not a file'])
-  expect(await linesOf(readConfig({ cwd, file: '', environment: {} }))).toEqual([
-    '--config is empty: name a configuration file',
-  ])
+  expect(await said()).toEqual(['customer-mirror.yaml is a pipe, not a file'])
+  expect(await said({ file: '' })).toEqual(['--config is empty: name a configuration file'])
 })
 
 test('--config wins over the environment, and the environment over the usual names', async () => {

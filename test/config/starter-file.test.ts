@@ -9,7 +9,6 @@ import { configJsonSchema } from '../../src/config/schema.ts'
 import { runCommand } from '../support/run-command.ts'
 import { acme, aFolder, configOf } from './configuration-folder.ts'
 
-/** What init writes. */
 async function starterFile(): Promise<string> {
   const file = join(await aFolder(), 'customer-mirror.yaml')
   await runCommand(initCommand, [file])

@@ -62,7 +62,6 @@ export async function aServe(
     return { status, text, headers: answered, ids, data: list.data, meta: list.meta, links: list.links, ...refusal }
   }
 
-  /** The ids on all pages of this size, in their order. */
   async function allIds(perPage: number): Promise<string[]> {
     const ids: string[] = []
     for (let page = 1, last = 1; page <= last; page += 1) {
