@@ -52,7 +52,6 @@ test('the mirror has the dictionary as a table, column by column in order', asyn
   )
 })
 
-/** The page about the public tables: docs/reference/data.md. */
 function dictionaryPage(): string {
   return `${[INTRODUCTION, ...[...PUBLIC_TABLES, MANIFEST].map(section)].join('\n\n')}\n`
 }

@@ -55,7 +55,7 @@ const indexesOf = (file: string) =>
   )
 const ALL = ['customers_by_email', 'customers_by_id', 'customers_by_language', 'customers_by_update']
 
-test('the indexes of readers are made when a first run is complete, and not before', async () => {
+test('the indexes of readers are made when a first run is complete, not before, and again by the next process after one was dropped by hand', async () => {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
@@ -66,15 +66,8 @@ test('the indexes of readers are made when a first run is complete, and not befo
 
   await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex' })
   expect(indexesOf(mirror.file)).toEqual(ALL)
-})
-
-test('an index that was dropped by hand is made again by the next process', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 5)])
   tamper(mirror.file, 'DROP INDEX customers_by_email')
-
-  await mirrorPages(await aMirror(mirror.file), [customers(1, 5)])
-
+  await mirrorPages(await aMirror(mirror.file), [customers(1, 5)], { organization: 'globex' })
   expect(indexesOf(mirror.file)).toEqual(ALL)
 })
 

@@ -80,7 +80,6 @@ async function aMirrorForOthers(): Promise<string> {
   return aMirrorOfFive(join(aFolderForOthers(), 'a mirror?.db'))
 }
 
-/** A new folder that every user reaches. */
 function aFolderForOthers(mode = 0o755): string {
   const folder = join(temporaryFolder(), 'data')
   chmodSync(dirname(folder), 0o755)
@@ -89,7 +88,6 @@ function aFolderForOthers(mode = 0o755): string {
   return folder
 }
 
-/** All users may read the files of this folder from now on, and write nothing. */
 function makeReadOnly(folder: string): void {
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444)
   chmodSync(folder, 0o555)
@@ -110,7 +108,6 @@ function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
 }
 
-/** Counts the active customers. */
 const COUNT = 'SELECT COUNT(*) AS number FROM active_customers'
 
 /** A program that has the mirror open, with a journal that every user may read. */

@@ -109,7 +109,6 @@ test('over any nights and quick runs, every customer is missing and removed exac
 const MARKING: ReadonlySet<Scan> = new Set(['proven', 'settled', 'whole'])
 const ENDED_EARLY: ReadonlySet<Scan> = new Set(['failed', 'interrupted'])
 
-/** One customer as the rules have it. */
 class Modelled {
   readonly n: number
   readonly #after: number
@@ -184,7 +183,6 @@ const CHANGED: Partial<Record<Comes, (turn: number) => SentRecord>> = {
   moved: (turn) => ({ address: `${turn} Other Street`, extra_field: turn % 3 }),
 }
 
-/** The columns that have a history. */
 const VALUES =
   'organization, id, name, username, email, phone, address, company_name, language, timezone, created_at, extra'
 const ACTIVE = `SELECT ${VALUES} FROM active_customers ORDER BY organization, id`
@@ -194,7 +192,6 @@ const OPEN_REJECTS = `SELECT record_id FROM rejects
   WHERE organization = 'acme' AND resolved_at IS NULL ORDER BY record_id`
 const DAILY = `SELECT * FROM customers_daily WHERE organization = 'acme' ORDER BY day`
 
-/** What readers find at a moment: the values of every active customer. */
 type Snapshot = { time: string; active: Row[] }
 
 function activeNow(mirror: Mirror, nights: number): Snapshot {

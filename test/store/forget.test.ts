@@ -12,7 +12,6 @@ import { storedText } from '../support/mirror-reader.ts'
 const ID = 'f0f0f0f0-aaaa-4bbb-8ccc-d1d2d3d4d5d6'
 const NOW = START_MS + 30 * DAY_MS
 
-/** The customer to forget, in a few versions. */
 function wanted(version: number) {
   const own = { name: `Wanted "Person" ${version}ü`, username: `wanted-user-${version}` }
   return aCustomer(7, { id: ID, ...own, email: `wanted${version}@hidden.example`, phone: `+49 30 9990${version}` })
@@ -37,7 +36,6 @@ const forgetting = (overrides: object = {}) => {
 /** Records of others, with and without an id that can be read. */
 const REJECTED = [aCustomer(400, { name: {} }), { email: 'other@example.com' }, 'text']
 
-/** The customer stands wherever a customer can. */
 async function everywhere(mirror: Mirror) {
   const others = customers(1, 300).filter(({ id }) => id !== customerId(7))
   await night(mirror, 0, [...others, wanted(1)])
@@ -176,7 +174,6 @@ function addChanges({ file }: Mirror, organization: string, { from, count }: { f
   )
 }
 
-/** How many changes of an organization still hold a name. */
 function namesIn({ file }: Mirror, organization: string): number {
   const named = `SELECT count(*) FROM changes WHERE organization = ? AND CAST(fields AS TEXT) LIKE '%"name"%'`
   return Number(valueOf(file, named, organization))

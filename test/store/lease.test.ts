@@ -67,7 +67,6 @@ function holderWithPid(processId: number, { startedAt = '', boot = BOOT_NAME ?? 
   return nameOfProcess().replace(/#\d+#\d+$/, `#${processId}#${startedAt}#${boot}`)
 }
 
-/** The number of a process that has ended. */
 function goneProcess(): number {
   return spawnSync('true').pid
 }

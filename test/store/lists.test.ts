@@ -223,7 +223,6 @@ function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   tamper(file, 'UPDATE list_columns SET fingerprints = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
 }
 
-/** Fingerprints under the key of the mirror. */
 function printIn(file: string) {
   const key = valueOf(file, 'SELECT key FROM fingerprint_key')
   return fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())

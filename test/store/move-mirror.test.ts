@@ -89,7 +89,6 @@ const VERBS: ((mirror: Mirror) => Promise<unknown>)[] = [
   (mirror) => mirror.findKnownElsewhere('acme', ['acme', ...[2, 9, 101, 110].map(customerId)]),
 ]
 
-/** Rows as texts that can be compared, whatever order they came in. */
 function sorted(rows: readonly unknown[]): string[] {
   return rows.map((row) => JSON.stringify(row)).toSorted()
 }
@@ -159,7 +158,6 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
 
-/** The rows of a list, of its later order, and those that are pending. */
 const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'hex') AS later_rows, encode(pending_rows, 'hex') AS pending_rows FROM lists JOIN list_columns USING (organization)`
 
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`

@@ -28,7 +28,6 @@ export async function night(mirror: Mirror, n: number, list: readonly unknown[],
   return mirrorPages(mirror, [list], { organization, atMs, isPartial, ending: { ...scanEnding(told), ...ending } })
 }
 
-/** The end of a run that read a whole list. */
 export function scanEnding({ proof = 'proven', isWhole, rule = USUAL_RULE, confirmed = [] }: Night): Ending {
   const reasons = { proven: [], settled: ['no-witness'], unproven: ['hole'] }[proof]
   const source = { requests: 1, throttled: 0, waitedMs: 0 }
@@ -68,7 +67,6 @@ export function fateOf(mirror: Mirror, n: number): Fate {
   return fatesOf(mirror, [n])[0] ?? 'removed'
 }
 
-/** What became of these customers of acme, read at once. */
 export function fatesOf({ file }: Mirror, numbers: readonly number[]): Fate[] {
   const sql = `SELECT id, missing_since, removed_at FROM customers WHERE organization = 'acme'`
   const rows = new Map(rowsOf(file, sql).map((row) => [row['id'], row]))
@@ -79,7 +77,6 @@ export function fatesOf({ file }: Mirror, numbers: readonly number[]): Fate[] {
   })
 }
 
-/** How many customers of acme are listed, missing and removed. */
 export function fates(mirror: Mirror): Record<Fate, number> {
   const sql = `SELECT count(*) FILTER (WHERE missing_since IS NULL AND removed_at IS NULL) AS listed,
     count(*) FILTER (WHERE missing_since IS NOT NULL AND removed_at IS NULL) AS missing, count(removed_at) AS removed
@@ -119,7 +116,6 @@ const FOREVER: Retention = {
   removedCustomersMs: undefined,
 }
 
-/** Prunes the mirror as of the nth night, with what is not limited kept for ever. */
 export async function prune(
   mirror: Mirror,
   limits: Partial<Retention>,
@@ -136,7 +132,6 @@ export async function nightsOfRenames(nights: number): Promise<Mirror> {
   return mirror
 }
 
-/** From when on the mirror has everything. */
 export function horizon(mirror: Mirror): Record<string, unknown> | undefined {
   return rowsOf(mirror.file, `SELECT * FROM horizons WHERE organization = 'acme'`)[0]
 }

@@ -108,7 +108,6 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-/** The number of rows of an organization in each such table. */
 function countsOf(file: string, organization: string): Record<string, number> {
   return Object.fromEntries(Object.entries(contentsOf(file, organization)).map(([table, rows]) => [table, rows.length]))
 }
@@ -130,10 +129,7 @@ function contentsOf(file: string, organization: string): Record<string, Row[]> {
   })
 }
 
-/**
- * Acme and acme-two have rows in every table with an organization: customers that are active, missing and removed, one that is
- * forgotten, changes, an open reject, held removals, and a list as last read.
- */
+/** Acme and acme-two have rows in every table with an organization: customers of each state, one of them forgotten, and all else. */
 async function withEverything(mirror: Mirror) {
   for (const organization of ['acme', 'acme-two']) {
     const note = `of ${organization}`

@@ -179,7 +179,6 @@ function namesBeside(file: string): string[] {
   return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
 }
 
-/** The paths of a mirror and of a backup. */
 type Place = { mirror: string; backup: string }
 
 /** A closed mirror with 12 customers, and a backup of the night before, when there were 10. */
@@ -192,7 +191,6 @@ async function aBackup(): Promise<Place> {
 
 let backedUp: Promise<Record<keyof Place, Buffer>> | undefined
 
-/** The bytes of both, made once for all tests. */
 async function backUpAndGoOn(): Promise<Record<keyof Place, Buffer>> {
   const mirror = await openMirror(aMirrorFile())
   await night(mirror, 0, customers(1, 10))

@@ -14,7 +14,6 @@ import { aDuckDb, FACTS } from '../../support/exported-files.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import type { SqlValue } from '../../../src/copies/read-rows.ts'
 
-/** The text of rows in a format. */
 function exported(format: Format, rows: readonly ExportRow[], columns: ExportColumn[]): string {
   return [...format(rows, { ...FACTS, columns })].join('')
 }

@@ -11,7 +11,6 @@ import { aMirrorOfNights, aPlan, publishAll } from '../../support/publishing.ts'
 
 const INTERNAL = ['row_id', 'reject_id', 'record_key']
 
-/** A copy for readers, and what was published. */
 function aCopyOf(mirror: string, overrides: Partial<PublishPlan> = {}) {
   const { copies, leftOut } = publishAll(aPlan(mirror, overrides))
   return { mirror, leftOut, file: copies[0]?.file ?? '', organizations: copies[0]?.organizations }

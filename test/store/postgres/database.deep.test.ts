@@ -115,7 +115,6 @@ const WRITER = `
   GRANT USAGE ON SCHEMA customer_mirror TO careful;
   GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA customer_mirror TO careful`
 
-/** The id of a customer in the mirror. */
 async function firstId(run: (...args: string[]) => Promise<{ stdout: string }>): Promise<string> {
   const { stdout } = await run('sql', 'SELECT id FROM customers WHERE row_id = 1', '--csv')
   return /[\da-f]{8}-[-\da-f]{27}/.exec(stdout)?.[0] ?? ''

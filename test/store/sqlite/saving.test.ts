@@ -94,7 +94,6 @@ test('a run takes as many statements as another, however many customers and page
 
 const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
 
-/** A mirror that counts the statements of the mirror on its connection. */
 async function aCountedMirror() {
   const made = await aSqliteMirror()
   let count = 0
@@ -120,7 +119,6 @@ test('no save waits for the disk', async () => {
   expect(pragma.mock.calls.filter(([text]) => text.startsWith('synchronous'))).toEqual([])
 })
 
-/** A mirror that is open with these terms, and another program that may lock it. */
 async function besideAProgram(opening: Opening) {
   const { file } = await aMirror()
   const mirror = await openMirror(file, opening)

@@ -150,7 +150,6 @@ function momentOf(signed: string): number {
   return Date.parse(signed.replace(/^(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 }
 
-/** Refuses every request. */
 const refusing =
   (status: number, code: string, headers = {}): Fault =>
   (_, response) => {
