@@ -129,11 +129,7 @@ test.each<[rule: string, pattern: RegExp, where?: RegExp]>([
     /\bprocess\s*\.\s*(exit\b|exitCode\s*=[^=]|abort\b|reallyExit\b)/,
     new RegExp(`^(${PROGRAMS.join('|')})$`),
   ],
-  [
-    'worker and commands hear signals',
-    /\bprocess\s*\.\s*(on|once|addListener)\s*\(/,
-    /^(src\/cli\/|jobs\/worker\.ts$)/,
-  ],
+  ['commands and worker get signals', /\bprocess\s*\.\s*(on|once|addListener)\s*\(/, /^(src\/cli\/|jobs\/worker\.ts$)/],
   ['only the worker and commands make a log', /\bcreateLog\(/, /^(src\/(machine\/log\.ts$|cli\/)|jobs\/worker\.ts$)/],
   ['chance comes in as an argument', /\bMath\.random\(\)/, /^(src\/cli|jobs)\//],
   ['time comes in as an argument', /\bDate\.now\b|\bnew Date\(\)/, ENTRIES],

@@ -154,7 +154,9 @@ async function aDocumentedMachine() {
     if (args !== undefined) return runCli(args, { cwd, env })
     const needsQueue = isEmbedded || lines.some((line) => line.includes('--embedded'))
     if (needsQueue && !existsSync(queue)) prepareQueue(queue)
-    onTestFinished(() => stopAll(pids))
+    onTestFinished(() => {
+      if (existsSync(pids)) spawnSync('kill', ['-9', ...readFileSync(pids, 'utf8').trim().split('\n')])
+    })
     return startCli(['-e', '-c', lines.join('\n')], { cwd, env, program: '/bin/sh' }).ended
   }
 
@@ -165,9 +167,8 @@ let mirrored: Promise<Buffer> | undefined
 
 /** The mirror of all these machines, made once: four nights, and one of organizations that are not configured. */
 async function mirrorNights(): Promise<Buffer> {
-  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: CUSTOMERS })), {
-    defaults: { scan: 'chain' },
-  })
+  const organizations = organizationsOf(await aSandbox({ customers: CUSTOMERS }))
+  const { config, mirror } = aWorkplace(organizations, { defaults: { scan: 'chain' } })
   for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
   const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
   const renamed = others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id }))
@@ -218,9 +219,8 @@ function environment([acme]: readonly Written[]): Record<string, string> {
 function aPath(pids: string): string {
   const folder = temporaryFolder()
   const program = `"${execPath}" "${LAUNCHER}"`
-  writeFileSync(join(folder, 'customer-mirror'), SERVING.replaceAll('PROGRAM', program).replaceAll('PIDS', pids), {
-    mode: 0o755,
-  })
+  const text = SERVING.replaceAll('PROGRAM', program).replaceAll('PIDS', pids)
+  writeFileSync(join(folder, 'customer-mirror'), text, { mode: 0o755 })
   return [folder, dirname(execPath), ours['PATH'], aStandInForSqlite3()].join(delimiter)
 }
 
@@ -243,10 +243,6 @@ kill -TERM $server
 wait $server
 [ $? -eq 143 ] || { cat "$said" >&2; exit 1; }
 `
-
-function stopAll(pids: string): void {
-  if (existsSync(pids)) spawnSync('kill', ['-9', ...readFileSync(pids, 'utf8').trim().split('\n')])
-}
 
 /** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
 function aStandInForSqlite3(): string {

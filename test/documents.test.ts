@@ -113,7 +113,7 @@ test('the README counts scenarios as the scoreboard does', () => {
     expect(page).toMatch(new RegExp(`\\b${fooled.length}\\s+of\\s+${named.length}\\s+scenarios`))
 })
 
-test('every page and heading that a document links is there', () => {
+test('every page and heading that a document links is there, and every file and folder that CONTRIBUTING names', () => {
   const links = LINKED_PAGES.flatMap(({ file, text }) =>
     [...text.matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)].map(([, path = '', heading]) => ({
       target: path === '' ? file : new URL(path, file),
@@ -123,14 +123,11 @@ test('every page and heading that a document links is there', () => {
   const isThere = ({ target, heading }: (typeof links)[number]) =>
     existsSync(target) && (heading === undefined || anchorsIn(readFileSync(target, 'utf8')).includes(heading))
 
-  expect(links.length).toBeGreaterThan(10)
-  expect(links.filter((link) => !isThere(link))).toEqual([])
-})
-
-test('every file and folder that CONTRIBUTING names is there', () => {
   const paths = [...read('CONTRIBUTING.md').matchAll(/\b(?:src|jobs|test|docs)\/[\w./-]*\w\/?/g)].map(([path]) => path)
 
+  expect(links.length).toBeGreaterThan(10)
   expect(paths.length).toBeGreaterThan(8)
+  expect(links.filter((link) => !isThere(link))).toEqual([])
   expect(paths.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([])
 })
 
@@ -144,16 +141,12 @@ test('package, lock file, changelog and README name the same version', () => {
   expect(new Set(tarballs)).toEqual(new Set([version]))
 })
 
-test('every block is of a kind that a test knows', () => {
+test('every block is of a kind that a test knows; every command is run here, or elsewhere, where it can be seen, or its page says that it is not', () => {
   const kinds = new Set(BLOCKS.map(({ language }) => language))
-
-  expect([...kinds].toSorted()).toEqual(['crontab', 'duckdb', 'ini', 'js', 'json', 'sh', 'sql', 'text', 'yaml'])
-})
-
-test('every command is run here, or elsewhere, where it can be seen, or its page says that it is not run', () => {
   const commands = BLOCKS.flatMap(commandsIn)
   const isKnown = (command: string) => isMarkedUnrun(command) || isRunElsewhere(command) || RUN_HERE.test(command)
 
+  expect([...kinds].toSorted()).toEqual(['crontab', 'duckdb', 'ini', 'js', 'json', 'sh', 'sql', 'text', 'yaml'])
   expect(commands.length).toBeGreaterThan(40)
   expect(commands.filter((command) => !isKnown(command))).toEqual([])
   for (const [command, file, evidence] of RUN_ELSEWHERE) expect(read(file), command).toMatch(evidence)

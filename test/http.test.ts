@@ -24,9 +24,9 @@ async function listening(
 }
 
 test('closing ends a request that is held back, and leaves nothing behind', async () => {
-  const service = aService([
-    (c) => new Promise((resolve) => c.req.raw.signal.addEventListener('abort', () => resolve())),
-  ])
+  const hold: MiddlewareHandler = (c) =>
+    new Promise((resolve) => c.req.raw.signal.addEventListener('abort', () => resolve()))
+  const service = aService([hold])
   const arrived = Promise.withResolvers<{ handled: unknown }>()
   const fetchHeld: typeof service.fetch = (...request) => {
     const handled = service.fetch(...request)

@@ -59,12 +59,11 @@ test('a search finds a name in any case, composed or not, with or without accent
   const list = names.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
   await night(open, 0, list)
   const mirror = await openMirror(open.file)
-  for (const [search, found] of [
-    ...[['zoé', [0, 1, 2]] as const, ['ZOE\u0301', [0, 1, 2]] as const, ['zoe', [0, 1, 2]] as const],
-    ...[['ipek ISIK', [3]] as const, ['ışık', [3]] as const, ['sule', [4]] as const, ['şU', [4]] as const],
-    ...[['weiss & son', [5]] as const, ['οδυσσεύς', [6]] as const, ['花', [7]] as const, ['o%_', []] as const],
-    ...[['*', []] as const, [`' OR 1=1 --`, []] as const],
-  ]) {
+  const finds: Record<string, number[]> = {
+    ...{ zoé: [0, 1, 2], 'ZOE\u0301': [0, 1, 2], zoe: [0, 1, 2], 'ipek ISIK': [3], ışık: [3], sule: [4], şU: [4] },
+    ...{ 'weiss & son': [5], οδυσσεύς: [6], 花: [7], 'o%_': [], '*': [], "' OR 1=1 --": [] },
+  }
+  for (const [search, found] of Object.entries(finds)) {
     const namesFound = await Array.fromAsync(mirror.customers({ search }), ({ name }) => name)
     expect({ search, namesFound }).toEqual({ search, namesFound: found.map((at) => names[at]) })
   }

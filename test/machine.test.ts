@@ -1,36 +1,26 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath, pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
+import { written } from './support/commands.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
 test.each([
   ['where nothing can be made', () => '/proc/none/made', 'ENOENT'],
-  ['below a file', () => join(aFile(), 'one', 'two'), 'ENOTDIR'],
+  ['below a file', () => join(written(join(temporaryFolder(), 'file'), ''), 'one', 'two'), 'ENOTDIR'],
 ])('a folder %s is an error at once', (_, place, code) => {
   expect(() => makeFolder(place())).toThrow(expect.objectContaining({ code }))
 })
-
-function aFile(): string {
-  const file = join(temporaryFolder(), 'file')
-  writeFileSync(file, '')
-  return file
-}
 
 test('a process is named so that another can find out whether it is gone, also where another has its number, and of no other', () => {
   expect(nameOfProcess()).toContain(`#${pid}#`)
   expect(isGone(nameOfProcess())).toBe(false)
   expect(isGone(nameOfProcess(goneProcess()))).toBe(true)
   if (process.platform === 'linux') expect(isGone(nameOfProcess().replace(/#\d+$/, '#1'))).toBe(true)
-  for (const name of [
-    '',
-    'no process named',
-    ...[`${pid}#1`, goneProcess()].map((end) => `elsewhere.example.com#${end}`),
-  ])
-    expect(isGone(name), name).toBeUndefined()
+  const elsewhere = [`${pid}#1`, goneProcess()].map((end) => `elsewhere.example.com#${end}`)
+  for (const name of ['', 'no process named', ...elsewhere]) expect(isGone(name), name).toBeUndefined()
 })
 
 test('the space of the youngest objects stays small, where V8 would have it grow to 128 MB', () => {

@@ -93,22 +93,17 @@ const PACKAGES: [what: string, licenses: object[], isAllowed: boolean][] = [
 /** In the form of a list, each named for what it is. */
 const components = PACKAGES.map(([name, licenses, isAllowed]) => ({ name, version: '2.1.0', licenses, isAllowed }))
 
-test('the check of licences names every package that is not allowed and no other, and a list without packages is no proof', () => {
+test('every change is checked for licences: each package that is not allowed is named and no other, and a list without packages is no proof', () => {
   const { status, stderr } = check(components)
   const refused = components.filter(({ isAllowed }) => !isAllowed)
 
   expect(status).toBe(1)
-  expect(stderr.trimEnd().split('\n')).toEqual(
-    refused.map(({ name }) => expect.stringMatching(new RegExp(`^${name} 2\\.1\\.0: .+`))),
-  )
+  const said = refused.map(({ name }) => expect.stringMatching(new RegExp(`^${name} 2\\.1\\.0: .+`)))
+  expect(stderr.trimEnd().split('\n')).toEqual(said)
   expect(check(components.filter(({ isAllowed }) => isAllowed))).toMatchObject({ status: 0, stderr: '' })
   expect(check([])).toMatchObject({ status: 1, stderr: expect.stringContaining('lists no packages') })
-})
-
-test('every change is checked, on the list that npm makes of production packages', () => {
-  const run = readFileSync(join(ROOT, '.ci/run'), 'utf8')
-
-  expect(run).toMatch(/^step npm run sbom\nstep node \.ci\/check-licences\.mjs sbom\.cdx\.json$/m)
+  const step = /^step npm run sbom\nstep node \.ci\/check-licences\.mjs sbom\.cdx\.json$/m
+  expect(readFileSync(join(ROOT, '.ci/run'), 'utf8')).toMatch(step)
   expect(manifest.scripts['sbom']).toMatch(/^npm sbom --sbom-format=cyclonedx .*--omit=dev .*> sbom\.cdx\.json$/)
 })
 

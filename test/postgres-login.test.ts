@@ -15,7 +15,7 @@ const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
 test.each([
   ['the first line that fits', 'db.test:5432:crm:ann:first\n*:*:*:*:second', 'first'],
   [
-    'no line of another port, database or user',
+    'no line of another port, database, user',
     'db.test:5433:crm:ann:a\n*:*:hr:*:b b\n*:*:*:bob:c c\n*:*:*:*:d d',
     'd d',
   ],

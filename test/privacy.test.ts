@@ -272,10 +272,7 @@ test('a change of policy that was interrupted leaves no memory of the list, and 
   expect(changesOf()).toEqual([])
 })
 
-/** The key of the policies. */
 const KEY = 'a made-up key of more than thirty-two characters'
-
-/** A key that takes its place. */
 const NEW_KEY = 'another made-up key of more than 32 characters'
 
 /** A policy that drops two fields and hashes two. */
@@ -302,12 +299,10 @@ function textsIn(texts: readonly string[]): string[] {
   return texts.filter((text) => stored.includes(Buffer.from(text).toString('latin1')))
 }
 
-/** The changes of the mirror, in order. */
 function changesOf() {
   return rowsOf(mirror.file, 'SELECT id, change, fields FROM changes ORDER BY seq')
 }
 
-/** The row of the nth customer. */
 function rowOf(n: number) {
   return rowsOf(mirror.file, 'SELECT * FROM customers WHERE id = ?', customerId(n))[0]
 }

@@ -52,9 +52,8 @@ test.each(
   ]),
 )('%s puts no key, secret or signature anywhere, and shows no customer', async (_, code, replies) => {
   const server = await aFaultServer(...replies)
-  const { folder, config, mirror } = aWorkplace([anOrganization(server)], {
-    defaults: { maxWait: '0s', concurrency: 1 },
-  })
+  const defaults = { maxWait: '0s', concurrency: 1 }
+  const { folder, config, mirror } = aWorkplace([anOrganization(server)], { defaults })
   const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
   const run = (...args: string[]) => runCli(args, { cwd: folder, env })
   const synced = await run('sync', '--json')

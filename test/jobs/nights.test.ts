@@ -46,9 +46,9 @@ const LAST_RUN: LastRun = {
 const REFUSED = { code: 'unauthorized', message: 'x' }
 const CANCELLED = new Map([['cancel:acme', JSON.stringify({ jobs: [], untilMs: DUE_MS })]])
 
-test.each<
-  [string, InNight['ended'], { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }]
->([
+type Around = { lastRun?: Partial<LastRun> | undefined; state?: string; cancels?: Map<string, string> }
+
+test.each<[string, InNight['ended'], Around]>([
   ['was read since it was due', 'complete', { lastRun: { status: 'complete', readAsOfMs: DUE_MS + 1 } }],
   ['failed, and no attempt follows', 'failed', {}],
   ['was called off by a person', 'failed', { lastRun: undefined, cancels: CANCELLED }],

@@ -4,13 +4,8 @@ import { ALL, pauseOf } from '../../src/model/pause.ts'
 import { aGate } from '../support/gate.ts'
 import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { type LogLine, message, readiness, startWorker } from '../support/worker-log.ts'
+import { message, readiness, startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
-
-const isPutOff =
-  (organization: string) =>
-  ({ msg, ...fields }: LogLine) =>
-    msg === 'run put off' && fields['organization'] === organization
 
 test('a paused organization starts no run, and keeps no job; resumed, it is made up for once', async () => {
   const { place, inQueue } = await aPausedPlace()
@@ -77,7 +72,7 @@ if (!isEmbedded) {
     gate.open()
     await worker.ran('acme')
     await inQueue(({ queues }) => queues.request('sync', 'acme', 'schedule'))
-    await worker.said(isPutOff('acme'))
+    await worker.said(({ msg, organization }) => msg === 'run put off' && organization === 'acme')
     const { ready, paused } = await readiness(worker)
     const runs = valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'acme'`)
     await inQueue(({ values }) => resume(values, [ALL], Date.now()))
@@ -107,14 +102,13 @@ test('a pause holds with that of all of them, and all are paused again, the one 
 })
 
 type Opened = Awaited<ReturnType<typeof someQueues>>
+type Queue = Pick<Opened, 'queues'> & Opened['backend']
 
 /** A folder for a worker, and how to work in its queue while no worker runs. */
 async function aPausedPlace(options: Parameters<typeof aSandbox>[0] = { customers: [5, 3] }) {
   const place = aJobsWorkplace(organizationsOf(await aSandbox(options)))
   /** An embedded queue is open in one place at a time. */
-  async function inQueue<Result>(
-    work: (queue: Pick<Opened, 'queues'> & Opened['backend']) => Promise<Result>,
-  ): Promise<Result> {
+  async function inQueue<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
     const { backend, queues, close } = await someQueues(place.queue, place.mirror)
     try {
       return await work({ queues, ...backend })

@@ -139,10 +139,8 @@ test.each([
 ])('a job of an organization that no worker has ends its start %i with %s', async (attemptsStarted, end) => {
   const ends: string[] = []
   const job = { data: { organization: 'umbrella' }, opts: {}, attemptsStarted, moveToDelayed: async () => {} }
-  const listener = {
-    onRun: ({ verdict }: runs.RunOfJob) => ends.push(verdict.kind),
-    onNoRun: ({ why }: runs.NoRunOfJob) => ends.push(why),
-  }
+  const onRun = ({ verdict }: runs.RunOfJob) => ends.push(verdict.kind)
+  const listener = { onRun, onNoRun: ({ why }: runs.NoRunOfJob) => ends.push(why) }
   const never = new AbortController().signal
   const processing: runs.Processing = Object({
     ...{ organizationOf: () => undefined, mirror: { listLastRuns: async () => [] }, listener, stop: never },

@@ -25,7 +25,9 @@ test('waits between pages that were saved do not add up to maxWait', async () =>
   expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
 })
 
-test.each<[what: string, harm: (mirror: string) => void, error: object]>([
+const remove = (mirror: string) => ['', '-wal', '-shm'].map((end) => rmSync(mirror + end, { force: true }))
+
+test.each<[what: string, harm: (mirror: string) => unknown, error: object]>([
   ['is deleted', remove, { code: 'replaced', message: expect.stringContaining('was deleted or moved away') }],
   ['a newer version changes', (mirror) => tamper(mirror, `PRAGMA user_version = ${VERSION + 1}`), { code: 'version' }],
 ])('a mirror that %s ends the worker, and a worker for which it is right makes the run', async (_what, harm, error) => {
@@ -49,10 +51,6 @@ test.each<[what: string, harm: (mirror: string) => void, error: object]>([
   await startWorker(place).ran('acme')
   expectWhole(place.mirror, 500)
 })
-
-function remove(mirror: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(mirror + suffix, { force: true })
-}
 
 test('a worker goes on while the place of its mirror cannot be looked at', async () => {
   const { place, worker } = await aWorkerOf({ customers: [20] })
@@ -121,11 +119,8 @@ if (!isEmbedded) {
     expect(metrics).toContain('customer_mirror_quick_runs_total{outcome="partial"} 1\n')
     expect(metrics).toContain('customer_mirror_runs_total{organization="acme",outcome="complete"} 2\n')
     const runs = rowsOf(place.mirror, 'SELECT "trigger", status FROM runs ORDER BY id')
-    expect(runs.map((run) => Object.values(run).join())).toEqual([
-      'catch-up,complete',
-      'manual,partial',
-      'manual,complete',
-    ])
+    const made = runs.map((run) => Object.values(run).join())
+    expect(made).toEqual(['catch-up,complete', 'manual,partial', 'manual,complete'])
     expect(worker.lines.join('\n')).not.toMatch(/"kind":"(retry|give-up)"/)
     expect(valueOf(place.mirror, 'SELECT count(*) FROM leases')).toBe(0)
   })

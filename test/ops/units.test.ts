@@ -34,24 +34,11 @@ test.each([
   expect(spec).toMatchObject(HARDENED)
 })
 
-test('there is one worker, which is asked where it answers, and its labels lead to it', async () => {
+test('there is one worker, which is asked where it answers; its labels lead to it, and its configuration is where it is mounted', async () => {
   const { labels } = deployment.template.metadata
+  const [{ volumeMounts, env, ...container }] = deployment.template.spec.containers
   const [command] = await commandsNamed('worker')
   const at = (path: string) => ({ httpGet: { path, port: 'http' } })
-
-  expect(deployment).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' }, selector: { matchLabels: labels } })
-  const port: unknown = command?.opts()['port']
-  expect(deployment.template.spec.containers[0]).toMatchObject({
-    ports: [{ name: 'http', containerPort: port }],
-    ...{ livenessProbe: at('/healthz'), readinessProbe: at('/readyz'), startupProbe: at('/healthz') },
-  })
-  const ports = [{ name: 'http', port, targetPort: 'http' }]
-  expect(WORKER['Service'].spec).toMatchObject({ selector: labels, ports })
-  expect(WORKER['NetworkPolicy'].spec).toMatchObject({ podSelector: { matchLabels: labels } })
-})
-
-test('its configuration is one, with the mirror and the secrets where they are mounted', async () => {
-  const [{ volumeMounts, env }] = deployment.template.spec.containers
   const [[name, text] = ['', '']] = Object.entries<string>(WORKER['ConfigMap'].data)
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'config'))
@@ -60,6 +47,15 @@ test('its configuration is one, with the mirror and the secrets where they are m
   const { mirror } = await readConfig({ file, cwd: folder, environment: {} })
   const mounted: string[] = volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath)
 
+  expect(deployment).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' }, selector: { matchLabels: labels } })
+  const port: unknown = command?.opts()['port']
+  expect(container).toMatchObject({
+    ports: [{ name: 'http', containerPort: port }],
+    ...{ livenessProbe: at('/healthz'), readinessProbe: at('/readyz'), startupProbe: at('/healthz') },
+  })
+  const ports = [{ name: 'http', port, targetPort: 'http' }]
+  expect(WORKER['Service'].spec).toMatchObject({ selector: labels, ports })
+  expect(WORKER['NetworkPolicy'].spec).toMatchObject({ podSelector: { matchLabels: labels } })
   expect(mounted.some((path) => mirror.startsWith(`${path}/`))).toBe(true)
   for (const [, path = ''] of text.matchAll(/file: (\S+)/g)) expect(path).toMatch(/^\/run\/secrets\//)
   expect(env).toContainEqual({ name: 'CUSTOMER_MIRROR_CONFIG', value: `/etc/customer-mirror/${name}` })

@@ -17,7 +17,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 /** A telephone and a desk. */
 const WIDTHS = [390, 1280] as const
 
-const program = onThePath(NAMES)
+const FOLDERS = (process.env['PATH'] ?? '').split(delimiter)
+const program = FOLDERS.flatMap((folder) => NAMES.map((name) => join(folder, name))).find((path) => existsSync(path))
 if (program === undefined)
   test('the page is not looked at in a browser, since none is installed here', () => {
     console.log(`untested: the page in a browser. None of ${NAMES.join(', ')} is on the PATH.`)
@@ -74,9 +75,8 @@ describe.each(program === undefined ? [] : [program])('in %s', (executablePath) 
 })
 
 test('a paused organization is said to be, and is not late', async () => {
-  const overview = await overviewOfAll({
-    late: { sinceMs: LOOKED_AT_MS - 3_600_000, untilMs: LOOKED_AT_MS + 3_600_000 },
-  })
+  const hourMs = 3_600_000
+  const overview = await overviewOfAll({ late: { sinceMs: LOOKED_AT_MS - hourMs, untilMs: LOOKED_AT_MS + hourMs } })
   const late = overview.organizations.find(({ organization }) => organization === 'late')
   const said = cardsOf(await overviewPage(overview)).get('late')
 
@@ -119,9 +119,4 @@ async function everyPage() {
   const asAddress = (page: string) => `data:text/html;base64,${Buffer.from(page).toString('base64')}`
   const report = await reportPage(await readFigures(mirror.file), nowMs)
   return { origin: server.origin, run, file: asAddress(file), report: asAddress(report) }
-}
-
-function onThePath(names: readonly string[]): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path))
 }

@@ -13,26 +13,16 @@ import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 
 const RUN = { organization: 'acme', runId: 7, startedAtMs: 0, isPartial: false, readBefore: 0, read: 0, total: 100 }
 
-test('every organization is shown in its states, and those that need attention come first', async () => {
+test('organizations that need attention come first, each card says what there is to do, and the page has no customer, no script and nothing to load', async () => {
   const overview = await overviewOfAll()
+  const page = await overviewPage(overview)
+  const said = cardsOf(page)
 
   expect(overview.organizations.map(({ organization, standing }) => [organization, ...standing.states])).toEqual([
     ['failing', 'failing', 'late'],
-    ['held', 'held'],
-    ['late', 'late'],
-    ['never', 'never'],
-    ['running', 'running'],
-    ['unproven', 'unproven'],
-    ['waiting', 'waiting'],
-    ['fresh', 'fresh'],
+    ...['held', 'late', 'never', 'running', 'unproven', 'waiting', 'fresh'].map((state) => [state, state]),
   ])
   expect(overview.totals).toEqual([4, 3, 1])
-})
-
-test('a card has the code of a failure, the command for what is held, how far a run is, and when the next one begins; the page has no customer, no message of a service and no script, and loads nothing', async () => {
-  const page = await overviewPage(await overviewOfAll())
-  const said = cardsOf(page)
-
   expect(said.get('failing')).toMatch(/last 3 runs failed, the first 2 d ago: .*\(unauthorized\)/)
   expect(said.get('held')).toMatch(/held back 33 removals\..* customer-mirror removals show held/)
   expect(said.get('running')).toMatch(/36 % Run #\d+ has read 17 of 46 customers, about 1 min 42 s left\./)

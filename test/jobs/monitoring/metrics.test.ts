@@ -10,11 +10,10 @@ import { message } from '../../support/worker-log.ts'
 import { aWorkerOf } from '../a-worker.ts'
 
 const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
-const factsOf = (ids: readonly string[], nowMs: number) =>
-  overviewFacts(
-    ids.map((id) => ({ id, schedule })),
-    { nowMs, monotonicMs: 0 },
-  )
+function factsOf(ids: readonly string[], nowMs: number) {
+  const organizations = ids.map((id) => ({ id, schedule }))
+  return overviewFacts(organizations, { nowMs, monotonicMs: 0 })
+}
 
 test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)

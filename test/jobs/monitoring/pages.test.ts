@@ -1,11 +1,9 @@
-import { once } from 'node:events'
-import { request } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { configurationProblems, createPages, serveHttp, answeringInTime } from '../../../jobs/monitoring/endpoints.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import type { Mirror } from '../../../src/store/mirror.ts'
+import { send } from '../../serve/a-served-mirror.ts'
 import { night } from '../../store/nights.ts'
 import { customerId, customers } from '../../support/builders.ts'
 import { REFUSED } from '../../support/full-mirror.ts'
@@ -44,6 +42,8 @@ test('a request is answered under the names of this server, and another name lea
   expect(body).not.toContain('acme')
 })
 
+const POLICY = /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/
+
 test('a page runs no script, loads nothing, stands in no other page, is kept by no cache, and cannot be changed', async () => {
   const { ask } = await aServer()
 
@@ -51,9 +51,7 @@ test('a page runs no script, loads nothing, stands in no other page, is kept by 
     const { headers } = await ask(path)
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=UTF-8',
-      'content-security-policy': expect.stringMatching(
-        /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/,
-      ),
+      'content-security-policy': expect.stringMatching(POLICY),
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
@@ -138,18 +136,11 @@ async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>
   const watched = { examine, metrics: async () => '', pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: ['worker.internal'] })
   onTestFinished(() => server.close())
-  return { ask: (path: string, options: Asking = {}) => askAt(server.origin, path, options) }
-}
-
-type Asking = { host?: string; method?: string }
-
-/** `fetch` sends no Host of ours. */
-async function askAt(origin: string, path: string, { host, method = 'GET' }: Asking) {
-  const { hostname, port } = new URL(origin)
-  const asked = request({ hostname, port, path, method, headers: host === undefined ? {} : { host } })
-  asked.end()
-  const [response] = await once(asked, 'response')
-  return { status: response.statusCode, headers: response.headers, body: await text(response) }
+  const ask = async (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}) => {
+    const { status, headers, text: body } = await send(server.origin + path, method, host === undefined ? {} : { host })
+    return { status, headers: Object.fromEntries(headers), body }
+  }
+  return { ask }
 }
 
 test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {

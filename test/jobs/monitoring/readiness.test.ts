@@ -62,11 +62,9 @@ test.each([
   const lines = new PassThrough()
   const report = emptyReport({ organization: 'acme', trigger: 'schedule', startedAtMs: 0 })
   const outcome = { report, error: undefined }
-  logRun(
-    createLog({ level: 'info', stream: lines }),
-    { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true },
-    open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 })),
-  )
+  const run = { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true } as const
+  const held = open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 }))
+  logRun(createLog({ level: 'info', stream: lines }), run, held)
 
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })

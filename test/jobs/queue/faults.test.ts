@@ -47,10 +47,8 @@ test('while a queue is lost or refuses writes, the workers pause; it is reported
   const lines: object[] = []
   const moves: string[] = []
   let [nowMs, returned, refusals] = [0, 0, 3]
-  const worker = Object.assign(new EventEmitter(), {
-    pause: async () => void moves.push('pause'),
-    resume: () => moves.push('resume'),
-  })
+  const pause = async () => void moves.push('pause')
+  const worker = Object.assign(new EventEmitter(), { pause, resume: () => moves.push('resume') })
   const write = async () => {
     refusals -= 1
     if (refusals >= 0) throw new Error('READONLY')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { comingRuns, nextDueMs, previousDueMs, startDelayMs } from '../../../jobs/schedule/due-times.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../support/builders.ts'
 import { seeds } from '../../support/seeds.ts'
 
 const NIGHTLY = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
@@ -18,28 +19,24 @@ test.each([
   expect(runs.map((atMs) => new Date(atMs).toISOString().replace(':00.000', ''))).toEqual(expected)
 })
 
-test('organizations start at different moments of the spread, each always at its own', () => {
-  const spread = { cron: NIGHTLY.cron, spreadMs: 600_000 }
-  const delays = Array.from({ length: 100 }, (_, index) => startDelayMs(`organization-${index}`, spread))
-
-  expect(delays.every((delay) => delay >= 0 && delay < 600_000)).toBe(true)
-  expect(new Set(delays).size).toBeGreaterThan(80)
-  expect(startDelayMs('organization-7', spread)).toBe(delays[7])
-  expect(startDelayMs('acme', NIGHTLY)).toBe(0)
-})
-
 test.each([
-  ['* * * * *', 60_000],
-  ['*/7 * * * *', 4 * 60_000],
-  ['0,50 3,4 * * *', 10 * 60_000],
-  ['0 2,23 * * 1-5', 3 * 3_600_000],
-  ['0 2 * * 0', 86_400_000],
-])('a spread of a day leaves %s a start before each next moment', (cron, leastGapMs) => {
+  [NIGHTLY.cron, 600_000, 600_000, 80],
+  ['* * * * *', DAY_MS, MINUTE_MS, 40],
+  ['*/7 * * * *', DAY_MS, 4 * MINUTE_MS, 60],
+  ['0,50 3,4 * * *', DAY_MS, 10 * MINUTE_MS, 80],
+  ['0 2,23 * * 1-5', DAY_MS, 3 * HOUR_MS, 80],
+  ['0 2 * * 0', DAY_MS, DAY_MS, 80],
+])('by %s, spread over %i ms, each organization has a moment of its own before the next one', (...row) => {
+  const [cron, spreadMs, leastGapMs, different] = row
   const ids = Array.from({ length: 100 }, (_, index) => `organization-${index}`)
-  const delays = ids.map((id) => startDelayMs(id, { cron, spreadMs: 86_400_000 }))
+  const delaysOf = () => ids.map((id) => startDelayMs(id, { cron, spreadMs }))
+  const delays = delaysOf()
 
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(0)
   expect(Math.max(...delays)).toBeLessThan(leastGapMs)
   expect(Math.max(...delays)).toBeGreaterThan(leastGapMs * 0.9)
+  expect(new Set(delays).size).toBeGreaterThan(different)
+  expect(delaysOf()).toEqual(delays)
 })
 
 const CRONS = ['30 2 * * *', '0,30 1-3 * * *', '*/7 * * * *', '15 */2 * * 1-5', '0 0 29 2 *', '5 23 31 * 0']

@@ -6,14 +6,9 @@ import { someQueues } from '../../support/jobs-workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { aWorkerOf } from '../a-worker.ts'
 
-async function aPlaceWithMirror() {
+test('a worker and run with another mirror end with 5 and name both, until the queue is released', async () => {
   const { place, worker } = await aWorkerOf({ customers: [30] })
   await worker.ran('acme')
-  return { place, worker }
-}
-
-test('a worker and run with another mirror end with 5 and name both, until the queue is released', async () => {
-  const { place, worker } = await aPlaceWithMirror()
   await worker.stop()
   const other = join(place.folder, 'other', 'customers.db')
   const run = { cwd: place.folder, env: { CUSTOMER_MIRROR_MIRROR: other } }
@@ -52,7 +47,8 @@ test.each([
 })
 
 test('a job says which version asked for it, and one of a newer version is left to other workers', async () => {
-  const { place, worker } = await aPlaceWithMirror()
+  const { place, worker } = await aWorkerOf({ customers: [30] })
+  await worker.ran('acme')
   const { queues } = await someQueues(place.queue, place.mirror)
   const data = { organization: 'acme', version: '99.0.0', wishes: 'of a later form' }
   for (const queue of [queues.sync, queues.quick])

@@ -87,6 +87,7 @@ test('a pause that the service asked of one worker holds in the other, under the
 /** One of these is refused by the service, so that its run fails for good. */
 const ORGANIZATIONS = inject('isDeep') ? 28 : 12
 const WORKERS = 3
+const ENDED = `SELECT DISTINCT organization FROM runs WHERE status IN ('complete', 'failed')`
 
 test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])('workers started together run each once (seed %i)', async (seed) => {
   const random = dice(seed)
@@ -111,14 +112,10 @@ test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])('workers started together run e
     await sleep(random.below(10))
   }
   for (const worker of workers) await worker.said(message('worker started'))
-  await expect.poll(() => ended(place.mirror)).toHaveLength(ORGANIZATIONS)
+  await expect.poll(() => rowsOf(place.mirror, ENDED)).toHaveLength(ORGANIZATIONS)
   await expect.poll(() => queues.sync.getJobCountByTypes('active', 'waiting')).toBe(0)
 
   const twice = `SELECT organization, count(*) AS runs, group_concat("trigger" || ' ' || status) AS how FROM runs
     GROUP BY organization HAVING count(*) <> 1`
   expect(rowsOf(place.mirror, twice)).toEqual([])
 })
-
-function ended(mirror: string) {
-  return rowsOf(mirror, `SELECT DISTINCT organization FROM runs WHERE status IN ('complete', 'failed')`)
-}
