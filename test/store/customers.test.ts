@@ -72,28 +72,25 @@ test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: objec
   ['one in two versions', [[[RENAMED, aCustomer(1)]]], { updated: 1, duplicates: 1 }, { conflicting_duplicate: 1 }],
   ['two records without an id', [[[{ name: 'A' }], [{ name: 'B' }]]], { rejected: 2 }, {}],
   ['a removed customer', [[[aCustomer(3), aCustomer(3)]]], { updated: 1, returned: 1, duplicates: 1 }, {}],
-])(
-  'a record that comes more than once is counted once, and the first one is kept: %s',
-  async (_, saves, counts, warnings) => {
-    const mirror = await aMirror()
-    await mirrorPages(mirror, [customers(1, 3)])
-    tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05 02:00:00.000' WHERE row_id = 3`)
-    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: LATER.atMs })
-    let number = 0
-    for (const pages of saves) {
-      const sorted = pages.map((records) => aPage((number += 1), records))
-      await mirror.savePages(run, sorted, LATER.atMs)
-    }
-    const report = await mirror.finishRun(run, anEnding({ status: 'failed' }), LATER.atMs)
+])('a record that comes more than once counts once, and the first is kept: %s', async (_, saves, counts, warnings) => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05 02:00:00.000' WHERE row_id = 3`)
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: LATER.atMs })
+  let number = 0
+  for (const pages of saves) {
+    const sorted = pages.map((records) => aPage((number += 1), records))
+    await mirror.savePages(run, sorted, LATER.atMs)
+  }
+  const report = await mirror.finishRun(run, anEnding({ status: 'failed' }), LATER.atMs)
 
-    const received = saves.flat(2).length
-    expect(report).toMatchObject({ ...noRecords(), received, ...counts, warnings })
-    expect(await mirror.listRejects({ limit: 9 })).toHaveLength(report.rejected)
-    expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE row_id = 1')).toBe(
-      report.updated > 0 && report.returned === 0 ? 'Renamed' : 'Customer 1',
-    )
-  },
-)
+  const received = saves.flat(2).length
+  expect(report).toMatchObject({ ...noRecords(), received, ...counts, warnings })
+  expect(await mirror.listRejects({ limit: 9 })).toHaveLength(report.rejected)
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE row_id = 1')).toBe(
+    report.updated > 0 && report.returned === 0 ? 'Renamed' : 'Customer 1',
+  )
+})
 
 test('customers_normalized has e-mail addresses and companies in one spelling, on either database', async () => {
   const mirror = await aMirror()

@@ -39,16 +39,13 @@ test('the organization of a process that is gone is taken over at once', async (
   expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', id)).toBe('interrupted')
 })
 
-test.runIf(onPostgres)(
-  'a process of another machine of the same name keeps its lease, whatever its number is here',
-  async () => {
-    const mirror = await aMirror()
-    await start(mirror)
-    tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess(), { boot: 'another' }))
+test.runIf(onPostgres)('a process of another machine of that name keeps its lease, whatever its number', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess(), { boot: 'another' }))
 
-    await expect(start(mirror)).rejects.toThrow(LEASED)
-  },
-)
+  await expect(start(mirror)).rejects.toThrow(LEASED)
+})
 
 test.each([
   ['this machine', undefined],
@@ -74,32 +71,26 @@ function goneProcess(): number {
 const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
   mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })
 
-test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])(
-  'a lease, when the wall clock is set by %d ms, lasts until a silent minute has passed, and no longer',
-  async (byMs) => {
-    const mirror = await aMirror()
-    await startAt(mirror, START_MS, 5000)
+test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])('with a clock set by %d ms a lease lasts a minute', async (byMs) => {
+  const mirror = await aMirror()
+  await startAt(mirror, START_MS, 5000)
 
-    const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
+  const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
 
-    await expect(second).rejects.toThrow(LEASED)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
-    await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
-  },
-)
+  await expect(second).rejects.toThrow(LEASED)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+  await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
+})
 
-test.each([-5 * YEAR_MS, 5 * YEAR_MS])(
-  'how long a run took is what the monotonic clock says, where the wall clock was set by %d ms',
-  async (byMs) => {
-    const mirror = await aMirror()
-    let monotonicMs = 0
-    const asked = { organization: 'acme', trigger: 'sync', nowMs: START_MS, monotonicMs: () => monotonicMs } as const
-    const run = await mirror.startRun(asked)
-    monotonicMs = HOUR_MS
-    const told = await mirror.finishRun(run, anEnding(), START_MS + byMs)
+test.each([-5 * YEAR_MS, 5 * YEAR_MS])('with a wall clock set by %d ms a run took as long as it did', async (byMs) => {
+  const mirror = await aMirror()
+  let monotonicMs = 0
+  const asked = { organization: 'acme', trigger: 'sync', nowMs: START_MS, monotonicMs: () => monotonicMs } as const
+  const run = await mirror.startRun(asked)
+  monotonicMs = HOUR_MS
+  const told = await mirror.finishRun(run, anEnding(), START_MS + byMs)
 
-    expect(told.durationMs).toBe(HOUR_MS)
-    expect(await mirror.listRuns({ limit: 1 })).toEqual([told])
-    expect(valueOf(mirror.file, 'SELECT finished_at >= started_at FROM runs')).toBe(1)
-  },
-)
+  expect(told.durationMs).toBe(HOUR_MS)
+  expect(await mirror.listRuns({ limit: 1 })).toEqual([told])
+  expect(valueOf(mirror.file, 'SELECT finished_at >= started_at FROM runs')).toBe(1)
+})

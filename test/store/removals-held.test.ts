@@ -35,19 +35,16 @@ test.each([
   [21, 100, true, 'unproven'],
   [21, 210, false, 'proven'],
   [22, 210, true, 'proven'],
-] as const)(
-  '%d absent of %d listed before, with a new one, are held: %s, by a %s scan',
-  async (gone, known, areHeld, proof) => {
-    const mirror = await aMirror()
-    await night(mirror, 1, customers(1, known))
-    const confirmed = customers(1, gone).map(({ id }) => String(id))
-    const told = { proof, isWhole: true, ...(proof !== 'proven' && { confirmed }) }
+] as const)('%d absent of %d, with a new one, are held: %s, by a %s scan', async (gone, known, areHeld, proof) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, known))
+  const confirmed = customers(1, gone).map(({ id }) => String(id))
+  const told = { proof, isWhole: true, ...(proof !== 'proven' && { confirmed }) }
 
-    const report = await night(mirror, 2, [...customers(gone + 1, known), aCustomer(1000)], told)
+  const report = await night(mirror, 2, [...customers(gone + 1, known), aCustomer(1000)], told)
 
-    expect(report).toMatchObject(areHeld ? { held: gone, missing: 0, removed: 0 } : { held: 0, missing: gone })
-  },
-)
+  expect(report).toMatchObject(areHeld ? { held: gone, missing: 0, removed: 0 } : { held: 0, missing: gone })
+})
 
 test('held removals can be listed, and approved once: then the customers are removed, with their values kept', async () => {
   const { mirror, runId, startedAtMs } = await thirtyAbsent()
@@ -152,24 +149,21 @@ const withPhones = (all = 60) =>
 test.each([
   [21, 60],
   [22, 210],
-])(
-  'a field that %d of %d customers lose at once keeps its values, and the run says which and how many',
-  async (many, all) => {
-    const mirror = await withPhones(all)
-    const came = customers(1001, 1010, { phone: null })
+])('a field that %d of %d customers lose at once keeps its values, and the run names it', async (many, all) => {
+  const mirror = await withPhones(all)
+  const came = customers(1001, 1010, { phone: null })
 
-    // Those who come are not among those who could lose it.
-    for (const list of [without(many, all), [...without(many, all), ...came]]) {
-      const report = await night(mirror, list.length > all ? 3 : 2, list)
-      expect(report).toMatchObject({ ...CHANGED, unchanged: all, missing: 0 })
-      expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
-        certificate: { shape: [{ field: 'phone', customers: many, isRejected: false }] },
-      })
-      expect(phones(mirror)).toBe(all)
-    }
-    expect(rowsOf(mirror.file, `SELECT * FROM changes WHERE change <> 'added'`)).toEqual([])
-  },
-)
+  // Those who come are not among those who could lose it.
+  for (const list of [without(many, all), [...without(many, all), ...came]]) {
+    const report = await night(mirror, list.length > all ? 3 : 2, list)
+    expect(report).toMatchObject({ ...CHANGED, unchanged: all, missing: 0 })
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
+      certificate: { shape: [{ field: 'phone', customers: many, isRejected: false }] },
+    })
+    expect(phones(mirror)).toBe(all)
+  }
+  expect(rowsOf(mirror.file, `SELECT * FROM changes WHERE change <> 'added'`)).toEqual([])
+})
 
 test.each([
   [20, 60],

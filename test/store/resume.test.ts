@@ -8,37 +8,31 @@ import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts
 const RESUME_WITHIN_MS = 6 * HOUR_MS
 
 /** Whether a code is one of these says its row: test/errors.test.ts. */
-test.each(['interrupted', 'network', 'not-found'])(
-  'a run that ended with %s is continued: same start of the scan, same windows, its own number',
-  async (code) => {
-    const mirror = await aMirror()
-    const first = await endedWith(mirror, code)
+test.each(['interrupted', 'network', 'not-found'])('after %s the next run goes on with its windows', async (code) => {
+  const mirror = await aMirror()
+  const first = await endedWith(mirror, code)
 
-    const second = await start(mirror, START_MS + HOUR_MS)
+  const second = await start(mirror, START_MS + HOUR_MS)
 
-    expect(second).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
-    expect(second.id).not.toBe(first.id)
-    expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
-    expect(rowsOf(mirror.file, 'SELECT DISTINCT run_id FROM windows')).toEqual([{ run_id: second.id }])
-    await mirror.finishRun(second, anEnding(), START_MS + HOUR_MS)
-    expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS })
-  },
-)
+  expect(second).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
+  expect(second.id).not.toBe(first.id)
+  expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
+  expect(rowsOf(mirror.file, 'SELECT DISTINCT run_id FROM windows')).toEqual([{ run_id: second.id }])
+  await mirror.finishRun(second, anEnding(), START_MS + HOUR_MS)
+  expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS })
+})
 
-test.each(['bad-answer', 'unexpected'])(
-  'a run that ended with %s is not continued: its windows are deleted',
-  async (code) => {
-    const mirror = await aMirror()
-    await endedWith(mirror, code)
+test.each(['bad-answer', 'unexpected'])('after %s the next run begins anew, without its windows', async (code) => {
+  const mirror = await aMirror()
+  await endedWith(mirror, code)
 
-    const second = await start(mirror, START_MS + HOUR_MS)
+  const second = await start(mirror, START_MS + HOUR_MS)
 
-    expect(second).toMatchObject({ resumedFrom: undefined, readAsOfMs: START_MS + HOUR_MS })
-    expect([...(await mirror.recallWindows(second))]).toEqual([])
-    expect(second.seen.size).toBe(0)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
-  },
-)
+  expect(second).toMatchObject({ resumedFrom: undefined, readAsOfMs: START_MS + HOUR_MS })
+  expect([...(await mirror.recallWindows(second))]).toEqual([])
+  expect(second.seen.size).toBe(0)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
+})
 
 test('a run whose process was killed is continued, and recorded as interrupted', async () => {
   const mirror = await aMirror()

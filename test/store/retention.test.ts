@@ -100,18 +100,15 @@ test('runs that no row refers to are deleted; those that freshness, history and 
   expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
 })
 
-test.each([1, 6])(
-  'a clock that is far ahead deletes nothing of the last year, also in the %d nights after',
-  async (nights) => {
-    const mirror = await nightsOfRenames(12)
-    for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
-    const all = { changesMs: 60 * DAY_MS, resolvedRejectsMs: 60 * DAY_MS }
-    const others = { runsMs: 60 * DAY_MS, removedCustomersMs: 60 * DAY_MS }
-    const pruned = await prune(mirror, { ...all, ...others }, 3650 + nights, { isConfirmed: false })
+test.each([1, 6])('a clock far ahead deletes nothing of the last year, also in %d nights after', async (nights) => {
+  const mirror = await nightsOfRenames(12)
+  for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
+  const all = { changesMs: 60 * DAY_MS, resolvedRejectsMs: 60 * DAY_MS }
+  const others = { runsMs: 60 * DAY_MS, removedCustomersMs: 60 * DAY_MS }
+  const pruned = await prune(mirror, { ...all, ...others }, 3650 + nights, { isConfirmed: false })
 
-    expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
-  },
-)
+  expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
+})
 
 test('a first pruning of more than one run may delete goes on after the next', async () => {
   const mirror = await aMirror()

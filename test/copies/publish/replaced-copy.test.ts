@@ -72,22 +72,19 @@ test.each([
   ['take the place of the one from before', 'renameSync', 'EIO', /\(rename, EIO\)\. .* unchanged/, isUnfinished],
   ['give it a second name', 'linkSync', 'ENOSPC', /\(link, ENOSPC\)\. .* unchanged/, () => true],
   ['take its place without hard links', 'renameSync', 'EIO', /\(rename, EIO\)\. .* unchanged/, isUnfinished],
-] as const)(
-  'a copy that cannot %s leaves nothing behind, and names the first failure',
-  async (what, call, code, said, isIt) => {
-    const { plan, namesThere } = await aCopyToReplace()
-    const before = readFileSync(plan.file)
-    failOnDisk(call, isIt, code)
-    if (what.endsWith('hard links')) failOnDisk('linkSync', () => true, 'EPERM')
-    const { failed } = publishCopies(plan)
+] as const)('a copy that cannot %s leaves nothing, and names the first fault', async (what, call, code, said, isIt) => {
+  const { plan, namesThere } = await aCopyToReplace()
+  const before = readFileSync(plan.file)
+  failOnDisk(call, isIt, code)
+  if (what.endsWith('hard links')) failOnDisk('linkSync', () => true, 'EPERM')
+  const { failed } = publishCopies(plan)
 
-    expect(failed).toMatchObject([{ code: 'full', message: expect.stringMatching(said) }])
-    expect(readFileSync(plan.file).equals(before)).toBe(true)
-    expect(namesThere()).toEqual(PUBLISHED_FILES)
-    failOnDisk('unlinkSync', () => true, 'EROFS')
-    expect(publishCopies(plan).failed).toEqual(failed)
-  },
-)
+  expect(failed).toMatchObject([{ code: 'full', message: expect.stringMatching(said) }])
+  expect(readFileSync(plan.file).equals(before)).toBe(true)
+  expect(namesThere()).toEqual(PUBLISHED_FILES)
+  failOnDisk('unlinkSync', () => true, 'EROFS')
+  expect(publishCopies(plan).failed).toEqual(failed)
+})
 
 test('on a disk without hard links the copy from before is moved aside', async () => {
   const { plan, namesThere } = await aCopyToReplace()
@@ -129,22 +126,19 @@ test.each([
     async (mirror: Mirror) => (await organizationsOf(mirror.file)).retire('acme', CLOCKS),
   ],
   ['lacks a night', 5, 1, (mirror: Mirror) => night(mirror, 1, customers(1, 5))],
-])(
-  'a copy that %s is stale, that of another organization is not, and only one of before a night is kept',
-  async (_, left, kept, change) => {
-    const mirror = await aMirrorOfTwo()
-    const plan = aSplitPlan(mirror.file, { keep: 3 })
-    const file = publishAll(plan).copies[0]?.file ?? ''
-    await change(mirror)
-    const stale = staleCopies(plan)
+])('a copy that %s is stale, no other is, and only one of before a night is kept', async (_, left, kept, change) => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aSplitPlan(mirror.file, { keep: 3 })
+  const file = publishAll(plan).copies[0]?.file ?? ''
+  await change(mirror)
+  const stale = staleCopies(plan)
 
-    expect(stale).toEqual([file])
-    expect(publishAll({ ...plan, only: stale }).copies.map((copy) => copy.file)).toEqual([file])
-    expect(staleCopies(plan)).toEqual([])
-    expect(customersIn(file)).toBe(left)
-    expect(olderCopies(file)).toHaveLength(kept)
-  },
-)
+  expect(stale).toEqual([file])
+  expect(publishAll({ ...plan, only: stale }).copies.map((copy) => copy.file)).toEqual([file])
+  expect(staleCopies(plan)).toEqual([])
+  expect(customersIn(file)).toBe(left)
+  expect(olderCopies(file)).toHaveLength(kept)
+})
 
 test('a copy is stale while it is missing, lacks the end of a run or what a quick run changed, is of another mirror, or of the other kind as to personal data', async () => {
   const [mirror, another] = [await aMirror(), await aMirror()]

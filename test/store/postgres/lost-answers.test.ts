@@ -23,30 +23,27 @@ beforeEach(() => {
   organization = `acme-${organizations}`
 })
 
-test.each(['before', 'after'] as const)(
-  'a server that is gone %s each commit, and away for a while: the same calls again double nothing and lose nothing',
-  async (when) => {
-    const start = { organization, trigger: 'sync', nowMs: START_MS } as const
-    const mirror = mirrorOf(database)
-    const run = await goneOnce(when, () => mirror.startRun(start))
-    const pages = [aPage(1, customers(1, 30)), aPage(2, customers(25, 60))]
+test.each(['before', 'after'] as const)('gone %s each commit, a server doubles and loses nothing', async (when) => {
+  const start = { organization, trigger: 'sync', nowMs: START_MS } as const
+  const mirror = mirrorOf(database)
+  const run = await goneOnce(when, () => mirror.startRun(start))
+  const pages = [aPage(1, customers(1, 30)), aPage(2, customers(25, 60))]
 
-    const saved = await goneOnce(when, () => mirror.savePages(run, pages, START_MS))
-    const ending = anEnding()
-    await goneOnce(when, () => mirror.finishRun(run, ending, START_MS))
+  const saved = await goneOnce(when, () => mirror.savePages(run, pages, START_MS))
+  const ending = anEnding()
+  await goneOnce(when, () => mirror.finishRun(run, ending, START_MS))
 
-    expect(saved.records).toMatchObject({ received: 66, inserted: 60, duplicates: 6 })
-    expect(run).toMatchObject({ pages: 2, records: { received: 66, inserted: 60, duplicates: 6 } })
-    expect(run.seen.size).toBe(60)
-    expect(
-      await rows('SELECT status, pages, received, inserted, duplicates FROM runs WHERE organization = $1'),
-    ).toEqual([{ status: 'complete', pages: 2, received: 66, inserted: 60, duplicates: 6 }])
-    expect(await rows('SELECT count(*) AS rows, max(row_id) AS last FROM customers WHERE organization = $1')).toEqual([
-      { rows: 60, last: 60 },
-    ])
-    expect(await rows('SELECT 1 FROM leases WHERE organization = $1')).toEqual([])
-  },
-)
+  expect(saved.records).toMatchObject({ received: 66, inserted: 60, duplicates: 6 })
+  expect(run).toMatchObject({ pages: 2, records: { received: 66, inserted: 60, duplicates: 6 } })
+  expect(run.seen.size).toBe(60)
+  expect(await rows('SELECT status, pages, received, inserted, duplicates FROM runs WHERE organization = $1')).toEqual([
+    { status: 'complete', pages: 2, received: 66, inserted: 60, duplicates: 6 },
+  ])
+  expect(await rows('SELECT count(*) AS rows, max(row_id) AS last FROM customers WHERE organization = $1')).toEqual([
+    { rows: 60, last: 60 },
+  ])
+  expect(await rows('SELECT 1 FROM leases WHERE organization = $1')).toEqual([])
+})
 
 const CLOCKS = { nowMs: START_MS, monotonicMs: 1 }
 const VERBS: [string, (database: Database) => Promise<unknown>][] = [
