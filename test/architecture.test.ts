@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { chainsTo, importersOf, readProgram, readProse, type SourceFile } from './support/program.ts'
 
 const program = readProgram()
@@ -23,81 +23,79 @@ test('there is a program to read, and its imports are seen', () => {
   expect(importersOf(src, 'better-sqlite3')).toContain('src/store/sqlite/open-database.ts')
 })
 
-describe('which files may import which', () => {
-  /** Commands load jobs when they need them. */
-  const eager = src.map((file) => (file.path.startsWith('src/cli/') ? { ...file, lazyImports: [] } : file))
+/** Commands load jobs when they need them. */
+const eager = src.map((file) => (file.path.startsWith('src/cli/') ? { ...file, lazyImports: [] } : file))
 
-  test.each<[rule: string, files: readonly SourceFile[], forbidden: RegExp]>([
-    ['src does not import jobs', eager, /^jobs\//],
-    ['src and jobs import neither tests nor benchmarks', product, /^(test|bench)\//],
-    [
-      'only the command line and tests import the command line',
-      program.filter(({ path }) => !/^(src\/cli|test)\//.test(path)),
-      /^src\/cli\//,
-    ],
-    [
-      'the model imports only text and time, and what is hidden',
-      src.filter(({ path }) => path.startsWith('src/model/')),
-      /^src\/(?!(model|text|time|privacy)\/)/,
-    ],
-    [
-      'the mirror is used only through its verbs',
-      product.filter(({ path }) => !/^src\/(store|copies|serve)\//.test(path)),
-      /^src\/store\/(?!mirror\.ts$)/,
-    ],
-  ])('%s', (_rule, files, forbidden) => {
-    expect(files).not.toEqual([])
-    expect(offenders(files, (target) => forbidden.test(target))).toEqual([])
-  })
+test.each<[rule: string, files: readonly SourceFile[], forbidden: RegExp]>([
+  ['src does not import jobs', eager, /^jobs\//],
+  ['src and jobs import neither tests nor benchmarks', product, /^(test|bench)\//],
+  [
+    'only the command line and tests import the command line',
+    program.filter(({ path }) => !/^(src\/cli|test)\//.test(path)),
+    /^src\/cli\//,
+  ],
+  [
+    'the model imports only text and time, and what is hidden',
+    src.filter(({ path }) => path.startsWith('src/model/')),
+    /^src\/(?!(model|text|time|privacy)\/)/,
+  ],
+  [
+    'the mirror is used only through its verbs',
+    product.filter(({ path }) => !/^src\/(store|copies|serve)\//.test(path)),
+    /^src\/store\/(?!mirror\.ts$)/,
+  ],
+])('%s', (_rule, files, forbidden) => {
+  expect(files).not.toEqual([])
+  expect(offenders(files, (target) => forbidden.test(target))).toEqual([])
+})
 
-  const ROOMS_APART = ['source', 'scan', 'store']
-  test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
-    const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
-    const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'sync', 'cli'].filter(
-      (name) => name !== folder,
-    )
-    const isForbidden = (target: string) => neighbours.some((name) => target.startsWith(`src/${name}/`))
+const ROOMS_APART = ['source', 'scan', 'store']
+test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
+  const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
+  const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'sync', 'cli'].filter(
+    (name) => name !== folder,
+  )
+  const isForbidden = (target: string) => neighbours.some((name) => target.startsWith(`src/${name}/`))
 
-    expect(files).not.toEqual([])
-    expect(chainsTo(program, files, isForbidden)).toEqual([])
-  })
+  expect(files).not.toEqual([])
+  expect(chainsTo(program, files, isForbidden)).toEqual([])
+})
 
-  // A feature is a folder and its hooks.
-  test('quick runs are named by a dozen files outside their folder', () => {
-    const others = product.filter(({ path }) => !path.startsWith('src/quick/'))
-    const naming = others.filter(({ path }) =>
-      /\bquick\b/i.test(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')),
-    )
+// A feature is a folder and its hooks.
+test('quick runs are named by a dozen files outside their folder', () => {
+  const others = product.filter(({ path }) => !path.startsWith('src/quick/'))
+  const naming = others.filter(({ path }) =>
+    /\bquick\b/i.test(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')),
+  )
 
-    expect(naming.length).toBeLessThanOrEqual(12)
-  })
+  expect(naming.length).toBeLessThanOrEqual(12)
+})
 
-  /** Each room may import those before it. Commands load jobs when they need them, and a run loads the reading of a quick one. */
-  const ROOMS = [
-    ...['text', 'time', 'errors', 'machine', 'address', 'model', 'privacy', 'http', 'signing', 'config', 'source'],
-    ...['scan', 'store', 'sync', 'conformance', 'quick', 'copies', 'status', 'report', 'service', 'serve', 'cli'],
-    'library.ts',
-  ]
-  const HOOKS = /^src\/(sync\/mirror-organization\.ts → src\/quick\/|model\/\w+\.ts → src\/privacy\/)/
+/** Each room may import those before it. Commands load jobs when they need them, and a run loads the reading of a quick one. */
+const ROOMS = [
+  ...['text', 'time', 'errors', 'machine', 'address', 'model', 'privacy', 'http', 'signing', 'config', 'source'],
+  ...['scan', 'store', 'sync', 'conformance', 'quick', 'copies', 'status', 'report', 'service', 'serve', 'cli'],
+  'library.ts',
+]
+const HOOKS = /^src\/(sync\/mirror-organization\.ts → src\/quick\/|model\/\w+\.ts → src\/privacy\/)/
 
-  test('no room imports one that comes after it, types and what is loaded later included', () => {
-    const placeOf = (path: string) => ROOMS.indexOf(path.split('/')[1] ?? '')
+test('no room imports one that comes after it, types and what is loaded later included', () => {
+  const placeOf = (path: string) => ROOMS.indexOf(path.split('/')[1] ?? '')
 
-    expect(src.filter(({ path }) => placeOf(path) < 0).map(({ path }) => path)).toEqual([])
-    const upward = src.flatMap((file) =>
-      offenders([file], (target) => target.startsWith('src/') && placeOf(target) > placeOf(file.path)),
-    )
-    expect(upward.filter((arrow) => !HOOKS.test(arrow))).toEqual([])
-  })
+  expect(src.filter(({ path }) => placeOf(path) < 0).map(({ path }) => path)).toEqual([])
+  const upward = src.flatMap((file) =>
+    offenders([file], (target) => target.startsWith('src/') && placeOf(target) > placeOf(file.path)),
+  )
+  expect(upward.filter((arrow) => !HOOKS.test(arrow))).toEqual([])
+})
 
-  test.each([
-    ['whether a process lives', /\bkill\([^)]*\b0\)/],
-    ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /],
-    ['which number an option takes', /\ba whole number\$\{/],
-    ['what --json prints', /\bschemaVersion: 1\b/],
-  ])('there is one way to say %s', (_what, pattern) => {
-    expect(matching(product, pattern)).toHaveLength(1)
-  })
+test.each([
+  ['whether a process lives', /\bkill\([^)]*\b0\)/],
+  ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /],
+  ['which number an option takes', /\ba whole number\$\{/],
+  ['what --json prints', /\bschemaVersion: 1\b/],
+])('there is one way to say %s', (_what, pattern) => {
+  expect(matching(product, pattern)).toHaveLength(1)
 })
 
 test.each([
@@ -158,45 +156,41 @@ test('pure folders use no clock, no chance, no timer and no input or output', ()
   expect(offenders(pure, (target) => target.startsWith('node:') && target !== 'node:crypto')).toEqual([])
 })
 
-describe('the form of files', () => {
-  test('the code map of CONTRIBUTING has a line for every room, and for no other', () => {
-    const built = program.filter(({ path }) => !path.startsWith('test/') && dirname(path) !== 'src')
-    const rooms = new Set(built.map(({ path }) => /^(src\/)?[^/]+\//.exec(path)?.[0] ?? ''))
-    const folders = new Set(built.map(({ path }) => `${dirname(path)}/`))
-    const page = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
-    const map = page.slice(page.indexOf('## Code map'))
-    const named = [...map.matchAll(/^((?:src|jobs|bench)\/(?:[\w-]+\/)*) /gm)].map(([, room = '']) => room)
+test('the code map of CONTRIBUTING has a line for every room, and for no other', () => {
+  const built = program.filter(({ path }) => !path.startsWith('test/') && dirname(path) !== 'src')
+  const rooms = new Set(built.map(({ path }) => /^(src\/)?[^/]+\//.exec(path)?.[0] ?? ''))
+  const folders = new Set(built.map(({ path }) => `${dirname(path)}/`))
+  const page = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
+  const map = page.slice(page.indexOf('## Code map'))
+  const named = [...map.matchAll(/^((?:src|jobs|bench)\/(?:[\w-]+\/)*) /gm)].map(([, room = '']) => room)
 
-    expect([...rooms].filter((room) => !named.includes(room))).toEqual([])
-    expect(named.filter((room) => !rooms.has(room) && !folders.has(room))).toEqual([])
-  })
-
-  test('every file is named for a thing or a verb, in kebab-case; one of the product has at most 400 lines', () => {
-    const vague = /^(utils?|helpers?|common|types?|index|manager|misc|shared)\./
-    const names = program.map(({ path }) => basename(path))
-
-    expect(names.filter((name) => vague.test(name) || !/^[a-z0-9-]+(\.[a-z]+)*\.ts$/.test(name))).toEqual([])
-    expect(product.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([])
-  })
+  expect([...rooms].filter((room) => !named.includes(room))).toEqual([])
+  expect(named.filter((room) => !rooms.has(room) && !folders.has(room))).toEqual([])
 })
 
-describe('plain English', () => {
-  const prose = readProse()
-  const found = (pattern: RegExp) =>
-    prose.flatMap(({ path, texts }) => texts.filter((text) => pattern.test(text)).map((text) => `${path}: ${text}`))
+test('every file is named for a thing or a verb, in kebab-case; one of the product has at most 400 lines', () => {
+  const vague = /^(utils?|helpers?|common|types?|index|manager|misc|shared)\./
+  const names = program.map(({ path }) => basename(path))
 
-  test('the texts of every folder are read, names of tests among them', () => {
-    expect(prose.length).toBeGreaterThan(300)
-    expect(found(/the texts of every folder are read/)).toHaveLength(1)
-    expect(found(/^## Exit codes$/m)).toHaveLength(1)
-  })
+  expect(names.filter((name) => vague.test(name) || !/^[a-z0-9-]+(\.[a-z]+)*\.ts$/.test(name))).toEqual([])
+  expect(product.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([])
+})
 
-  test('a text speaks of customers, rows and users, not of people without a name, and no sentence opens with a genitive', () => {
-    const nameless = ['no', 'every', 'some', 'any'].map((start) => `${start}body`)
-    const opening = ['O', 'f'].join('')
-    expect(found(new RegExp(String.raw`\b(${[...nameless, 'who(m)?ever'].join('|')})\b`, 'i'))).toEqual([])
-    expect(found(new RegExp(String.raw`(^|[.:;!?*/'"\u0060(]\s*)\b${opening}\s`, 'm'))).toEqual([])
-  })
+const prose = readProse()
+const found = (pattern: RegExp) =>
+  prose.flatMap(({ path, texts }) => texts.filter((text) => pattern.test(text)).map((text) => `${path}: ${text}`))
+
+test('the texts of every folder are read, names of tests among them', () => {
+  expect(prose.length).toBeGreaterThan(300)
+  expect(found(/the texts of every folder are read/)).toHaveLength(1)
+  expect(found(/^## Exit codes$/m)).toHaveLength(1)
+})
+
+test('a text speaks of customers, rows and users, not of people without a name, and no sentence opens with a genitive', () => {
+  const nameless = ['no', 'every', 'some', 'any'].map((start) => `${start}body`)
+  const opening = ['O', 'f'].join('')
+  expect(found(new RegExp(String.raw`\b(${[...nameless, 'who(m)?ever'].join('|')})\b`, 'i'))).toEqual([])
+  expect(found(new RegExp(String.raw`(^|[.:;!?*/'"\u0060(]\s*)\b${opening}\s`, 'm'))).toEqual([])
 })
 
 /** Imports, lazy ones too, whose target is not allowed. */

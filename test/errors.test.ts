@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Circumstances, verdictOf } from '../jobs/run-job.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
@@ -20,24 +20,22 @@ const CIRCUMSTANCES: Circumstances = {
 
 const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
-describe('the table of errors', () => {
-  test('has a title and a fix for each code, and asks people to report defects of this program and nothing else', () => {
-    for (const { facts } of ROWS) {
-      expect(facts.title).toMatch(/^\S.*\S$/)
-      expect(facts.fix).toMatch(/^[A-Z].*\.$/)
-    }
-    const defects = ROWS.filter(({ facts }) => facts.title === 'unexpected' || /please report it/i.test(facts.fix))
-    expect(defects.map(({ code }) => code)).toEqual(['accounting'])
-  })
+test('the table of errors has a title and a fix for each code, and asks people to report defects of this program and nothing else', () => {
+  for (const { facts } of ROWS) {
+    expect(facts.title).toMatch(/^\S.*\S$/)
+    expect(facts.fix).toMatch(/^[A-Z].*\.$/)
+  }
+  const defects = ROWS.filter(({ facts }) => facts.title === 'unexpected' || /please report it/i.test(facts.fix))
+  expect(defects.map(({ code }) => code)).toEqual(['accounting'])
+})
 
-  test('gives an unknown code the facts of a defect', () => {
-    for (const code of ['made-up', '', 'constructor', '__proto__', 'unexpected']) {
-      expect(isErrorCode(code)).toBe(false)
-      expect(factsOfCode(code)).toMatchObject({ again: 'retry', exitCode: 1, resumable: false, title: 'unexpected' })
-    }
-    // The codes of other programs are not ours, even where they are the same word.
-    expect(factsOf(Object.assign(new Error('made up'), { code: 'network' }))).toBe(factsOfCode('unexpected'))
-  })
+test('an unknown code has the facts of a defect', () => {
+  for (const code of ['made-up', '', 'constructor', '__proto__', 'unexpected']) {
+    expect(isErrorCode(code)).toBe(false)
+    expect(factsOfCode(code)).toMatchObject({ again: 'retry', exitCode: 1, resumable: false, title: 'unexpected' })
+  }
+  // The codes of other programs are not ours, even where they are the same word.
+  expect(factsOf(Object.assign(new Error('made up'), { code: 'network' }))).toBe(factsOfCode('unexpected'))
 })
 
 test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Mirror } from '../src/store/mirror.ts'
 import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { makeNight, type Night } from './support/alike-nights.ts'
@@ -64,56 +64,54 @@ test('a list that still has a forgotten customer is no list of another organizat
   expect(report).toMatchObject({ status: 'complete', proof: 'proven', suppressed: 2, inserted: 0 })
 })
 
-describe('a run that is stopped and continued', () => {
-  /** Ids that rise with the place, and creation times that fall while the ids stand in no order. */
-  const ORDERS = {
-    'id asc': (place: number) => aCustomer(place),
-    'created_at desc': (place: number) =>
-      aCustomer((place * 37) % 101, { created_at: new Date(START_MS - place * DAY_MS).toISOString() }),
-  }
+/** Ids that rise with the place, and creation times that fall while the ids stand in no order. */
+const ORDERS = {
+  'id asc': (place: number) => aCustomer(place),
+  'created_at desc': (place: number) =>
+    aCustomer((place * 37) % 101, { created_at: new Date(START_MS - place * DAY_MS).toISOString() }),
+}
 
-  /**
-   * Where two windows that were both read before share two customers, and one of them is forgotten, the other is not enough for an order in
-   * which times may repeat: such a list is read again.
-   */
-  const CUTS = [1, 8, 11, 28, 37].flatMap((place) => [2, 4].map((stopAfter) => ({ place, stopAfter })))
-  const STOPS = [...CUTS, { place: 15, stopAfter: 2 }]
-  const BY_ID = [9, 10].map((place) => ({ order: 'id asc', at: ORDERS['id asc'], place, stopAfter: 2 }))
+/**
+ * Where two windows that were both read before share two customers, and one of them is forgotten, the other is not enough for an order in
+ * which times may repeat: such a list is read again.
+ */
+const CUTS = [1, 8, 11, 28, 37].flatMap((place) => [2, 4].map((stopAfter) => ({ place, stopAfter })))
+const STOPS = [...CUTS, { place: 15, stopAfter: 2 }]
+const BY_ID = [9, 10].map((place) => ({ order: 'id asc', at: ORDERS['id asc'], place, stopAfter: 2 }))
 
-  const ALL = Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop })))
-  const CASES = [...someOf(ALL, { every: 11 }), ...BY_ID]
+const ALL = Object.entries(ORDERS).flatMap(([order, at]) => STOPS.map((stop) => ({ order, at, ...stop })))
+const CASES = [...someOf(ALL, { every: 11 }), ...BY_ID]
 
-  test.each(CASES)('ends proven by $order, stop $stopAfter, place $place', async ({ order, at, place, stopAfter }) => {
-    const places = Array.from({ length: 60 }, (_, index) => index + 1)
-    const list = places.filter((each) => each !== 40).map(at)
-    const later = places.filter((each) => each !== 50 && each !== 51).map(at)
-    const n = Number.parseInt(String(at(place)['id']), 16)
-    const [mirror, whole] = [await aMirrorWithout(n, list), await aMirror()]
-    await play(whole, 0, { list })
-    for (const each of [mirror, whole]) await play(each, 1, { list, stopAfter })
-    const { report } = await play(mirror, 2, { list: later })
+test.each(CASES)('a continued run is proven by $order: $stopAfter, $place', async ({ order, at, place, stopAfter }) => {
+  const places = Array.from({ length: 60 }, (_, index) => index + 1)
+  const list = places.filter((each) => each !== 40).map(at)
+  const later = places.filter((each) => each !== 50 && each !== 51).map(at)
+  const n = Number.parseInt(String(at(place)['id']), 16)
+  const [mirror, whole] = [await aMirrorWithout(n, list), await aMirror()]
+  await play(whole, 0, { list })
+  for (const each of [mirror, whole]) await play(each, 1, { list, stopAfter })
+  const { report } = await play(mirror, 2, { list: later })
 
-    const { requests } = (await play(whole, 2, { list: later })).report
-    expect(report).toMatchObject({ proof: 'proven', reasons: [], requests })
-    const certificate = String(valueOf(mirror.file, 'SELECT certificate FROM runs ORDER BY id DESC'))
-    expect(JSON.parse(certificate)).toMatchObject({ basis: 'witness', witness: order })
-    const active = rowsOf(mirror.file, 'SELECT id FROM active_customers ORDER BY id').map(({ id }) => id)
-    const expected = later.map(({ id }) => id).filter((id) => id !== customerId(n))
-    expect(new Set(active)).toEqual(new Set(expected))
-  })
+  const { requests } = (await play(whole, 2, { list: later })).report
+  expect(report).toMatchObject({ proof: 'proven', reasons: [], requests })
+  const certificate = String(valueOf(mirror.file, 'SELECT certificate FROM runs ORDER BY id DESC'))
+  expect(JSON.parse(certificate)).toMatchObject({ basis: 'witness', witness: order })
+  const active = rowsOf(mirror.file, 'SELECT id FROM active_customers ORDER BY id').map(({ id }) => id)
+  const expected = later.map(({ id }) => id).filter((id) => id !== customerId(n))
+  expect(new Set(active)).toEqual(new Set(expected))
+})
 
-  test('starts anew if a customer was forgotten, or let in again, in between', async () => {
-    const list = customers(1, 60)
-    const mirror = await aMirrorWithout(5, list)
-    await play(mirror, 1, { list, stopAfter: 2 })
-    await forget(mirror, 6, 1)
-    const second = await play(mirror, 2, { list, stopAfter: 2 })
-    expect(second.report).toMatchObject({ resumedFrom: undefined, suppressed: 2 })
-    const again = { organization: 'acme', id: customerId(5), nowMs: START_MS + 3 * DAY_MS, monotonicMs: undefined }
-    await mirror.readmitCustomer(again)
+test('a run that was stopped starts anew if a customer was forgotten, or let in again, in between', async () => {
+  const list = customers(1, 60)
+  const mirror = await aMirrorWithout(5, list)
+  await play(mirror, 1, { list, stopAfter: 2 })
+  await forget(mirror, 6, 1)
+  const second = await play(mirror, 2, { list, stopAfter: 2 })
+  expect(second.report).toMatchObject({ resumedFrom: undefined, suppressed: 2 })
+  const again = { organization: 'acme', id: customerId(5), nowMs: START_MS + 3 * DAY_MS, monotonicMs: undefined }
+  await mirror.readmitCustomer(again)
 
-    const { report } = await play(mirror, 3, { list })
+  const { report } = await play(mirror, 3, { list })
 
-    expect(report).toMatchObject({ resumedFrom: undefined, proof: 'proven', suppressed: 1, inserted: 1 })
-  })
+  expect(report).toMatchObject({ resumedFrom: undefined, proof: 'proven', suppressed: 1, inserted: 1 })
 })

@@ -14,11 +14,7 @@ const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
 
 test.each([
   ['the first line that fits', 'db.test:5432:crm:ann:first\n*:*:*:*:second', 'first'],
-  [
-    'no line of another port, database, user',
-    'db.test:5433:crm:ann:a\n*:*:hr:*:b b\n*:*:*:bob:c c\n*:*:*:*:d d',
-    'd d',
-  ],
+  ['none of another port, database or user', 'db.test:5433:crm:ann:a\n*:*:hr:*:b b\n*:*:*:bob:c c\n*:*:*:*:d d', 'd d'],
   ['no line that begins with #', '#*:*:*:*:a a\r\n*:*:*:*:b b\r\n', 'b b'],
   ['colons and backslashes that are escaped', String.raw`*:*:*:*:a\:b\\c`, String.raw`a:b\c`],
   ['that of a socket, by its folder', '/run:*:*:*:first\n*:*:*:*:second', 'first', '/run'],

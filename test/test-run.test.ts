@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { testsOfThisMirror } from './support/mirror-choice.ts'
 import { readProgram } from './support/program.ts'
 import { notInThisRun } from './support/test-run.ts'
@@ -20,22 +20,20 @@ test.each([
   expect(holding.map(({ path }) => path)).toEqual([])
 })
 
-describe('files of long tests', () => {
-  test('each has a file beside it that tests its subject in `npm test`', () => {
-    const paths = TESTS.map(({ path }) => path)
-    const deep = paths.filter((path) => path.endsWith('.deep.test.ts'))
+test('each file of long tests has one beside it that tests its subject in `npm test`', () => {
+  const paths = TESTS.map(({ path }) => path)
+  const deep = paths.filter((path) => path.endsWith('.deep.test.ts'))
 
-    expect(deep.length).toBeGreaterThan(10)
-    expect(deep.filter((path) => !paths.includes(path.replace('.deep.test.ts', '.test.ts')))).toEqual([])
-  })
+  expect(deep.length).toBeGreaterThan(10)
+  expect(deep.filter((path) => !paths.includes(path.replace('.deep.test.ts', '.test.ts')))).toEqual([])
+})
 
-  test('are left out except in a deep run, and where one is named, the message says how to start it', () => {
-    const named = { args: ['run', 'test/crash.deep.test.ts'] }
+test('files of long tests are left out except in a deep run, and where one is named, the message says how to start it', () => {
+  const named = { args: ['run', 'test/crash.deep.test.ts'] }
 
-    expect(notInThisRun({ isDeep: false, args: ['run', 'test/sync/run.test.ts'] })).toEqual(['test/**/*.deep.test.ts'])
-    expect(notInThisRun({ isDeep: true, ...named })).toEqual([])
-    expect(() => notInThisRun({ isDeep: false, ...named })).toThrow('npm run test:deep -- test/crash.deep.test.ts')
-  })
+  expect(notInThisRun({ isDeep: false, args: ['run', 'test/sync/run.test.ts'] })).toEqual(['test/**/*.deep.test.ts'])
+  expect(notInThisRun({ isDeep: true, ...named })).toEqual([])
+  expect(() => notInThisRun({ isDeep: false, ...named })).toThrow('npm run test:deep -- test/crash.deep.test.ts')
 })
 
 test('each name of the tests that run on PostgreSQL too is that of a file', () => {

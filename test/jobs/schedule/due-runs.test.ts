@@ -13,36 +13,34 @@ const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 }
 
-describe('a run is made up for', () => {
-  const cut: LastRun = { ...completeAt(DUE_MS - 1), startedAtMs: DUE_MS + 5, status: 'interrupted' }
-  const failed: LastRun = { ...cut, status: 'failed', errorCode: 'unauthorized' }
-  const outage = (agoMs: number): LastRun => ({ ...failed, startedAtMs: NOW_MS - agoMs, errorCode: 'server-error' })
-  const withoutSecret = (agoMs: number): LastRun => ({ ...outage(agoMs), errorCode: 'config' })
-  const waiting = (agoMs: number): LastRun => ({ ...outage(agoMs), status: 'waiting', errorCode: 'rate-limited' })
-  const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', readAsOfMs: undefined }
+const cut: LastRun = { ...completeAt(DUE_MS - 1), startedAtMs: DUE_MS + 5, status: 'interrupted' }
+const failed: LastRun = { ...cut, status: 'failed', errorCode: 'unauthorized' }
+const outage = (agoMs: number): LastRun => ({ ...failed, startedAtMs: NOW_MS - agoMs, errorCode: 'server-error' })
+const withoutSecret = (agoMs: number): LastRun => ({ ...outage(agoMs), errorCode: 'config' })
+const waiting = (agoMs: number): LastRun => ({ ...outage(agoMs), status: 'waiting', errorCode: 'rate-limited' })
+const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', readAsOfMs: undefined }
 
-  test.each<[what: string, lastRun: LastRun | undefined, expected: boolean, occasion?: Occasion]>([
-    ['of an organization never mirrored', undefined, true],
-    ['where the last one began before the moment it was due', completeAt(DUE_MS - 1), true],
-    ['where one began at that moment', completeAt(DUE_MS), false],
-    ['where one was cut short', cut, true],
-    ['where one failed for good', failed, false],
-    ['where one failed for good before it was due', { ...failed, startedAtMs: DUE_MS - 1 }, true],
-    ['after an outage less than an hour ago', outage(HOUR_MS - 1), false],
-    ['after an outage an hour ago', outage(HOUR_MS), true],
-    ['where a secret was missing an hour ago', withoutSecret(HOUR_MS), true],
-    ['where one waits for less than an hour', waiting(HOUR_MS - 1), false],
-    ['where one waits for an hour, as its job may be lost', waiting(HOUR_MS), true],
-    ['where a person cancelled it', cancelled, false],
-    ['where a person cancelled one before it was due', { ...cancelled, startedAtMs: DUE_MS - 60_000 }, true],
-    ['once again where one failed for good, at the start of a worker', failed, true, 'start'],
-    ['where a person cancelled it, at the start of a worker', cancelled, false, 'start'],
-    ['where a queue that was away may have lost a retry', outage(1), true, 'jobs-lost'],
-    ['where a queue that was away may have lost a wait', waiting(1), true, 'jobs-lost'],
-    ['where one failed for good, and the queue was away', failed, false, 'jobs-lost'],
-  ])('%s', (_what, lastRun, expected, occasion = 'time') => {
-    expect(isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })).toBe(expected)
-  })
+test.each<[what: string, lastRun: LastRun | undefined, expected: boolean, occasion?: Occasion]>([
+  ['of an organization never mirrored', undefined, true],
+  ['where the last one began before the moment it was due', completeAt(DUE_MS - 1), true],
+  ['where one began at that moment', completeAt(DUE_MS), false],
+  ['where one was cut short', cut, true],
+  ['where one failed for good', failed, false],
+  ['where one failed for good before it was due', { ...failed, startedAtMs: DUE_MS - 1 }, true],
+  ['after an outage less than an hour ago', outage(HOUR_MS - 1), false],
+  ['after an outage an hour ago', outage(HOUR_MS), true],
+  ['where a secret was missing an hour ago', withoutSecret(HOUR_MS), true],
+  ['where one waits for less than an hour', waiting(HOUR_MS - 1), false],
+  ['where one waits for an hour, as its job may be lost', waiting(HOUR_MS), true],
+  ['where a person cancelled it', cancelled, false],
+  ['where a person cancelled one before it was due', { ...cancelled, startedAtMs: DUE_MS - 60_000 }, true],
+  ['once again where one failed for good, at the start of a worker', failed, true, 'start'],
+  ['where a person cancelled it, at the start of a worker', cancelled, false, 'start'],
+  ['where a queue that was away may have lost a retry', outage(1), true, 'jobs-lost'],
+  ['where a queue that was away may have lost a wait', waiting(1), true, 'jobs-lost'],
+  ['where one failed for good, and the queue was away', failed, false, 'jobs-lost'],
+])('a run is made up for %s', (_what, lastRun, expected, occasion = 'time') => {
+  expect(isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })).toBe(expected)
 })
 
 test.each([
