@@ -4,11 +4,10 @@ import { type BackupPlan, makeBackup, type Restored, restoreMirror, type Restore
 import { START_MS } from './builders.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
+type Given = { nowMs: number; signal: AbortSignal }
+
 /** A backup of the mirror at `mirror`, as the command makes it; by default in a folder that is not there yet. */
-export async function backUp(
-  mirror: string,
-  { nowMs = START_MS, ...plan }: Partial<BackupPlan> & { nowMs?: number } = {},
-) {
+export async function backUp(mirror: string, { nowMs = START_MS, ...plan }: Partial<BackupPlan & Given> = {}) {
   const file = plan.file ?? join(temporaryFolder(), 'backups', 'customers.db')
   return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal: new AbortController().signal })
 }
@@ -16,12 +15,9 @@ export async function backUp(
 export async function restore(
   file: string,
   mirror: string,
-  {
-    nowMs = START_MS,
-    signal = new AbortController().signal,
-    ...plan
-  }: Partial<RestorePlan> & { nowMs?: number; signal?: AbortSignal } = {},
+  given: Partial<RestorePlan & Given> = {},
 ): Promise<Restored> {
+  const { nowMs = START_MS, signal = new AbortController().signal, ...plan } = given
   return restoreMirror({ file, mirror, force: false, ...plan }, { nowMs, monotonicMs: nowMs, signal })
 }
 

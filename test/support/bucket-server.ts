@@ -63,21 +63,13 @@ export async function aBucketServer({ ignores = [] }: { ignores?: readonly strin
   return bucket
 }
 
-export function refuse(
-  response: ServerResponse,
-  status: number,
-  code: string,
-  headers: Record<string, string> = {},
-): void {
+export function refuse(response: ServerResponse, status: number, code: string, headers: Record<string, string> = {}) {
   response.writeHead(status, { 'content-type': 'application/xml', ...headers })
   response.end(`<Error><Code>${code}</Code><Message>made up</Message></Error>`)
 }
 
-function answerObject(
-  { objects }: BucketServer,
-  { method, key, headers, body }: BucketRequest,
-  response: ServerResponse,
-): void {
+function answerObject({ objects }: BucketServer, request: BucketRequest, response: ServerResponse): void {
+  const { method, key, headers, body } = request
   const found = objects.get(key)
   const { 'if-match': wanted, 'if-none-match': free } = headers
   const isOther = (wanted !== undefined && etagOf(found) !== wanted) || (free === '*' && found !== undefined)
@@ -110,18 +102,13 @@ function listObjects({ objects }: BucketServer, { query }: BucketRequest, respon
 /** Smaller than that of any service, so that lists have several pages. */
 const PAGE = 3
 
-function answerUpload(
-  { objects, uploads }: BucketServer,
-  { method, key, query, body }: BucketRequest,
-  response: ServerResponse,
-): void {
+function answerUpload({ objects, uploads }: BucketServer, request: BucketRequest, response: ServerResponse): void {
+  const { method, key, query, body } = request
   const id = query.get('uploadId') ?? ''
   const upload = uploads.get(id)
   if (method === 'GET') {
-    const found = [...uploads].map(
-      ([each, { key: of }]) => `<Upload><Key>${of}</Key><UploadId>${each}</UploadId></Upload>`,
-    )
-    response.end(`<ListMultipartUploadsResult>${found.join('')}</ListMultipartUploadsResult>`)
+    const listed = [...uploads].map(([each, of]) => `<Upload><Key>${of.key}</Key><UploadId>${each}</UploadId></Upload>`)
+    response.end(`<ListMultipartUploadsResult>${listed.join('')}</ListMultipartUploadsResult>`)
   } else if (method === 'POST' && query.has('uploads')) {
     const begun = randomUUID()
     uploads.set(begun, { key, parts: new Map() })
@@ -169,7 +156,6 @@ export function objectsIn({ objects }: BucketServer): string[] {
     .toSorted()
 }
 
-/** The keys that the manifest names, in the order of organizations. */
 export function namedIn(bucket: BucketServer): string[] {
   return manifestIn(bucket).organizations.map(({ object }) => object)
 }

@@ -8,7 +8,6 @@ import { envelopeOf, json, type Reply } from './fault-server.ts'
 import { type Done, runCommand } from './run-command.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
-/** What `check` says of an organization that answers, with these settings. */
 export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
   const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
   return runCommand(checkCommand, ['--config', config])
@@ -19,7 +18,6 @@ export function written(path: string, content: string): string {
   return path
 }
 
-/** Runs `customer-mirror move` with a configuration of this mirror. */
 export function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
   const { config } = aWorkplace([anAwayOrganization()], { mirror })
   const asJson = option === '--json' ? [option] : []
@@ -29,10 +27,8 @@ export function move(mirror: string, to: string, ...[option]: ('--json' | AbortS
 
 /** The worker reports a run before its job waits. */
 export async function untilDelayed(queues: Queues): Promise<void> {
-  await eventually(
-    () => queues.sync.getJobCountByTypes('delayed'),
-    (jobs) => jobs === 1,
-  )
+  const delayed = () => queues.sync.getJobCountByTypes('delayed')
+  await eventually(delayed, (jobs) => jobs === 1)
 }
 
 export async function aMirroredWorkplace(counts = [12]) {
@@ -48,10 +44,8 @@ export const PHONE = '+1 555 0100 unmistakable'
 
 export const PEOPLE: Reply = (response, request) => {
   const { data, ...same } = envelopeOf(3, request)
-  return json(200, { ...same, data: data.map((record) => ({ ...record, phone: PHONE, address: 'unmistakable' })) })(
-    response,
-    request,
-  )
+  const people = data.map((record) => ({ ...record, phone: PHONE, address: 'unmistakable' }))
+  return json(200, { ...same, data: people })(response, request)
 }
 
 export const privacy = { drop: ['address'], hash: ['phone'], key: { env: 'PRIVACY_KEY' } }

@@ -5,7 +5,6 @@ export type Dice = {
   /** A whole number from 0 up to, but not including, `sides`. */
   below(sides: number): number
   chance(probability: number): boolean
-  /** One of these, each as often. */
   pick<Choice>(choices: readonly Choice[]): Choice
 }
 

@@ -38,7 +38,6 @@ export function blocksIn({ name, text }: Page, ...languages: readonly string[]):
     .filter(({ language }) => languages.length === 0 || languages.includes(language))
 }
 
-/** The program that a page shows, as a reader saves it. */
 function exampleOf(name: string): string {
   const blocks = blocksIn(pageNamed(name), 'js')
   return blocks.map(({ text }) => text).join()

@@ -3,10 +3,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Repeats until the answer is accepted, and returns it. Only the test's own time limit ends it. */
-export async function eventually<Answer>(
-  ask: () => Answer | Promise<Answer>,
-  pleases: (answer: Answer) => boolean,
-): Promise<Answer> {
+export async function eventually<Answer>(ask: () => Answer | Promise<Answer>, pleases: (answer: Answer) => boolean) {
   for (;;) {
     const answer = await ask()
     if (pleases(answer)) return answer

@@ -52,7 +52,6 @@ function written(name: string, parts: Iterable<Uint8Array | string>): string {
   return file
 }
 
-/** A table of DuckDB that begins as this copy. */
 export async function aCopy(file: string) {
   const duckdb = await aDuckDb()
   const [create = '', readSeq = ''] = TAKE.replaceAll('copy.parquet', file).trim().split(';\n')
@@ -85,7 +84,6 @@ export function activeIn(mirror: Pick<Mirror, 'file'>): DuckRow[] {
   return comparable(rowsOf(mirror.file, 'SELECT * FROM active_customers ORDER BY organization, id'))
 }
 
-/** Compares the copy and the changes since with the customers of now. */
 export async function expectJoined(mirror: Mirror, copyFile: string): Promise<void> {
   const copy = await aCopy(copyFile)
   const changes = await exported(mirror, { changesSince: copy.lastSeq })

@@ -20,7 +20,6 @@ export type Reply = (response: ServerResponse, request: SeenRequest) => void | P
 
 export type FaultServer = {
   origin: string
-  /** The `baseUrl` for a configuration. */
   baseUrl: URL
   /** Every request in order of arrival, also those that were answered badly or not at all. */
   requests: SeenRequest[]
@@ -34,11 +33,7 @@ export async function faultServer(...replies: [Reply, ...Reply[]]): Promise<Faul
   return start(createServer(), 'http', replies)
 }
 
-/** The same over TLS, with the key and certificate given. */
-export async function tlsFaultServer(
-  identity: { key: string; cert: string },
-  ...replies: [Reply, ...Reply[]]
-): Promise<FaultServer> {
+export async function tlsFaultServer(identity: { key: string; cert: string }, ...replies: [Reply, ...Reply[]]) {
   return start(createTlsServer(identity), 'https', replies)
 }
 

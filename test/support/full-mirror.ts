@@ -35,11 +35,8 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))
   const later = [rowIdsFrom([0, acme + 2, acme]), rowIdsFrom([acme + 1, 9002])]
   tamper(file, `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', '{"warnings":[{}]}', ?, ?)`, ...later)
-  tamper(
-    file,
-    `INSERT OR REPLACE INTO list_columns VALUES ('acme', 0, ?, x'00ff', x'', x'', x'')`,
-    rowIdsFrom([acme, 9001]),
-  )
+  const columns = `VALUES ('acme', 0, ?, x'00ff', x'', x'', x'')`
+  tamper(file, `INSERT OR REPLACE INTO list_columns ${columns}`, rowIdsFrom([acme, 9001]))
   tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
   tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
   tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)
@@ -129,7 +126,6 @@ export async function mirrorAllStates(mirror: Mirror): Promise<void> {
   tamper(file, `UPDATE runs SET duration_ms = 30000 + (id * 7919) % 90000 WHERE status <> 'running'`)
 }
 
-/** How a run ends that the service refused. */
 export const REFUSED = {
   status: 'failed',
   proof: 'unproven',
@@ -146,7 +142,6 @@ const WAITING = {
   source: { requests: 9, throttled: 3, waitedMs: 45_000 },
 } as const
 
-/** Every organization is due at two o'clock each night. */
 function dueEveryNight(
   freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
 ): Due {
@@ -189,16 +184,8 @@ export function factsOf(ids: readonly string[], paused: Record<string, Pause> = 
   return { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined }
 }
 
-/** The text of each card, by its organization. */
 export function cardsOf(page: string): Map<string, string> {
-  const cards = page.split('<article').slice(1)
-  return new Map(
-    cards.map((card) => [
-      /<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '',
-      card
-        .replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ')
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
-    ]),
-  )
+  const [, ...cards] = page.split('<article')
+  const plain = (card: string) => card.replaceAll(/<svg[^]*?<\/svg>|<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+  return new Map(cards.map((card) => [/<h3>(.*?)<\/h3>/.exec(card)?.[1] ?? '', plain(card).trim()]))
 }

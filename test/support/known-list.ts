@@ -153,9 +153,8 @@ export class KnownList {
     if (isFixed(this.order)) return this.#listed
     // Numbers are sorted in a tenth of the time: what was dealt to each, and its place below 2^16.
     const dealt = Float64Array.from(this.#listed, (_, at) => Math.floor(this.dice.next() * 2 ** 32) * 2 ** 16 + at)
-    const shuffled = Array.from(dealt.toSorted(), (key) => this.#listed[key % 2 ** 16]).filter(
-      (each) => each !== undefined,
-    )
+    const dealtOut = Array.from(dealt.toSorted(), (key) => this.#listed[key % 2 ** 16])
+    const shuffled = dealtOut.filter((each) => each !== undefined)
     if (this.order === 'shuffled') return shuffled
     const [first, second] = this.order === 'ties asc' ? [-1, 1] : [1, -1]
     return shuffled.toSorted(({ createdAt: a }, { createdAt: b }) =>
@@ -205,7 +204,6 @@ export function overlap(spans: readonly Span[], from: number, to: number): boole
   return spans.some((span) => span.from <= to && span.to >= from)
 }
 
-/** The names a customer had at some moment between two ticks. */
 export function namesBetween({ versions }: Person, from: number, to: number): string[] {
   return versions
     .filter((version, at) => version.from <= to && (versions[at + 1]?.from ?? Infinity) > from)

@@ -47,10 +47,7 @@ const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, res
 /** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
 export async function everyMetric(): Promise<Map<string, Family>> {
   const mirror = await aPlayedMirror(mirrorAllStates)
-  tamper(
-    mirror.file,
-    `INSERT INTO retired_organizations (organization, retired_at) VALUES ('late', '2026-01-01 00:00:00.000')`,
-  )
+  tamper(mirror.file, `INSERT INTO retired_organizations VALUES ('late', '2026-01-01 00:00:00.000')`)
   tamper(mirror.file, `UPDATE runs SET reasons = '["shape-changed"]' WHERE organization = 'unproven'`)
   const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }

@@ -87,7 +87,6 @@ export function dump(file: string, tables: readonly string[] = PUBLIC_TABLES): R
   )
 }
 
-/** One whole run that received these pages. */
 export async function mirrorPages(
   mirror: Mirror,
   pages: readonly (readonly unknown[])[],
@@ -100,7 +99,6 @@ export async function mirrorPages(
 
 type RunOptions = { organization?: string; atMs?: number; ending?: Partial<Ending>; isPartial?: boolean | undefined }
 
-/** What `read` finds in the file, over one connection. */
 export function withReader<Result>(file: string, read: (reader: Reader) => Result, isWriting = false): Result {
   const reader = openReader(file, { isWriting })
   try {

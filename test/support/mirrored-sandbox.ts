@@ -40,7 +40,6 @@ export function configured({ organizations }: Sandbox, settings: Partial<Organiz
   return anOrganization({ id, baseUrl, apiKey, secret }, settings)
 }
 
-/** An organization as configured, with these settings. */
 export function anOrganization(
   { id, baseUrl, apiKey, secret }: Record<'id' | 'baseUrl' | 'apiKey' | 'secret', string>,
   settings: Partial<Organization> = {},

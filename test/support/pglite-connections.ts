@@ -12,7 +12,6 @@ export function startPglite(): Promise<PGlite> {
   return (shared ??= openKeptPglite())
 }
 
-/** The session of the database. */
 const oneAtATime = pLimit(1)
 
 let addresses = 0
@@ -90,7 +89,6 @@ export function breakable(real: Connections) {
   }
 }
 
-/** Connections whose queries go through a function. */
 export function through(
   connections: Connections,
   query: (client: Client, sql: string, parameters: unknown[] | undefined) => ReturnType<Client['query']>,

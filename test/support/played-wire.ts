@@ -33,7 +33,6 @@ export class PlayedTime {
     if (isJumpy && dice.chance(0.05)) this.#wallAheadMs += (dice.below(13) - 6) * HOUR_MS
   }
 
-  /** A source that waits in this time. */
   openSource({ concurrency, connections }: { concurrency: number; connections: SourceOptions['connections'] }): Source {
     return openSource({
       ...this.clocks,

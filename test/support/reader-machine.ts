@@ -12,7 +12,6 @@ import { temporaryFolder } from './temp-folder.ts'
 
 const MARK = '@@value@@'
 
-/** The page about other programs. */
 const PAGE = PAGES.filter(({ name }) => name === 'docs/read/recipes.md')
 
 /** The folder of a reader as the page assumes it, with a published copy: by default one of five nights. `python` has the program. */

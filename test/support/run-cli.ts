@@ -100,7 +100,6 @@ export function linesOf(stream: NodeJS.ReadableStream) {
   return { lines, find }
 }
 
-/** The file that `customer-mirror` starts. */
 export const LAUNCHER = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
 
 /** A command line with `customer-mirror` in it, run by bash in a folder to its end, with a text on its standard input. */

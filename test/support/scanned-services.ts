@@ -71,7 +71,6 @@ function resized(list: KnownList, window: Window, size: number): WindowAnswer {
   return { ...list.answer({ page: window.page, size }), window, perPage: size }
 }
 
-/** Serves another page in the place of this one. */
 function replaced(list: KnownList, window: Window, page: number): WindowAnswer {
   return { ...list.answer({ ...window, page }), window }
 }
@@ -99,7 +98,6 @@ export const upTo =
     return behind(window, { ...shown, rows })
   }
 
-/** The rows of a page with one of them changed. */
 function altered(
   answer: WindowAnswer,
   place: number,
@@ -123,7 +121,6 @@ const heavy =
 
 const FIXED = [10, 20, 40, 50, 100]
 
-/** Services with their habits and faults. */
 export const SERVICES: Record<string, Serve> = {
   'an honest one': honest,
   'at most 50 rows a page': (list, window) => resized(list, window, Math.min(50, window.size)),

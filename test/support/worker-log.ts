@@ -13,7 +13,6 @@ import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
 import { childProgram, linesOf } from './run-cli.ts'
 import { aSandbox, organizationsOf } from './workplace.ts'
 
-/** A log line of a worker, with the fields used in tests. */
 const logLine = z.looseObject({
   msg: z.string(),
   report: z.looseObject({ organization: z.string() }).optional(),

@@ -63,10 +63,7 @@ export async function aSandbox({ forbidden = [], latencyMs = 0, ...options }: An
 
 type Account = Pick<Sandbox['organizations'][number], 'id' | 'baseUrl' | 'apiKey' | 'secret'>
 
-export function organizationsOf(
-  { organizations }: { organizations: readonly Account[] },
-  settings: object = {},
-): Written[] {
+export function organizationsOf({ organizations }: { organizations: readonly Account[] }, settings = {}): Written[] {
   return organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret, ...settings }))
 }
 
