@@ -6,12 +6,8 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const OUR_GROUP = process.getgid?.() ?? 0
 
-/** A configuration of two organizations, which may say where to publish them. */
-const aPlace = async (settings: { publish?: object } = {}) =>
-  aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), settings)
-
 test('publishes to the file that is named, then as configured', async () => {
-  const { run, config, folder } = await aPlace()
+  const { run, config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
   const file = join(folder, 'copies', 'x.db')
   expect(await run('sync')).toMatchObject({ code: 0 })
   appendFileSync(
@@ -43,7 +39,8 @@ test('publishes to the file that is named, then as configured', async () => {
 })
 
 test('sync publishes after its runs, a dry run never; a copy that fails has an exit code of its own, and stops no other', async () => {
-  const { run, folder } = await aPlace({ publish: { file: './copies/x.db', parquet: 'copies/parquet' } })
+  const publish = { file: './copies/x.db', parquet: 'copies/parquet' }
+  const { run, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })), { publish })
   const readers = join(folder, 'copies', 'x.db')
   expect(await run('sync --dry-run')).toMatchObject({ code: 0 })
   expect(existsSync(dirname(readers))).toBe(false)

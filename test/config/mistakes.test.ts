@@ -55,11 +55,8 @@ organizations:
 })
 
 test('mistakes in a JSON file have a line and a column too', async () => {
-  const json = JSON.stringify(
-    { organizations: [{ id: 'acme', baseUrl: 'https://acme.example.com', apiKey: 7 }] },
-    null,
-    '\t',
-  )
+  const written = { id: 'acme', baseUrl: 'https://acme.example.com', apiKey: 7 }
+  const json = JSON.stringify({ organizations: [written] }, null, '\t')
   expect(await mistakesIn(json, 'customer-mirror.json')).toEqual([
     'customer-mirror.json:3:3 organizations.0.secret: is missing: it must be { env: NAME } or { file: path }',
     'customer-mirror.json:6:14 organizations.0.apiKey: must be { env: NAME } or { file: path }',

@@ -78,11 +78,7 @@ withPython('polars', ['polars'], (python) => {
       'languages.to_dicts()',
     )
 
-    expect(types).toEqual({
-      id: 'String',
-      is_active: 'Boolean',
-      updated_at: expect.stringMatching(/^Datetime\(.*UTC/),
-    })
+    expect(types).toEqual({ id: 'String', is_active: 'Boolean', updated_at: expect.stringMatching(/^Datetime\(.*UTC/) })
     expect(sorted(languages)).toEqual(sorted(rowsOf(copy, LANGUAGES)))
   })
 })

@@ -15,13 +15,8 @@ import { runCommand } from '../support/run-command.ts'
 import { CLIENT_EXAMPLE } from '../support/documents.ts'
 import { aServe, send, SHOP } from './a-served-mirror.ts'
 
-const acme = {
-  id: 'acme',
-  baseUrl: 'https://acme.example.com/api/v1',
-  apiKey: { env: 'KEY' },
-  secret: { env: 'SECRET' },
-}
-const globex = { ...acme, id: 'globex', baseUrl: 'https://globex.example.com/api/v1', apiKey: { file: 'globex.key' } }
+const acme = { id: 'acme', baseUrl: 'https://acme.example.com', apiKey: { env: 'KEY' }, secret: { env: 'SECRET' } }
+const globex = { ...acme, id: 'globex', baseUrl: 'https://globex.example.com', apiKey: { file: 'globex.key' } }
 
 /** A configuration with these readers, each with its key and secret in files, in the folder of a mirror of three customers. */
 async function configured(readers: readonly object[] | undefined, settings: object = {}) {
@@ -32,13 +27,8 @@ async function configured(readers: readonly object[] | undefined, settings: obje
     for (const kind of ['key', 'secret'])
       writeFileSync(join(folder, `${name}.${kind}`), `${kind}-of-${name}`, { mode: 0o600 })
   const config = join(folder, 'customer-mirror.yaml')
-  const text = {
-    mirror: './customers.db',
-    ...(readers && { serve: { readers } }),
-    organizations: [acme, globex],
-    ...settings,
-  }
-  writeFileSync(config, stringify(text), { mode: 0o600 })
+  const written = { mirror: './customers.db', organizations: [acme, globex], ...settings }
+  writeFileSync(config, stringify({ ...written, ...(readers && { serve: { readers } }) }), { mode: 0o600 })
   return { mirror, config }
 }
 
