@@ -50,11 +50,10 @@ test.each<[rule: string, files: readonly SourceFile[], forbidden: RegExp]>([
 })
 
 const ROOMS_APART = ['source', 'scan', 'store']
+const NEIGHBOURS = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'sync', 'cli']
 test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
   const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
-  const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'sync', 'cli'].filter(
-    (name) => name !== folder,
-  )
+  const neighbours = NEIGHBOURS.filter((name) => name !== folder)
   const isForbidden = (target: string) => neighbours.some((name) => target.startsWith(`src/${name}/`))
 
   expect(files).not.toEqual([])

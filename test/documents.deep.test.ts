@@ -212,10 +212,7 @@ function environment([acme]: readonly Written[]): Record<string, string> {
   }
 }
 
-/**
- * A PATH with `customer-mirror`. A sandbox and a worker would run until they are stopped: the one goes on in the background as if
- * in another terminal, the other is stopped as soon as it works.
- */
+/** A PATH with `customer-mirror`. A sandbox goes on in the background, as in another terminal; a worker is stopped as soon as it works. */
 function aPath(pids: string): string {
   const folder = temporaryFolder()
   const program = `"${execPath}" "${LAUNCHER}"`

@@ -71,10 +71,7 @@ const ORDERS = {
     aCustomer((place * 37) % 101, { created_at: new Date(START_MS - place * DAY_MS).toISOString() }),
 }
 
-/**
- * Where two windows that were both read before share two customers, and one of them is forgotten, the other is not enough for an order in
- * which times may repeat: such a list is read again.
- */
+// With one of two customers forgotten that two windows shared, the other is no proof of an order by times: such a list is read again.
 const CUTS = [1, 8, 11, 28, 37].flatMap((place) => [2, 4].map((stopAfter) => ({ place, stopAfter })))
 const STOPS = [...CUTS, { place: 15, stopAfter: 2 }]
 const BY_ID = [9, 10].map((place) => ({ order: 'id asc', at: ORDERS['id asc'], place, stopAfter: 2 }))

@@ -90,7 +90,6 @@ const PACKAGES: [what: string, licenses: object[], isAllowed: boolean][] = [
   ['no licence', [], false],
 ]
 
-/** In the form of a list, each named for what it is. */
 const components = PACKAGES.map(([name, licenses, isAllowed]) => ({ name, version: '2.1.0', licenses, isAllowed }))
 
 test('every change is checked for licences: each package that is not allowed is named and no other, and a list without packages is no proof', () => {

@@ -307,7 +307,6 @@ function rowOf(n: number) {
   return rowsOf(mirror.file, 'SELECT * FROM customers WHERE id = ?', customerId(n))[0]
 }
 
-/** What is left to do of policies. */
 async function unapplied() {
   const policies = await mirror.listPrivacy()
   return policies.flatMap(({ organization, left }) => (left === 'nothing' ? [] : [{ organization, left }]))

@@ -53,9 +53,8 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
   await worker.stop()
 
   const { queues } = await someQueues(place.queue, place.mirror)
-  await expect
-    .poll(() => queues.sync.getDelayed())
-    .toMatchObject([{ data: { organization: 'globex' }, attemptsMade: 0 }])
+  const delayed = [{ data: { organization: 'globex' }, attemptsMade: 0 }]
+  await expect.poll(() => queues.sync.getDelayed()).toMatchObject(delayed)
   expect(waits.verdict).toMatchObject({ waitMs: expect.toSatisfy((ms: number) => ms > 45_000 && ms < 95_000) })
   expect(waits.report).toMatchObject({ status: 'waiting', reasons: ['waiting'], error: { code: 'rate-limited' } })
   expect(rowsOf(place.mirror, `SELECT status, error_code, reasons FROM runs WHERE organization = 'globex'`)).toEqual([

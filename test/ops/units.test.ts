@@ -12,7 +12,6 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 
 const WORKER = objectsOf('kubernetes/worker.yaml')
 const deployment = WORKER['Deployment'].spec
-/** It has the rights that it needs, and no others. */
 const IN_CONTAINER = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
 const HARDENED = {
   automountServiceAccountToken: false,

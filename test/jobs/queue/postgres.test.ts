@@ -99,10 +99,7 @@ async function opened(address: string): Promise<Backend> {
   return backend
 }
 
-/**
- * How a pooler such as PgBouncer gives out its connections to the server, `size` at most: to each client, or to each transaction, for which it
- * takes the one that was used last, or first.
- */
+/** How a pooler such as PgBouncer gives out its connections, `size` at most; to a transaction the one that was used last, or first. */
 type Pooling = { mode: 'session' | 'transaction'; gives?: 'last' | 'first'; size?: number }
 
 /** The address of a pooler in front of a server, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
