@@ -12,6 +12,7 @@ const EMPTY_AT_FIRST = ['retired_organizations', 'unfinished_forgets']
 test('every row of every table has the new name, and nothing else of it differs', async () => {
   const { file } = await aPlayedMirror(withEverything)
   const [before, others] = [contentsOf(file, 'acme'), contentsOf(file, 'acme-two')]
+  const newest = valueOf(file, 'SELECT max(updated_at) FROM customers')
   const lacking = Object.keys(before).filter((table) => before[table]?.length === 0)
 
   const renamed = await (await organizationsOf(file)).rename(RENAME, CLOCKS)
@@ -23,6 +24,8 @@ test('every row of every table has the new name, and nothing else of it differs'
   expect(contentsOf(file, 'acme-two')).toEqual(others)
   expect(renamed).toEqual({ customers: 60, changes: before['changes']?.length, runs: 5 })
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+  const isOlder = `SELECT count(*) FROM customers WHERE organization = 'acme.eu' AND updated_at <= ?`
+  expect(valueOf(file, isOlder, newest)).toBe(0)
 })
 
 /** What was done to a mirror with everything before a request that is refused. */
