@@ -118,16 +118,14 @@ export class ListedOrganization {
       const isStatic = endTick === startTick + service.answers
       found.push(...untruthsOfQuickRun({ ...run, ...kept, isHonest, isStatic }))
     } else {
-      const from =
-        report.resumedFrom === undefined ? undefined : (this.#nights.get(report.resumedFrom) ?? this.#unreported)
+      const resumed = report.resumedFrom
+      const from = resumed === undefined ? undefined : (this.#nights.get(resumed) ?? this.#unreported)
       const night = this.#nightSince(startTick, from)
       this.#nights.set(report.runId, night)
       if (report.status === 'complete') this.#unreported = undefined
       const isHidden = from?.hides === true || (service.hidden.size > 0 && !this.#isStill)
-      found.push(
-        ...untruthsOf({ ...run, ...night, isHidden }),
-        ...untrueAfterQuickRuns({ ...run, ...night }, report.resumedFrom),
-      )
+      const watched = { ...run, ...night, isHidden }
+      found.push(...untruthsOf(watched), ...untrueAfterQuickRuns(watched, resumed))
     }
     const removedAtOnce = [...after.customers.values()].filter(({ id, removed_at }) => {
       const was = before.stored.customers.get(id)
@@ -199,9 +197,8 @@ export class ListedOrganization {
     if (service.greatestTotal < Infinity || service.cap < this.configured.pageSize) return []
     if (list.order === 'shuffled' || list.order === 'ties asc') return []
     const { customers } = readStored(db, this.id)
-    const lacking = list.listed.filter(
-      ({ id, odd, isForgotten }) => !isForgotten && odd.length === 0 && customers.get(id)?.removed_at !== null,
-    )
+    const known = list.listed.filter(({ odd, isForgotten }) => !isForgotten && odd.length === 0)
+    const lacking = known.filter(({ id }) => customers.get(id)?.removed_at !== null)
     return lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`)
   }
 }

@@ -83,9 +83,8 @@ function wrongRemovals(watched: Watched): string[] {
   const { isWhole }: { isWhole?: boolean } = JSON.parse(stored?.certificate ?? '{}')
   const mayMark = report.status === 'complete' && (report.proof !== 'unproven' || isWhole === true)
   const marked = mayMark || report.missing + report.removed === 0 ? [] : ['customers were marked without a proof']
-  const removed = [...after.customers.values()].filter(
-    ({ id, removed_at }) => removed_at !== null && before.customers.get(id)?.removed_at === null,
-  )
+  const gone = [...after.customers.values()].filter(({ removed_at }) => removed_at !== null)
+  const removed = gone.filter(({ id }) => before.customers.get(id)?.removed_at === null)
   const listed = removed.filter(({ id }) => {
     const person = list.find(id)
     if (person === undefined || !wasListedThroughout(person, startTick, endTick)) return false
@@ -138,9 +137,8 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
 function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, after }: Watched): string[] {
   if (!isHonest || !isStatic || report.reasons.some((reason) => EXPLAINED.has(reason))) return []
   if (list.order === 'shuffled' || list.order === 'ties asc') return []
-  const unread = list.listed.filter(
-    ({ id, odd, isForgotten }) => !after.customers.has(id) && odd.length === 0 && isForgotten !== true,
-  )
+  const known = list.listed.filter(({ odd, isForgotten }) => !isForgotten && odd.length === 0)
+  const unread = known.filter(({ id }) => !after.customers.has(id))
   if (unread.length * 5 <= list.listed.length) return []
   return [`complete (${report.reasons.join()}), and ${unread.length} of ${list.listed.length} are unread`]
 }
@@ -187,13 +185,12 @@ type Stored = ReturnType<typeof readStored>
 export function readStored(db: Reader, organization: string) {
   const all = <Found>(sql: string) => db.all<Found>(sql, organization)
   const customers = all<CustomerRow>('SELECT * FROM customers WHERE organization = ?')
+  const held = all<{ row_id: number }>('SELECT row_id FROM held_rows WHERE organization = ?')
   return {
     customers: new Map(customers.map((row) => [row.id, row])),
     changes: all<{ run_id: number; change: string }>('SELECT run_id, change FROM changes WHERE organization = ?'),
     runs: all<RunRow>('SELECT * FROM runs WHERE organization = ?'),
-    held: new Set(
-      all<{ row_id: number }>('SELECT row_id FROM held_rows WHERE organization = ?').map((row) => row.row_id),
-    ),
+    held: new Set(held.map((row) => row.row_id)),
     waiting: all('SELECT 1 FROM held_rows WHERE organization = ? AND discarded = 0').length,
     freshness: all<Freshness>('SELECT * FROM freshness WHERE organization = ?')[0],
   }
@@ -211,10 +208,9 @@ export function readKept(db: Reader, organization: string) {
     `SELECT id, status, proof, reasons FROM runs
      WHERE organization = ? AND trusted_pages IS NULL AND status NOT IN ('running', 'interrupted')`,
   ].map((sql) => JSON.stringify(db.all(sql, organization)))
-  const absences = db.all<{ row_id: number; proven: number; scans: number }>(
-    'SELECT row_id, proven, scans FROM absences WHERE organization = ?',
-    organization,
-  )
+  type Absence = { row_id: number; proven: number; scans: number }
+  const rows = 'SELECT row_id, proven, scans FROM absences WHERE organization = ?'
+  const absences = db.all<Absence>(rows, organization)
   return { kept: kept.join('\n'), absences: new Map(absences.map((row) => [row.row_id, row])) }
 }
 
@@ -277,9 +273,8 @@ function untrueCustomers({ list, before, after, isHonest, isStatic, startTick, e
 }
 
 function newlyMissing(before: Stored, after: Stored) {
-  return [...after.customers.values()].filter(
-    ({ id, missing_since }) => missing_since !== null && before.customers.get(id)?.missing_since === null,
-  )
+  const missing = [...after.customers.values()].filter(({ missing_since }) => missing_since !== null)
+  return missing.filter(({ id }) => before.customers.get(id)?.missing_since === null)
 }
 
 /** What a night that was resumed says wrongly of customers that a quick run wrote after the scan began. */

@@ -23,8 +23,7 @@ export type FaultServer = {
   baseUrl: URL
   /** Every request in order of arrival, also those that were answered badly or not at all. */
   requests: SeenRequest[]
-  /** Requests being answered at this moment, and the most there ever were. */
-  inFlight: number
+  /** The most requests that were answered at a time. */
   mostInFlight: number
 }
 
@@ -40,7 +39,8 @@ export async function tlsFaultServer(identity: { key: string; cert: string }, ..
 async function start(server: Server, scheme: string, replies: readonly Reply[]): Promise<FaultServer> {
   const origin = `${scheme}://127.0.0.1:${await listenHere(server)}`
   const baseUrl = new URL(`${origin}/api/v1`)
-  const fault: FaultServer = { origin, baseUrl, requests: [], inFlight: 0, mostInFlight: 0 }
+  const fault: FaultServer = { origin, baseUrl, requests: [], mostInFlight: 0 }
+  let inFlight = 0
   server.on('request', (request, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', origin)
     const { method = '', headers, socket } = request
@@ -48,9 +48,9 @@ async function start(server: Server, scheme: string, replies: readonly Reply[]):
     const seen: SeenRequest = { method, url, headers, socket, page: page ?? 0, size: size ?? 0 }
     const reply = replies[Math.min(fault.requests.length, replies.length - 1)]
     fault.requests.push(seen)
-    fault.inFlight += 1
-    fault.mostInFlight = Math.max(fault.mostInFlight, fault.inFlight)
-    response.once('close', () => (fault.inFlight -= 1))
+    inFlight += 1
+    fault.mostInFlight = Math.max(fault.mostInFlight, inFlight)
+    response.once('close', () => (inFlight -= 1))
     // Tests about the service's clock set this header themselves.
     response.sendDate = false
     void reply?.(response, seen)

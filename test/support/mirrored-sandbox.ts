@@ -4,30 +4,23 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
+import { runOrganization } from '../../src/sync/run-organization.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
 import { aCustomer, customerId, DAY_MS, type SentRecord, START_MS } from './builders.ts'
 import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 
-type Syncing = Partial<Organization> & Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'now' | 'monotonicMs'>>
-
 /** One run of an organization of a sandbox, over HTTP, as the program makes it; backing off takes no time. */
-export async function syncSandbox(
-  sandbox: Sandbox,
-  mirror: Mirror,
-  { signal, onProgress, now = Date.now, monotonicMs = now, ...settings }: Syncing = {},
-): Promise<Outcome> {
+export function syncSandbox(sandbox: Sandbox, mirror: Mirror, settings: Partial<Organization> = {}): Promise<Outcome> {
   return runOrganization(configured(sandbox, settings), {
     mirror,
     trigger: 'sync',
     rateLimits: new Map(),
     longestWaitMs: 10_000,
-    now,
-    monotonicMs,
+    now: Date.now,
+    monotonicMs: Date.now,
     random: () => 0,
-    signal: signal ?? new AbortController().signal,
-    onProgress,
+    signal: new AbortController().signal,
   })
 }
 
@@ -53,8 +46,8 @@ export function anOrganization(
   }
 }
 
-export function activeIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Set<string> {
-  const rows = rowsOf(mirror.file, 'SELECT id FROM active_customers WHERE organization = ?', organization)
+export function activeIds(mirror: Mirror): Set<string> {
+  const rows = rowsOf(mirror.file, `SELECT id FROM active_customers WHERE organization = 'acme'`)
   return new Set(rows.map(({ id }) => String(id)))
 }
 
@@ -65,8 +58,6 @@ export type SearchedService = {
   search?: SearchKind
   /** From the first search on, it answers no request. */
   outage?: () => Promise<never>
-  /** The only sizes of a page it serves. */
-  sizes?: readonly number[]
 }
 
 export function aDatedCustomer(n: number, overrides: SentRecord = {}): SentRecord {
@@ -126,15 +117,10 @@ export const EVERY_CUSTOMER: SearchKind = finding(() => true)
 export type SearchKind = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
 
 /** The source of such a service, and the texts it was asked to search for. */
-export function searchedSource({ shown, listed = shown, search = finding(partial), outage, sizes }: SearchedService) {
+export function searchedSource({ shown, listed = shown, search = finding(partial), outage }: SearchedService) {
   const texts: string[] = []
   const source = sourceOf(
-    async (window) => {
-      if (outage !== undefined && texts.length > 0) return outage()
-      const isServed = sizes === undefined || sizes.includes(window.size)
-      if (!isServed) throw new SourceRefused('422', { code: 'unprocessable', status: 422 })
-      return pageOfList(shown, window)
-    },
+    async (window) => (outage !== undefined && texts.length > 0 ? outage() : pageOfList(shown, window)),
     (text) => {
       texts.push(text)
       return outage === undefined ? search(listed, text) : outage()

@@ -122,11 +122,6 @@ export async function aPlaceOn(redis: RedisServer, { organizations = 1, gate = a
   return aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
 }
 
-export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
-  const place = await aPlaceOn(redis, gate && { gate })
-  return { redis, place, worker: startWorker(place) }
-}
-
 /** What makes a Redis refuse to write, what ends that, and what is said of it. */
 export const REFUSALS: [what: string, begin: string, end: string, reason: string][] = [
   ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0', 'OOM'],

@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import { aPlaceOn, aRedis, aWorkerOn, message, startWorker } from '../../support/worker-log.ts'
+import { aPlaceOn, aRedis, message, startWorker } from '../../support/worker-log.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 
 const KILLED = Object.entries({ 'with its append-only file': true, 'without one': false })
@@ -11,7 +11,9 @@ const TRIED = KILLED.slice(0, inject('isDeep') ? 2 : 1)
 
 test.each(TRIED)('a run goes on where a Redis is killed in its middle and comes back %s', async (_how, appendOnly) => {
   const gate = aGate({ fromPage: 3 })
-  const { redis, place, worker } = await aWorkerOn(await aRedis({ appendOnly }), gate)
+  const redis = await aRedis({ appendOnly })
+  const place = await aPlaceOn(redis, { gate })
+  const worker = startWorker(place)
   await gate.reached
   await redis.kill()
   await worker.said(message('queue fails'))
