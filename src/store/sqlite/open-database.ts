@@ -16,7 +16,7 @@ import { BUSY_TIMEOUT_MS, connect, type Connection, connectToRead } from './conn
 const CHECKPOINT_PAGES = 4096
 
 /** The page cache, in KB: enough for the index of a hundred thousand customers; that of a million a night hardly reads. */
-export const CACHE_KB = 8_000
+export const CACHE_KB = 4_000
 
 /** The changed pages of 4 KB before SQLite writes some, and perhaps again: enough for a night in which a thousand customers came or went. */
 const CHANGED_PAGES = 4_096
