@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
-import { night, scanEnding } from '../store/nights.ts'
+import { aMirrorOf, night, scanEnding } from '../store/nights.ts'
 
 const HISTORY = `SELECT name, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by
   FROM customers_history WHERE organization = 'acme' AND id = ? ORDER BY valid_from`
@@ -9,9 +9,8 @@ const timeOf = (n: number) => `2026-01-${String(5 + n).padStart(2, '0')} 02:00:0
 const historyOf = (file: string, n: number) => rowsOf(file, HISTORY, customerId(n)).map((row) => Object.values(row))
 
 test('a customer has one row for each version, with the scans between which each change happened', async () => {
-  const mirror = await aMirror()
   const others = customers(2, 40)
-  await night(mirror, 0, [aCustomer(1), ...others])
+  const mirror = await aMirrorOf([aCustomer(1), ...others])
   await night(mirror, 1, [aCustomer(1), ...others], { proof: 'unproven' })
   await night(mirror, 2, [aCustomer(1, { name: 'Ada' }), ...others])
   await night(mirror, 3, others)
@@ -26,23 +25,18 @@ test('a customer has one row for each version, with the scans between which each
 })
 
 test('a removal that was approved later happened before the run that held it back', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 60))
-  await night(mirror, 1, customers(1, 60))
+  const mirror = await aMirrorOf(customers(1, 60), customers(1, 60))
   const { runId = 0 } = await night(mirror, 2, customers(31, 60))
   await night(mirror, 3, customers(31, 60), { proof: 'unproven' })
   await mirror.approveRemovals(runId, START_MS + 5 * DAY_MS)
 
-  expect(historyOf(mirror.file, 1)).toEqual([
-    ['Customer 1', timeOf(0), timeOf(5), null, timeOf(1), 'listed', 'removed'],
-  ])
+  const removed = ['Customer 1', timeOf(0), timeOf(5), null, timeOf(1), 'listed', 'removed']
+  expect(historyOf(mirror.file, 1)).toEqual([removed])
 })
 
 test('days between the runs are in customers_daily, and an organization that was never read to its end is not', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 40))
-  await night(mirror, 3, [aCustomer(1, { name: 'Ada' }), ...customers(2, 39), aCustomer(41)])
-  await night(mirror, 4, [aCustomer(1, { name: 'Ada' }), ...customers(2, 39), aCustomer(41)])
+  const mirror = await aMirrorOf(customers(1, 40))
+  for (const n of [3, 4]) await night(mirror, n, [aCustomer(1, { name: 'Ada' }), ...customers(2, 39), aCustomer(41)])
   await mirrorPages(mirror, [customers(1, 9)], { organization: 'globex', ending: { reasons: ['cached-answer'] } })
 
   const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day').map((row) => Object.values(row))

@@ -27,9 +27,8 @@ test('a private copy knows which customer was forgotten last in each organizatio
   await (await organizationsOf(address)).retire('globex', CLOCKS)
   const file = await copied()
 
-  expect(rowsOf(file, 'SELECT organization, number, hash FROM forgotten')).toEqual([
-    { organization: 'acme', number: 2, hash: '' },
-  ])
+  const forgotten = rowsOf(file, 'SELECT organization, number, hash FROM forgotten')
+  expect(forgotten).toEqual([{ organization: 'acme', number: 2, hash: '' }])
   expect(await findRecorded(file)).toEqual(await findRecorded(address))
 })
 

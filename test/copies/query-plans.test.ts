@@ -49,10 +49,8 @@ test('an export of changes reads the customers that were written since, and no o
   expect(details).not.toMatch(/SCAN now/)
 })
 
-const indexesOf = (file: string) =>
-  rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'customers_by_%' ORDER BY name`).map(
-    ({ name }) => name,
-  )
+const INDEXES = `SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'customers_by_%' ORDER BY name`
+const indexesOf = (file: string) => rowsOf(file, INDEXES).map(({ name }) => name)
 const ALL = ['customers_by_email', 'customers_by_id', 'customers_by_language', 'customers_by_update']
 
 test('the indexes of readers are made when a first run is complete, not before, and again by the next process after one was dropped by hand', async () => {

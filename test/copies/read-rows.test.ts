@@ -1,32 +1,23 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type Database from 'better-sqlite3'
 import { prepareToRead } from '../../src/copies/read-rows.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { openMirror } from '../../src/store/mirror.ts'
-import { customers } from '../support/builders.ts'
-import { mirrorPages } from '../support/mirror-file.ts'
+import { aMirrorOfFive } from '../support/mirror-file.ts'
 
 let file: string
 let db: Database.Database
 let untouched: State
 
-beforeAll(async () => {
-  file = join(mkdtempSync(join(tmpdir(), 'customer-mirror-')), 'customers.db')
-  const mirror = await openMirror(file)
-  await mirrorPages(mirror, [customers(1, 5)])
-  await mirror.close()
+beforeEach(async () => {
+  file = await aMirrorOfFive()
   db = openToRead(file)
+  onTestFinished(() => void db.close())
   // The first look itself makes the place for temporary tables known.
   stateNow()
   untouched = stateNow()
-})
-afterAll(() => {
-  db.close()
-  rmSync(dirname(file), { recursive: true })
 })
 
 test.each([

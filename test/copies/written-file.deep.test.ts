@@ -4,9 +4,8 @@ import { constants } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from '../support/builders.ts'
-import { mirrorPages, valueOf } from '../support/mirror-file.ts'
+import { aPlayedFile, mirrorPages, valueOf } from '../support/mirror-file.ts'
 import { type Ended, startCli } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -27,9 +26,7 @@ let shim: string
 
 beforeEach(async () => {
   here = aWorkplace([anAwayOrganization()])
-  const mirror = await openMirror(here.mirror)
-  await mirrorPages(mirror, [customers(1, CUSTOMERS)])
-  await mirror.close()
+  await aPlayedFile((mirror) => mirrorPages(mirror, [customers(1, CUSTOMERS)]), here.mirror)
   shim = join(temporaryFolder(), 'failing-calls.so')
   execFileSync('cc', ['-shared', '-fPIC', '-o', shim, SOURCE, '-ldl'])
 })

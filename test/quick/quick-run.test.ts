@@ -63,8 +63,8 @@ test('a quick run saves who came, marks who left, reads few pages, and says each
   const list = [aDatedCustomer(8), aDatedCustomer(9), ...without(LISTED, 500, 777)]
   const report = await quickly(list)
 
-  expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], removed: 0, held: 0 })
-  expect(report).toMatchObject({ inserted: 2, updated: 0, missing: 2 })
+  const quick = { status: 'partial', proof: 'unproven', reasons: ['quick'] }
+  expect(report).toMatchObject({ ...quick, inserted: 2, updated: 0, missing: 2, removed: 0, held: 0 })
   expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { isWhole: false, reach: 0 } })
   expect(report.requests).toBeLessThan(40)
   expect(report.trustedPages).toBeGreaterThan(60)

@@ -9,34 +9,26 @@ import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-ser
 
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 
+type Settings = Partial<SourceOptions['settings']>
+type Options = Partial<Omit<SourceOptions, 'settings'>>
+
 const opened: Source[] = []
 afterEach(() => {
   for (const source of opened.splice(0)) source.close()
 })
 
 /** A source at `baseUrl` in virtual time, with everything a test may want to look at. Closed after the test. */
-export function aSource(
-  { baseUrl }: { baseUrl: URL },
-  changes: Partial<SourceOptions['settings']> = {},
-  options: Partial<Omit<SourceOptions, 'settings'>> = {},
-): { source: Source; events: SourceEvent[]; slept: number[]; now: () => number } {
+export function aSource({ baseUrl }: { baseUrl: URL }, changes: Settings = {}, options: Options = {}) {
   const time = virtualTime()
   const events: SourceEvent[] = []
   const source = openSource({
     settings: {
-      baseUrl,
-      signing: recipeOf(DEFAULT_PRESET),
-      requestTimeoutMs: 60_000,
-      concurrency: 4,
-      maxWaitMs: 900_000,
-      longestWaitMs: 900_000,
-      ...changes,
+      ...{ baseUrl, signing: recipeOf(DEFAULT_PRESET), requestTimeoutMs: 60_000, concurrency: 4 },
+      ...{ maxWaitMs: 900_000, longestWaitMs: 900_000, ...changes },
     },
     credentials: CREDENTIALS,
     userAgent: 'customer-mirror/test',
-    now: time.now,
-    monotonicMs: time.monotonicMs,
-    sleep: time.sleep,
+    ...time,
     random: () => 1,
     onEvent: (event) => events.push(event),
     // Its pages are not released: in the budget of the process they would keep those of later tests waiting.
@@ -52,15 +44,7 @@ export const FIRST = { page: 1, size: 100 }
 /** Reads a page of a service that gives these answers in turn, the last one again and again: the page or the error, and what was seen meanwhile. */
 export async function readFrom(
   replies: Reply | [Reply, ...Reply[]],
-  {
-    window = FIRST,
-    settings,
-    options,
-  }: {
-    window?: typeof FIRST
-    settings?: Partial<SourceOptions['settings']>
-    options?: Partial<Omit<SourceOptions, 'settings'>>
-  } = {},
+  { window = FIRST, settings, options }: { window?: typeof FIRST; settings?: Settings; options?: Options } = {},
 ) {
   const all: [Reply, ...Reply[]] = Array.isArray(replies) ? replies : [replies]
   const server = await faultServer(...all)
@@ -97,26 +81,17 @@ export const NOW_MS = 1_700_000_000_000
 export const dateOf = (offsetMs: number) => ({ Date: new Date(NOW_MS + offsetMs).toUTCString() })
 
 /** A clock that advances only by sleeping, at once: waits of minutes cost nothing. */
-export function virtualTime(startMs = NOW_MS): {
-  now: () => number
-  monotonicMs: () => number
-  sleep: Sleep
-  slept: number[]
-} {
+export function virtualTime(startMs = NOW_MS) {
   let nowMs = startMs
   const slept: number[] = []
-  return {
-    now: () => nowMs,
-    monotonicMs: () => nowMs,
-    slept,
-    async sleep(ms, signal) {
-      const untilMs = nowMs + ms
-      slept.push(ms)
-      await nextTurn()
-      signal.throwIfAborted()
-      nowMs = Math.max(nowMs, untilMs)
-    },
+  const sleep: Sleep = async (ms, signal) => {
+    const untilMs = nowMs + ms
+    slept.push(ms)
+    await nextTurn()
+    signal.throwIfAborted()
+    nowMs = Math.max(nowMs, untilMs)
   }
+  return { now: () => nowMs, monotonicMs: () => nowMs, slept, sleep }
 }
 
 /** A page of some hundred kilobytes. */

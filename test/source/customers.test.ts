@@ -11,12 +11,6 @@ test('links are never followed, whatever they say', async () => {
   expect([server.requests.length, other.requests.length]).toEqual([1, 0])
 })
 
-test('no customers at all is a valid first page and not past the end', async () => {
-  const { page } = await readFrom(list(0))
-  expect(page).toMatchObject({ total: 0, beyondEnd: false })
-  expect(page?.records()).toEqual([])
-})
-
 test.each([
   ['an empty page', list(250)],
   ['an empty page without counts', json(200, { success: true, data: [], meta: { current_page: 9, per_page: 100 } })],
@@ -30,20 +24,19 @@ test.each([
   else expect(page?.refusal).toBeUndefined()
 })
 
-test.each([
-  ['the count says there are customers', { total: 101, last_page: undefined }],
-  ['the service says that it is the last one', { total: undefined, last_page: 2 }],
-])('an empty page where %s is not the end', async (_, counts) => {
-  const meta = { current_page: 2, per_page: 100, ...counts }
-  const { page } = await readFrom(json(200, { success: true, data: [], meta }), { window: { page: 2, size: 100 } })
-  expect(page).toMatchObject({ total: counts.total, beyondEnd: false })
-})
+const emptyWith = (counts: object) =>
+  json(200, { success: true, data: [], meta: { current_page: 2, per_page: 100, ...counts } })
+const capped: Reply = (response, request) => list(120)(response, { ...request, size: 20 })
 
-test('a page size the service caps is adopted', async () => {
-  const capped: Reply = (response, request) => list(120)(response, { ...request, size: 20 })
-  const { page } = await readFrom(capped)
-  expect(page).toMatchObject({ size: 20 })
-  expect(page?.records()).toHaveLength(20)
+test.each<[what: string, reply: Reply, page: number, total: number | undefined, size: number, held: number]>([
+  ['a first page of a list without customers', list(0), 1, 0, 100, 0],
+  ['an empty page where the count says there are customers', emptyWith({ total: 101 }), 2, 101, 100, 0],
+  ['an empty page that is the last one by what the service says', emptyWith({ last_page: 2 }), 2, undefined, 100, 0],
+  ['a page in a size that the service caps, which is adopted,', capped, 1, 120, 20, 20],
+])('%s is valid, and not past the end', async (_, reply, number, total, size, held) => {
+  const { page } = await readFrom(reply, { window: { page: number, size: 100 } })
+  expect(page).toMatchObject({ total, size, beyondEnd: false })
+  expect(page?.records()).toHaveLength(held)
 })
 
 test('no more than the documented maximum is ever asked for', async () => {

@@ -33,14 +33,10 @@ test('a wait as long as the longest allowed is waited, and any success starts th
 })
 
 test('a refusal is waited out for the requested time, and reported; every attempt is signed anew, after the wait', async () => {
-  const server = await faultServer(
-    refusal(429, 'throttled', 'Slow down', { 'Retry-After': 7 }),
-    html(503, { 'Retry-After': 20 }),
-    list(3),
-  )
-  const { source, slept, events, now } = aSource(server, {
-    signing: { ...recipeOf('ts-body'), template: '{ts}{nonce}' },
-  })
+  const throttled = refusal(429, 'throttled', 'Slow down', { 'Retry-After': 7 })
+  const server = await faultServer(throttled, waiting(503, 20), list(3))
+  const signing = { ...recipeOf('ts-body'), template: '{ts}{nonce}' }
+  const { source, slept, events, now } = aSource(server, { signing })
   const startMs = now()
   await source.readPage(FIRST, PATIENT)
   expect(slept).toEqual([7000, 20_000])
@@ -74,8 +70,7 @@ test('a 429 holds back every page of the organization until its time has come, w
   }
   const server = await faultServer(record(html(429, { 'Retry-After': 60 })), record(list(900)))
   const { source, events } = aSource(server, { concurrency: 1 }, time)
-  const pages = [1, 2, 3, 4].map((page) => source.readPage({ page, size: 100 }, PATIENT))
-  await Promise.all(pages)
+  await Promise.all([1, 2, 3, 4].map((page) => source.readPage({ page, size: 100 }, PATIENT)))
   const [first = 0, ...others] = askedMs
   expect(others).toHaveLength(4)
   expect(Math.min(...others) - first).toBeGreaterThanOrEqual(60_000)
@@ -90,11 +85,9 @@ test('organizations that share a rateLimit share its pause', async () => {
   const other = await faultServer(list(3))
   const one = aSource(throttled, {}, { rateLimit, ...time })
   const two = aSource(other, { longestWaitMs: 30_000 }, { rateLimit, ...time })
-  const [first, second] = await Promise.allSettled([
-    one.source.readPage(FIRST, PATIENT),
-    two.source.readPage(FIRST, PATIENT),
-  ])
-  expect(first.status).toBe('fulfilled')
+  const reading = [one, two].map(({ source }) => source.readPage(FIRST, PATIENT))
+  const [first, second] = await Promise.allSettled(reading)
+  expect(first?.status).toBe('fulfilled')
   const message = expect.stringContaining('Not sent: the service asked for a pause')
   expect(second).toMatchObject({ reason: { name: 'RateLimited', waitMs: 60_000, message } })
   expect(other.requests).toHaveLength(0)
@@ -103,11 +96,8 @@ test('organizations that share a rateLimit share its pause', async () => {
 test('an abort ends a long wait at once with its reason', async () => {
   const controller = new AbortController()
   const server = await faultServer(html(429, { 'Retry-After': 600 }))
-  const { source } = aSource(
-    server,
-    {},
-    { now: Date.now, sleep: undefined, onEvent: () => controller.abort(new Error('enough')) },
-  )
+  const onEvent = () => controller.abort(new Error('enough'))
+  const { source } = aSource(server, {}, { now: Date.now, sleep: undefined, onEvent })
   const pages = [1, 2].map((page) => rejection(source.readPage({ page, size: 100 }, { signal: controller.signal })))
   expect(await Promise.all(pages)).toMatchObject([{ message: 'enough' }, { message: 'enough' }])
 })

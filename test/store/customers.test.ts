@@ -5,6 +5,7 @@ import { noRecords } from '../../src/model/report.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
+import { aMirrorOf } from './nights.ts'
 
 const LATER = { atMs: START_MS + MINUTE_MS }
 const LATER_TEXT = '2026-01-05 02:01:00.000'
@@ -47,10 +48,8 @@ test('a change of any field is seen, stored and recorded with both values', asyn
 test('any text comes through byte for byte, and is the same text the next time', async () => {
   const mirror = await aMirror()
   const units = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd7f0, max: 0xe010 })))
-  const texts = fc.sample(
-    units.map((codes) => String.fromCharCode(...codes)),
-    { numRuns: seeds(300), seed: 20260105 },
-  )
+  const samples = fc.sample(units, { numRuns: seeds(300), seed: 20260105 })
+  const texts = samples.map((codes) => String.fromCharCode(...codes))
   const page = texts.map((name, index) => aCustomer(index + 1, { name }))
 
   await mirrorPages(mirror, [page])
@@ -73,8 +72,7 @@ test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: objec
   ['two records without an id', [[[{ name: 'A' }], [{ name: 'B' }]]], { rejected: 2 }, {}],
   ['a removed customer', [[[aCustomer(3), aCustomer(3)]]], { updated: 1, returned: 1, duplicates: 1 }, {}],
 ])('a record that comes more than once counts once, and the first is kept: %s', async (_, saves, counts, warnings) => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)])
+  const mirror = await aMirrorOf(customers(1, 3))
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05 02:00:00.000' WHERE row_id = 3`)
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: LATER.atMs })
   let number = 0
@@ -112,6 +110,8 @@ test('customers_normalized has e-mail addresses and companies in one spelling, o
 })
 
 const ANONYMOUS = { name: 'Nobody' }
+const NO_ID = { field: 'id', message: 'must be a UUID' }
+const NO_TEXT = { field: 'name', message: 'must be text' }
 const at = (night: number) => ({ atMs: START_MS + night * MINUTE_MS })
 
 test('a record that cannot be kept as a customer is kept as a reject, with where it was and why', async () => {
@@ -121,19 +121,14 @@ test('a record that cannot be kept as a customer is kept as a reject, with where
 
   expect(report).toMatchObject({ received: 13, inserted: 11, rejected: 2 })
   const where = { organization: 'acme', runId: report.runId, page: 2, seenAtMs: START_MS }
-  const [noId, noText] = [
-    { field: 'id', message: 'must be a UUID' },
-    { field: 'name', message: 'must be text' },
-  ]
   expect(await mirror.listRejects({ limit: 10 })).toEqual([
-    { ...where, recordId: null, position: 1, payload: JSON.stringify(ANONYMOUS), reasons: [noId] },
-    { ...where, recordId: customerId(2), position: 2, payload: JSON.stringify(BROKEN), reasons: [noText] },
+    { ...where, recordId: null, position: 1, payload: JSON.stringify(ANONYMOUS), reasons: [NO_ID] },
+    { ...where, recordId: customerId(2), position: 2, payload: JSON.stringify(BROKEN), reasons: [NO_TEXT] },
   ])
 })
 
 test('a reject that keeps coming is one row, brought up to date, until a complete list lacks it; received later, it is opened again', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[BROKEN, ANONYMOUS]])
+  const mirror = await aMirrorOf([BROKEN, ANONYMOUS])
 
   const worse = aCustomer(2, { name: { first: 'Ada' }, email: [] })
   const { runId } = await mirrorPages(mirror, [customers(10, 12), [ANONYMOUS, worse]], at(1))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { privacyPolicy } from '../../src/privacy/hidden-values.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { night } from './nights.ts'
+import { aMirrorOf, night } from './nights.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS, DAY_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, aPlayedMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -74,9 +74,8 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   expect(erased).toBe(onPostgres ? 'released' : 'erased')
   expect(tracesIn(file)).toEqual([])
   expect(rowsOf(file, 'SELECT * FROM customers ORDER BY row_id')).toEqual(kept)
-  expect(rowsOf(file, 'SELECT payload FROM rejects ORDER BY reject_id')).toEqual(
-    REJECTED.map((record) => ({ payload: JSON.stringify(record) })),
-  )
+  const payloads = REJECTED.map((record) => ({ payload: JSON.stringify(record) }))
+  expect(rowsOf(file, 'SELECT payload FROM rejects ORDER BY reject_id')).toEqual(payloads)
   expect(rowsOf(file, `SELECT certificate FROM runs WHERE CAST(certificate AS TEXT) LIKE '%found%'`)).toEqual([
     { certificate: '{"proof":"unproven","found":["forgotten"]}' },
   ])
@@ -92,14 +91,9 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   const bytes = valueOf(file, 'SELECT key FROM forgotten_keys')
   if (!Buffer.isBuffer(bytes)) throw new Error('There is no key.')
   expect(bytes).toHaveLength(32)
-  expect(rowsOf(file, 'SELECT * FROM forgotten')).toEqual([
-    {
-      number: 1,
-      organization: 'acme',
-      hash: createHmac('sha256', bytes).update(ID).digest('base64url'),
-      forgotten_at: '2026-02-04 02:00:00.000',
-    },
-  ])
+  const hash = createHmac('sha256', bytes).update(ID).digest('base64url')
+  const forgotten = { number: 1, organization: 'acme', hash, forgotten_at: '2026-02-04 02:00:00.000' }
+  expect(rowsOf(file, 'SELECT * FROM forgotten')).toEqual([forgotten])
 })
 
 test.each([
@@ -116,8 +110,7 @@ test.each([
 })
 
 test('a customer cannot be forgotten while a run has the lease; a run whose lease has expired loses it', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [wanted(1), aCustomer(1)])
+  const mirror = await aMirrorOf([wanted(1), aCustomer(1)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
 
   await expect(mirror.forgetCustomer(forgetting())).rejects.toMatchObject({ code: 'leased' })
@@ -130,8 +123,7 @@ test('a customer cannot be forgotten while a run has the lease; a run whose leas
 })
 
 test('rows of another customer that hold the id stay, and are reported', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [wanted(1), aCustomer(1, { referred_by: ID })])
+  const mirror = await aMirrorOf([wanted(1), aCustomer(1, { referred_by: ID })])
   await mirror.forgetCustomer(forgetting())
 
   expect(await mirror.eraseForgotten(ID)).toBe('held')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { aReader, night, quickRun, scanEnding } from './nights.ts'
+import { aMirrorOf, aReader, night, quickRun, scanEnding } from './nights.ts'
 
 const REFUSED = { status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
@@ -79,16 +79,14 @@ test('a quick run is not the last run that decides what is due, and none of its 
   await quickRun(mirror, 0, [], { ending: FAILED })
 
   expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, partialErrorCode: 'network' }])
-  expect(await mirror.listFreshness()).toMatchObject([
-    { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
-  ])
+  const failed = { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] }
+  expect(await mirror.listFreshness()).toMatchObject([failed])
   const trusted = rowsOf(mirror.file, 'SELECT trusted_pages FROM runs').map(({ trusted_pages }) => trusted_pages)
   expect(trusted).toEqual([null, 12, 0])
 })
 
 test('a reader of updated_at has every row as it is, whatever runs at once, is approved, and wherever clocks stand', async () => {
-  const first = await aMirror()
-  await night(first, 0, customers(1, 40))
+  const first = await aMirrorOf(customers(1, 40))
   const { runId = 0 } = await night(first, 1, customers(31, 40))
   const reader = aReader(first.file)
   // One clock is two days ahead of the other, and both are set back.

@@ -42,10 +42,7 @@ test('a mirror goes to PostgreSQL and back, and all is as it was: rows, numbers,
   const { file: returned } = await aSqliteMirror()
 
   const there = await toPostgres(file, database)
-  const spans = await rowsOn(
-    database,
-    'SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1',
-  )
+  const spans = await rowsOn(database, SPANS)
   const back = await toSqlite(database, returned)
 
   expect(there).toEqual(back)
@@ -89,9 +86,7 @@ const VERBS: ((mirror: Mirror) => Promise<unknown>)[] = [
   (mirror) => mirror.findKnownElsewhere('acme', ['acme', ...[2, 9, 101, 110].map(customerId)]),
 ]
 
-function sorted(rows: readonly unknown[]): string[] {
-  return rows.map((row) => JSON.stringify(row)).toSorted()
-}
+const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).toSorted()
 
 test('rows of one organization are copied without the others', async () => {
   const file = await aFullMirror()
@@ -103,10 +98,8 @@ test('rows of one organization are copied without the others', async () => {
 
 test('the list of one organization is in memory at a time: with its later order it takes 26 bytes a customer', async () => {
   const file = await aFullMirror()
-  tamper(
-    file,
-    `INSERT OR REPLACE INTO lists SELECT 'globex', run_id, reader, facts, later_rows, pending_rows FROM lists`,
-  )
+  const ofGlobex = `SELECT 'globex', run_id, reader, facts, later_rows, pending_rows FROM lists`
+  tamper(file, `INSERT OR REPLACE INTO lists ${ofGlobex}`)
   const db = new Database(file, { readonly: true })
   onTestFinished(() => void db.close())
   const session = sqliteSession(db)
@@ -157,6 +150,8 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'held', organization, id FROM held_rows JOIN customers USING (organization, row_id)
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
+
+const SPANS = 'SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1'
 
 const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'hex') AS later_rows, encode(pending_rows, 'hex') AS pending_rows FROM lists JOIN list_columns USING (organization)`
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { Proof, Report } from '../../src/model/report.ts'
-import type { Ending, Reckoning, RemovalRule, Retention } from '../../src/model/run.ts'
+import type { Ending, RemovalRule, Retention } from '../../src/model/run.ts'
 import { openMirror, type Mirror, type Organizations } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
@@ -26,6 +26,13 @@ export async function night(mirror: Mirror, n: number, list: readonly unknown[],
   const { organization = 'acme', ending = {}, isPartial } = told
   const atMs = START_MS + n * DAY_MS
   return mirrorPages(mirror, [list], { organization, atMs, isPartial, ending: { ...scanEnding(told), ...ending } })
+}
+
+/** An open mirror that has read these lists of acme, one a night. */
+export async function aMirrorOf(...lists: (readonly unknown[])[]): Promise<Mirror> {
+  const mirror = await aMirror()
+  for (const [n, list] of lists.entries()) await night(mirror, n, list)
+  return mirror
 }
 
 export function scanEnding({ proof = 'proven', isWhole, rule = USUAL_RULE, confirmed = [] }: Night): Ending {
@@ -109,27 +116,16 @@ export function aReader(file: string) {
   return { read, rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row) }
 }
 
-const FOREVER: Retention = {
-  changesMs: undefined,
-  resolvedRejectsMs: undefined,
-  runsMs: undefined,
-  removedCustomersMs: undefined,
-}
+const FOREVER = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }
 
-export async function prune(
-  mirror: Mirror,
-  limits: Partial<Retention>,
-  n: number,
-  { isConfirmed = true }: Partial<Reckoning> = {},
-) {
+export function prune(mirror: Mirror, limits: Partial<Retention>, n: number, { isConfirmed = true } = {}) {
   return mirror.prune('acme', { ...FOREVER, ...limits }, { asOfMs: START_MS + n * DAY_MS, isConfirmed })
 }
 
 /** Four customers, of which the first has another name each night. */
-export async function nightsOfRenames(nights: number): Promise<Mirror> {
-  const mirror = await aMirror()
-  for (let n = 0; n < nights; n += 1) await night(mirror, n, [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 4)])
-  return mirror
+export function nightsOfRenames(nights: number): Promise<Mirror> {
+  const first = Array.from({ length: nights }, (_, n) => aCustomer(1, { name: `Name ${n}` }))
+  return aMirrorOf(...first.map((renamed) => [renamed, ...customers(2, 4)]))
 }
 
 export function horizon(mirror: Mirror): Record<string, unknown> | undefined {

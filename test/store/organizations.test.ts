@@ -91,9 +91,8 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(rowsOf(file, `SELECT 1 FROM active_customers WHERE organization = 'acme'`)).toEqual([])
   const lastRun = valueOf(file, `SELECT MAX(id) FROM runs WHERE organization = 'acme'`)
   const fed = `SELECT organization, change, run_id, changed_at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4`
-  expect(rowsOf(file, fed, lastSeq)).toEqual([
-    { organization: 'acme', change: 'removed', run_id: lastRun, changed_at: RETIRED_AT, n: active },
-  ])
+  const change = { organization: 'acme', change: 'removed', run_id: lastRun, changed_at: RETIRED_AT, n: active }
+  expect(rowsOf(file, fed, lastSeq)).toEqual([change])
   const removed = 'removed_at = ? AND NOT is_active AND last_run_id = ? AND updated_at > ?'
   const marked = `SELECT COUNT(*) FROM customers WHERE organization = 'acme' AND ${removed}`
   expect(valueOf(file, marked, RETIRED_AT, lastRun, '2026-01-10')).toBe(active)
@@ -105,9 +104,8 @@ test('every customer leaves active_customers with a change, and nothing is delet
   const internal = ['leases', 'lists', 'list_columns', 'edited_customers', 'held_rows', 'absences']
   expect(internal.filter((table) => after[table] !== 0)).toEqual([])
   expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])
-  expect(rowsOf(file, `SELECT resolved_at FROM rejects WHERE organization = 'acme'`)).toEqual([
-    { resolved_at: RETIRED_AT },
-  ])
+  const rejects = rowsOf(file, `SELECT resolved_at FROM rejects WHERE organization = 'acme'`)
+  expect(rejects).toEqual([{ resolved_at: RETIRED_AT }])
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 

@@ -3,15 +3,14 @@ import { sqlTime } from '../../src/store/port/sql.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, aPlayedMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { changes, fateOf, fates, type Night, night, quickRun } from './nights.ts'
+import { aMirrorOf, changes, fateOf, fates, type Night, night, quickRun } from './nights.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
 
 /** A mirror of a hundred customers, and a night in which the first thirty are absent. */
 async function thirtyAbsent() {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
+  const mirror = await aMirrorOf(customers(1, 100))
   const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
   return { mirror, runId, startedAtMs }
 }
@@ -36,8 +35,7 @@ test.each([
   [21, 210, false, 'proven'],
   [22, 210, true, 'proven'],
 ] as const)('%d absent of %d, with a new one, are held: %s, by a %s scan', async (gone, known, areHeld, proof) => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, known))
+  const mirror = await aMirrorOf(customers(1, known))
   const confirmed = customers(1, gone).map(({ id }) => String(id))
   const told = { proof, isWhole: true, ...(proof !== 'proven' && { confirmed }) }
 
@@ -63,7 +61,7 @@ test('held removals can be listed, and approved once: then the customers are rem
     WHERE removed_at IS NOT NULL`
   const at = sqlTime(AT_MS)
   expect(rowsOf(mirror.file, kept)).toEqual([
-    { missing_since: at, removed_at: at, changed_at: sqlTime(START_MS + DAY_MS), last_run_id: runId, lost: 0 },
+    { missing_since: at, removed_at: at, changed_at: sqlTime(START_MS), last_run_id: runId, lost: 0 },
   ])
   expect(await mirror.listHeldRemovals()).toEqual([])
   await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
@@ -157,9 +155,8 @@ test.each([
   for (const list of [without(many, all), [...without(many, all), ...came]]) {
     const report = await night(mirror, list.length > all ? 3 : 2, list)
     expect(report).toMatchObject({ ...CHANGED, unchanged: all, missing: 0 })
-    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
-      certificate: { shape: [{ field: 'phone', customers: many, isRejected: false }] },
-    })
+    const shape = [{ field: 'phone', customers: many, isRejected: false }]
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { shape } })
     expect(phones(mirror)).toBe(all)
   }
   expect(rowsOf(mirror.file, `SELECT * FROM changes WHERE change <> 'added'`)).toEqual([])
@@ -201,9 +198,8 @@ test('many records that are rejected of known customers change the shape, night 
   for (const n of [2, 3]) {
     const report = await night(mirror, n, wrapped(60))
     expect(report).toMatchObject({ ...CHANGED, rejected: 60 })
-    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
-      certificate: { shape: [{ field: 'address', customers: 60, isRejected: true }] },
-    })
+    const shape = [{ field: 'address', customers: 60, isRejected: true }]
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { shape } })
   }
   const readAt = START_MS + DAY_MS
   const fresh = { readAsOfMs: readAt, provenAsOfMs: readAt, why: ['shape-changed'] }
@@ -214,9 +210,8 @@ test('a shape that a person accepts is stored by the next run, and guarded from 
   const mirror = await withPhones()
   await night(mirror, 2, without(60))
 
-  expect(await mirror.acceptShape('acme', START_MS + 2 * DAY_MS + 1)).toEqual([
-    { field: 'phone', customers: 60, isRejected: false },
-  ])
+  const shape = await mirror.acceptShape('acme', START_MS + 2 * DAY_MS + 1)
+  expect(shape).toEqual([{ field: 'phone', customers: 60, isRejected: false }])
 
   expect(await night(mirror, 3, without(60))).toMatchObject({ proof: 'proven', updated: 60 })
   expect(phones(mirror)).toBe(0)
@@ -228,8 +223,7 @@ test('a shape that a person accepts is stored by the next run, and guarded from 
 })
 
 test('fields that more than half of the customers gain are named on the night they come', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, [...customers(1, 40), ...customers(41, 60, { tier: 'old' })])
+  const mirror = await aMirrorOf([...customers(1, 40), ...customers(41, 60, { tier: 'old' })])
   const half = customers(1, 30, { tier: 1, score: 2, half: 3 })
   const list = [...half, ...customers(31, 31, { tier: 1, score: 2 }), ...customers(32, 51, { score: 2 })]
   const certified = { ending: { certificate: { proof: 'proven' } } }

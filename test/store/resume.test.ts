@@ -3,7 +3,8 @@ import type { Mirror } from '../../src/store/mirror.ts'
 import type { SortedPage } from '../../src/model/page.ts'
 import type { Ending, RecordedWindow, Run } from '../../src/model/run.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, START_MS, HOUR_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirrorOf } from './nights.ts'
 
 const RESUME_WITHIN_MS = 6 * HOUR_MS
 
@@ -126,8 +127,7 @@ test('a window is recalled exactly as recorded: places, rows, and the meta data 
 })
 
 test('a customer received again with another value after an interruption is updated, and counted once', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 10)], { ending: { proof: 'proven', reasons: [] } })
+  const mirror = await aMirrorOf(customers(1, 10))
   const { run } = await recordAndRecall(mirror, customers(1, 6))
   expect(run.readBefore).toBe(6)
 
@@ -137,13 +137,11 @@ test('a customer received again with another value after an interruption is upda
   const report = await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [] }), START_MS)
 
   expect(report).toMatchObject({ readBefore: 5, received: 8, updated: 1, unchanged: 4, duplicates: 3, missing: 0 })
-  expect(rowsOf(mirror.file, 'SELECT read_before, updated FROM runs WHERE id = ?', run.id)).toEqual([
-    { read_before: 5, updated: 1 },
-  ])
+  const counted = rowsOf(mirror.file, 'SELECT read_before, updated FROM runs WHERE id = ?', run.id)
+  expect(counted).toEqual([{ read_before: 5, updated: 1 }])
   expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(5))).toBe('Renamed')
-  expect(rowsOf(mirror.file, 'SELECT run_id, id, "change" FROM changes')).toEqual([
-    { run_id: run.id, id: customerId(5), change: 'changed' },
-  ])
+  const changes = rowsOf(mirror.file, 'SELECT run_id, id, "change" FROM changes')
+  expect(changes).toEqual([{ run_id: run.id, id: customerId(5), change: 'changed' }])
 })
 
 type Told = Partial<Omit<RecordedWindow, 'rows'>>

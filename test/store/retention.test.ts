@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { horizon, night, nightsOfRenames, prune } from './nights.ts'
+import { aMirrorOf, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { aCustomer, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
@@ -15,9 +15,8 @@ test('changes older than they are kept are deleted from the beginning of the fee
   await night(mirror, 11, customers(1, 4))
 
   expect(pruned).toMatchObject({ changes: 5, isUnfinished: false, error: undefined })
-  expect(left.map(({ at }) => String(at).slice(0, 10))).toEqual(
-    ['2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14'].slice(0, left.length),
-  )
+  const days = ['2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14']
+  expect(left.map(({ at }) => String(at).slice(0, 10))).toEqual(days.slice(0, left.length))
   expect(left.at(-1)?.['seq']).toBe(last)
   expect(horizon(mirror)).toMatchObject({ pruned_seq: 5, feed_seq: 5, history_from: '2026-01-11 00:00:00.000' })
   const opened = 'SELECT opened_by, min(valid_from) AS since FROM customers_history GROUP BY 1 ORDER BY 1'
@@ -29,9 +28,7 @@ test('changes older than they are kept are deleted from the beginning of the fee
 })
 
 test('a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  await night(mirror, 1, [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
+  const mirror = await aMirrorOf(customers(1, 3), [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
   for (const n of [2, 3]) await night(mirror, n, customers(1, 2), { rule: RULE })
   await prune(mirror, { removedCustomersMs: 2 * DAY_MS }, 10)
   const report = await night(mirror, 11, [...customers(1, 2), aCustomer(3, { name: 'Again' })])
@@ -46,10 +43,8 @@ test('a customer who was deleted and comes back begins anew, and the life before
 })
 
 test('removed customers are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [...customers(1, 2), aCustomer(3, { email: 'secret-one@example.com' })])
-  await night(mirror, 1, [...customers(1, 2), aCustomer(3, { email: 'secret-two@example.com' })])
-  await night(mirror, 2, [...customers(1, 2), aCustomer(3, { email: ['secret-three@example.com'] })])
+  const emails = ['secret-one@example.com', 'secret-two@example.com', ['secret-three@example.com']]
+  const mirror = await aMirrorOf(...emails.map((email) => [...customers(1, 2), aCustomer(3, { email })]))
   for (const n of [3, 4]) await night(mirror, n, customers(1, 2), { rule: RULE })
   const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')
   const feed = rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')
@@ -67,9 +62,9 @@ test('removed customers are deleted with the values in their changes and rejects
 })
 
 test('resolved rejects are deleted by their age, open ones never', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [aCustomer(1), aCustomer(2, { email: [] }), aCustomer(3, { email: [] })])
-  for (const n of [1, 2]) await night(mirror, n, [aCustomer(1), aCustomer(2), aCustomer(3, { email: [] })])
+  const open = aCustomer(3, { email: [] })
+  const later = [...customers(1, 2), open]
+  const mirror = await aMirrorOf([aCustomer(1), aCustomer(2, { email: [] }), open], later, later)
   const tooEarly = await prune(mirror, { resolvedRejectsMs: 90 * DAY_MS }, 20)
   const pruned = await prune(mirror, { resolvedRejectsMs: 10 * DAY_MS }, 20)
 
@@ -111,8 +106,7 @@ test.each([1, 6])('a clock far ahead deletes nothing of the last year, also in %
 })
 
 test('a first pruning of more than one run may delete goes on after the next', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 2))
+  const mirror = await aMirrorOf(customers(1, 2))
   tamper(
     mirror.file,
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)

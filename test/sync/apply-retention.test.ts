@@ -54,11 +54,6 @@ test('nothing is deleted, and nothing reported, without a limit or after a stop'
 type Prune = Mirror['prune']
 
 function settings({ prune }: { prune: Prune }) {
-  return {
-    mirror: { prune },
-    source: { clockOffsetMs: 0 },
-    retention: RETENTION,
-    now: () => START_MS,
-    signal: new AbortController().signal,
-  }
+  const { signal } = new AbortController()
+  return { mirror: { prune }, source: { clockOffsetMs: 0 }, retention: RETENTION, now: () => START_MS, signal }
 }

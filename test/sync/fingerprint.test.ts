@@ -32,10 +32,8 @@ test('a fingerprint is the same on every machine and in every version, so that a
 
 test('an id has one fingerprint in upper and lower case and wherever it stands, and every digit of it counts', () => {
   const id = customerId(0xab_cdef)
-  const others = Array.from(
-    id,
-    (character, at) => `${id.slice(0, at)}${character === 'f' ? 'e' : 'f'}${id.slice(at + 1)}`,
-  )
+  const changed = (digit: string, at: number) => `${id.slice(0, at)}${digit === 'f' ? 'e' : 'f'}${id.slice(at + 1)}`
+  const others = Array.from(id, changed)
   const digits = others.filter((_, at) => id[at] !== '-')
 
   for (let at = 0; at < 9; at += 1) expect(ofId(id.toUpperCase(), at)).toBe(ofId(id))

@@ -59,10 +59,8 @@ test.each([1, 4])(
   'a service that goes down on the way ends the run with the first failure (%d at once)',
   async (many) => {
     const before: Before = (_, __, count) => (count > 10 ? Promise.reject(broken(count)) : undefined)
-    const { report, error } = await running(await aMirror(), customers(1, 5000), before, {
-      ...CHAIN,
-      concurrency: many,
-    })
+    const told = { ...CHAIN, concurrency: many }
+    const { report, error } = await running(await aMirror(), customers(1, 5000), before, told)
 
     expect(String(error)).toContain('page 11: 500 at every attempt')
     expect(report.pages).toBe(10)

@@ -142,9 +142,8 @@ test.each([
 
 test('one record that is larger than an answer may be does not block its organization: all others are mirrored', async () => {
   const large = { ...aRecord(121), name: 'x'.repeat(50_000) }
-  const server = await aFaultServer(
-    lying((body) => ({ ...body, data: body.data.map((one) => (one.id === large.id ? large : one)) })),
-  )
+  const withLarge = lying((body) => ({ ...body, data: body.data.map((one) => (one.id === large.id ? large : one)) }))
+  const server = await aFaultServer(withLarge)
   const mirror = await aMirror()
   for (const night of [1, 2]) {
     const { source } = aSource(server, {}, { connections: new Agent({ maxResponseSize: 40_000 }) })

@@ -2,19 +2,18 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
-import { night } from '../../store/nights.ts'
+import { aMirrorOf } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS, DAY_MS } from '../../support/builders.ts'
 import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
-import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSmallMirror, publishAll } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a backup holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 30))
+  const mirror = await aMirrorOf(customers(1, 30))
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
   const { file, ...made } = await backUp(mirror.file)
   const tables = rowsOf(mirror.file, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
@@ -55,8 +54,7 @@ test('a backup with keep, those of a clock that was a year ahead push no later o
 })
 
 test('a backup of a damaged mirror is not made, and the one from before stays', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 400))
+  const mirror = await aMirrorOf(customers(1, 400))
   await mirror.close()
   const { file } = await backUp(mirror.file)
   const before = readFileSync(file)
@@ -81,10 +79,9 @@ test('a backup of which an older one cannot be removed is said to be in its plac
   for (const nowMs of [START_MS, START_MS + MINUTE_MS]) await backUp(mirror, { file, keep: 2, nowMs })
   failOnDisk('unlinkSync', (path) => /-\d{8}T\d{9}Z\.db$/.test(String(path)))
 
-  await expect(backUp(mirror, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
-    code: 'full',
-    message: expect.stringMatching(/is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /),
-  })
+  const said = /is in its place, but an older one could not be removed: .* \(unlink, EIO\)\. /
+  const failing = backUp(mirror, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })
+  await expect(failing).rejects.toMatchObject({ code: 'full', message: expect.stringMatching(said) })
 })
 
 test.each<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
@@ -97,10 +94,8 @@ test.each<[what: string, make: (mirror: string, folder: string) => string, says:
   const file = make(mirror, folder)
   const before = readdirSync(folder)
 
-  await expect(backUp(mirror, { file })).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringMatching(says),
-  })
+  const refused = { code: 'usage', message: expect.stringMatching(says) }
+  await expect(backUp(mirror, { file })).rejects.toMatchObject(refused)
   expect(readdirSync(folder)).toEqual(before)
   expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
 })

@@ -7,7 +7,7 @@ import { replacedMirrors } from '../../../src/copies/older-files.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
-import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
+import { aMirrorOf, CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
@@ -63,8 +63,7 @@ test.each([
 
 test('a restore never gets the WAL of the mirror before it: what a killed run left in it goes with the replaced file', async () => {
   const { mirror, backup } = await aBackup()
-  const killed = await aMirror()
-  await night(killed, 0, customers(1, 30))
+  const killed = await aMirrorOf(customers(1, 30))
   for (const ending of ['', '-wal']) copyFileSync(killed.file + ending, mirror + ending)
   const inWal = statSync(`${mirror}-wal`).size
   const { kept = '' } = await restore(backup, mirror)
@@ -77,8 +76,7 @@ test('a restore never gets the WAL of the mirror before it: what a killed run le
 
 test('a restore takes a backup that another program made, also one in WAL mode', async () => {
   const { mirror } = await aBackup()
-  const other = await aMirror()
-  await night(other, 0, customers(1, 7))
+  const other = await aMirrorOf(customers(1, 7))
   const { takenAt, customers: restored } = await restore(other.file, mirror)
 
   expect([takenAt, restored]).toEqual([undefined, 7])
@@ -108,11 +106,8 @@ test.each<Hold>([
 test('nothing is changed while a run elsewhere has a lease that did not expire, although no program has the file open', async () => {
   const { mirror, backup } = await aBackup()
   const expires = START_MS + MINUTE_MS
-  tamper(
-    mirror,
-    `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`,
-    expires,
-  )
+  const lease = `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`
+  tamper(mirror, lease, expires)
 
   await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
   await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
@@ -175,9 +170,8 @@ test('the command says in its JSON what was restored and what was kept', async (
 })
 
 /** Without what a test that reads the mirror lets SQLite leave there. */
-function namesBeside(file: string): string[] {
-  return readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
-}
+const namesBeside = (file: string) =>
+  readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
 
 type Place = { mirror: string; backup: string }
 
@@ -225,6 +219,7 @@ function changed(file: string, sql: string): string {
 /* What a backup cannot know: numbers that were given out since, and customers who were forgotten. */
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
+const FIRST = 'SELECT min(seq) AS seq, max(run_id) AS run FROM changes'
 
 test.each([
   ['is gone', async (mirror: string) => lose(mirror)],
@@ -240,10 +235,7 @@ test.each([
   await restore(file, mirror, { force: true })
   const horizon = valueOf(mirror, `SELECT feed_seq FROM horizons WHERE organization = 'acme'`)
   await mirrored(mirror, [20])
-  const [after = {}] = rowsOf(
-    mirror,
-    `SELECT min(seq) AS seq, max(run_id) AS run FROM changes WHERE seq > ${Number(horizon)}`,
-  )
+  const [after = {}] = rowsOf(mirror, `${FIRST} WHERE seq > ${Number(horizon)}`)
 
   expect(Number(horizon)).toBeGreaterThan(Number(before['seq']))
   expect(Number(after['seq'])).toBe(Number(horizon) + 1)

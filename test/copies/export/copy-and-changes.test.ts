@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CLOCKS, type Night, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
+import { aMirrorOf, CLOCKS, type Night, night, organizationsOf, quickRun, scanEnding } from '../../store/nights.ts'
 import { aCustomer, aPage, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../../support/builders.ts'
 import {
   aCopy,
@@ -79,8 +79,7 @@ test.each([
 ])(
   'a copy and the changes since make the customers of now, with an organization whose first list was read while the copy was taken, by a clock that was %s',
   async (_, startedMs, [endedMs = 0, nextMs]) => {
-    const mirror = await aMirror()
-    await night(mirror, 0, listOf(0))
+    const mirror = await aMirrorOf(listOf(0))
     let monotonicMs = 0
     const start = { ...globex, trigger: 'sync', monotonicMs: () => monotonicMs } as const
     const first = await mirror.startRun({ ...start, nowMs: START_MS + startedMs })
@@ -96,8 +95,7 @@ test.each([
 )
 
 test('all changes make the customers of now of no copy', async () => {
-  const mirror = await aMirror()
-  for (const [n, list] of [listOf(0), listOf(1), listOf(2)].entries()) await night(mirror, n, list)
+  const mirror = await aMirrorOf(listOf(0), listOf(1), listOf(2))
   await night(mirror, 3, FIRST_OF_GLOBEX, globex)
   const all = await aCopy(await exported(mirror, { organizations: ['globex'] }))
   await all.apply(await exported(mirror, { changesSince: 0 }))
@@ -106,8 +104,7 @@ test('all changes make the customers of now of no copy', async () => {
 })
 
 test('what was deleted from the mirror itself is found by the documented check', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, listOf(0))
+  const mirror = await aMirrorOf(listOf(0))
   const copy = await aCopy(await exported(mirror))
   tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(1))
   const changes = await exported(mirror, { changesSince: copy.lastSeq })
@@ -118,13 +115,12 @@ test('what was deleted from the mirror itself is found by the documented check',
 
 /** Changes 1 to 4, all of customer 1; retention has deleted those up to 2. */
 async function aPrunedMirror(): Promise<string> {
-  const mirror = await aMirror()
-  for (let n = 0; n <= 4; n += 1) await night(mirror, n, [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 9)])
-  tamper(mirror.file, 'DELETE FROM changes WHERE seq <= 2')
-  tamper(
-    mirror.file,
-    `INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES ('acme', 2, 2, '2026-01-07 12:00:00.000')`,
+  const mirror = await aMirrorOf(
+    ...[0, 1, 2, 3, 4].map((n) => [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 9)]),
   )
+  tamper(mirror.file, 'DELETE FROM changes WHERE seq <= 2')
+  const columns = 'organization, pruned_seq, feed_seq, history_from'
+  tamper(mirror.file, `INSERT INTO horizons (${columns}) VALUES ('acme', 2, 2, '2026-01-07 12:00:00.000')`)
   return mirror.file
 }
 

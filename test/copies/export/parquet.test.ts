@@ -26,10 +26,8 @@ test('every value is read back as it is, with the type of its column, and NULL a
   ]
   const values = cases.map(([, , value]) => value)
   const rows = [values, values.map(() => null), values]
-  const { file } = await write(
-    cases.map(([what, type]) => column(what, type)),
-    rows,
-  )
+  const columns = cases.map(([what, type]) => column(what, type))
+  const { file } = await write(columns, rows)
   const duckdb = await aDuckDb()
   const described = await duckdb.all(`DESCRIBE FROM '${file}'`)
   const [first = {}, second = {}, third = {}] = await duckdb.all(`FROM '${file}'`)
@@ -44,9 +42,8 @@ test('every value is read back as it is, with the type of its column, and NULL a
 test('ids have the type UUID where that is asked for', async () => {
   const { file } = await write([column('id', 'TEXT')], [[customerId(1)]], { ids: 'uuid' })
 
-  expect(await (await aDuckDb()).all(`SELECT id, typeof(id) AS type FROM '${file}'`)).toEqual([
-    { id: customerId(1), type: 'UUID' },
-  ])
+  const rows = await (await aDuckDb()).all(`SELECT id, typeof(id) AS type FROM '${file}'`)
+  expect(rows).toEqual([{ id: customerId(1), type: 'UUID' }])
   await expect(write([column('id', 'TEXT')], [['not-an-id']], { ids: 'uuid' })).rejects.toThrow('A value of id in')
 })
 
@@ -74,13 +71,8 @@ test('the metadata says what is exported, how current it is, and where the feed 
     last_seq: '7',
     organizations: JSON.stringify([
       {
-        organization: 'acme',
-        run_id: 3,
-        proof: 'proven',
-        read_as_of: '2026-01-05 01:00:00.000',
-        proven_as_of: null,
-        retired_at: '2026-01-04 12:00:00.000',
-        active_customers: 2,
+        ...{ organization: 'acme', run_id: 3, proof: 'proven', read_as_of: '2026-01-05 01:00:00.000' },
+        ...{ proven_as_of: null, retired_at: '2026-01-04 12:00:00.000', active_customers: 2 },
       },
     ]),
   })

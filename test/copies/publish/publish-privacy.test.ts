@@ -117,11 +117,8 @@ test('a copy is refused only for organizations that are in it and show what is t
   const hiding = (field: string) => ({ drop: [field], hash: [] })
   const hidden = JSON.stringify({ ...hiding('phone'), mixed: [], keyCheck: null })
   const publishing = (asked: Parameters<typeof requireHidden>[0]['hidden']) => requireHidden({ hidden: asked }, mirror)
-  const hide = (next: string) =>
-    tamper(
-      mirror,
-      `INSERT OR REPLACE INTO privacy_policies (organization, policy, next_policy) VALUES ('acme', '${hidden}', ${next})`,
-    )
+  const stored = `INSERT OR REPLACE INTO privacy_policies (organization, policy, next_policy) VALUES ('acme', ?, ?)`
+  const hide = (next: string | null) => tamper(mirror, stored, hidden, next)
 
   await expect(publishing({ 'new-here': hiding('phone') })).resolves.toBeUndefined()
   await expect(publishing(undefined)).resolves.toBeUndefined()
@@ -129,8 +126,8 @@ test('a copy is refused only for organizations that are in it and show what is t
     code: 'unhidden',
     message: expect.stringContaining('of acme, globex. Nothing was published'),
   })
-  hide('NULL')
+  hide(null)
   await expect(publishing({ acme: hiding('phone') })).resolves.toBeUndefined()
-  hide(`'${hidden}'`)
+  hide(hidden)
   await expect(publishing({ acme: hiding('phone') })).rejects.toMatchObject({ code: 'unhidden' })
 })

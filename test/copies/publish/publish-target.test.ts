@@ -61,6 +61,7 @@ test('an unknown group is refused before anything is written', async () => {
   expect(existsSync(dirname(plan.file))).toBe(false)
 })
 
+const OPEN = /users besides its owner may write there, and could replace the copy/
 const OTHERS = /was not published by this program/
 
 test.each(
@@ -77,11 +78,7 @@ test.each(
     ['another SQLite file', OTHERS, (file) => void new Database(file).exec('CREATE TABLE t (x)').close()],
     ['a pipe', /is not a file/, (file) => void heldPipe(file)],
     ['a file with a journal beside it', /has readers.db-journal/, (file) => writeFileSync(`${file}-journal`, 'x')],
-    [
-      'a file in a folder in which every user may write',
-      /users besides its owner may write there, and could replace the copy/,
-      (file) => chmodSync(dirname(file), 0o1777),
-    ],
+    ['a file in a folder in which every user may write', OPEN, (file) => chmodSync(dirname(file), 0o1777)],
   ]),
 )('a target that is not a copy is refused, and left as it is: %s', async (_, said, make) => {
   const mirror = await aSmallMirror()
@@ -90,9 +87,8 @@ test.each(
   const target = make(file, mirror) ?? file
   const before = readdirSync(dirname(file))
 
-  expect(() => publishCopies({ ...plan, file: target })).toThrow(
-    expect.objectContaining({ code: 'usage', message: expect.stringMatching(said) }),
-  )
+  const refused = expect.objectContaining({ code: 'usage', message: expect.stringMatching(said) })
+  expect(() => publishCopies({ ...plan, file: target })).toThrow(refused)
   expect(readdirSync(dirname(file))).toEqual(before)
   expect(valueOf(mirror, 'SELECT count(*) FROM customers')).toBe(20)
 })

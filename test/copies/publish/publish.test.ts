@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
-import { night } from '../../store/nights.ts'
+import { aMirrorOf, night } from '../../store/nights.ts'
 import { aCustomer, aPage, customers, START_MS, DAY_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../../support/publishing.ts'
@@ -41,13 +41,9 @@ test('what is in a copy is sound, typed and has statistics; nothing in it is int
   const tables = `SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'`
 
   expect(rowsOf(file, tables).filter(({ name }) => !known.includes(String(name)))).toEqual([])
-  expect(
-    rowsOf(
-      file,
-      `SELECT t.name, c.name AS column FROM (${tables}) t, pragma_table_info(t.name) c
-      WHERE t.sql LIKE 'CREATE TABLE%' AND c.type = ''`,
-    ),
-  ).toEqual([])
+  const untyped = `SELECT t.name, c.name AS column FROM (${tables}) t, pragma_table_info(t.name) c
+    WHERE t.sql LIKE 'CREATE TABLE%' AND c.type = ''`
+  expect(rowsOf(file, untyped)).toEqual([])
   expect(valueOf(file, `SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'`)).toBe(0)
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
   expect(valueOf(file, 'PRAGMA journal_mode')).toBe('delete')
@@ -59,14 +55,10 @@ test('what is in a copy is sound, typed and has statistics; nothing in it is int
 
 test('what is in a copy each table is described column by column, in the dictionary of the copy and for Datasette', async () => {
   const { file } = await aCopyOfNights()
-  const columns = rowsOf(
-    file,
-    `SELECT t.name || '.' || c.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
-    WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'freshness_as_published'`,
-  ).map(({ name }) => String(name))
-  const described = rowsOf(file, `SELECT table_name || '.' || column_name AS name FROM dictionary`).map(({ name }) =>
-    String(name),
-  )
+  const namesIn = (sql: string) => rowsOf(file, sql).map(({ name }) => String(name))
+  const columns = namesIn(`SELECT t.name || '.' || c.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
+    WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'freshness_as_published'`)
+  const described = namesIn(`SELECT table_name || '.' || column_name AS name FROM dictionary`)
   const { tables } = JSON.parse(readFileSync(join(dirname(file), 'metadata.json'), 'utf8')).databases.readers
   const shown = Object.entries<{ columns?: object }>(tables).flatMap(([table, { columns: named = {} }]) =>
     Object.keys(named).map((column) => `${table}.${column}`),
@@ -79,8 +71,7 @@ test('what is in a copy each table is described column by column, in the diction
 })
 
 test('what is in a copy an index serves what readers look for', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 500))
+  const mirror = await aMirrorOf(customers(1, 500))
   const { file } = aCopyOf(mirror.file)
   for (const sql of [
     `SELECT * FROM customers WHERE email = 'a'`,
@@ -114,20 +105,13 @@ test('the manifest has runs, proofs, dates and counts of each organization, and 
     { customers: 31, active_customers: 30, runs: 3, rejects: 0, last_seq: lastSeq },
     { customers: 1, active_customers: 1, changes: 1, runs: 2, rejects: 1, last_run_id: 5, last_status: 'running' },
   ])
-  expect(organizations.map(({ organization, run, customers: rows }) => [organization, run, rows])).toEqual([
-    ['acme', 4, 31],
-    ['globex', 2, 1],
-  ])
+  const published = organizations.map(({ organization, run, customers: rows }) => `${organization} ${run} ${rows}`)
+  expect(published).toEqual(['acme 4 31', 'globex 2 1'])
 })
 
 test('the manifest its digests are those of what its queries print, in the copy', async () => {
-  const mirror = await aMirror()
   const odd = ['\u0000\u0001\n\r\t"\\', '“ü”\u{1f600}\u2028', "O'Neil; DROP", '\u007f\u0080', '{"a":1}', ' ']
-  await night(
-    mirror,
-    0,
-    odd.map((name, index) => aCustomer(index + 1, { name, tags: [name] })),
-  )
+  const mirror = await aMirrorOf(odd.map((name, index) => aCustomer(index + 1, { name, tags: [name] })))
   await night(mirror, 0, customers(50, 60), { organization: 'globex' })
   const { file } = aCopyOf(mirror.file)
 
@@ -141,16 +125,12 @@ test('the manifest its digests are those of what its queries print, in the copy'
 })
 
 test('an organization that was never read to its end is left out with all its rows, and listed so', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   const run = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
   await mirror.savePages(run, [aPage(1, [aCustomer(70), { id: 'bad' }])], START_MS)
   const { file, leftOut } = aCopyOf(mirror.file, { organizations: ['acme', 'globex', 'hooli'] })
 
-  expect(leftOut).toEqual([
-    { organization: 'globex', reason: 'never-read' },
-    { organization: 'hooli', reason: 'never-read' },
-  ])
+  expect(leftOut).toEqual(['globex', 'hooli'].map((organization) => ({ organization, reason: 'never-read' })))
   for (const table of ['customers', 'runs', 'rejects', 'changes', 'freshness'])
     expect(rowsOf(file, `SELECT 1 FROM ${table} WHERE organization <> 'acme'`), table).toEqual([])
   expect(rowsOf(file, 'SELECT organization, last_status FROM manifest WHERE left_out NOT NULL')).toEqual([

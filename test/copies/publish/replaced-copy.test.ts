@@ -8,7 +8,7 @@ import { listCopiesLeft, olderCopies } from '../../../src/copies/older-files.ts'
 import { publishCopies } from '../../../src/copies/publish.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import type { Mirror } from '../../../src/store/mirror.ts'
-import { CLOCKS, night, organizationsOf, quickRun } from '../../store/nights.ts'
+import { aMirrorOf, CLOCKS, night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
 import { failOnDisk, failToFlushFolders, heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
@@ -25,19 +25,13 @@ import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 /** A copy that a publish is about to replace: the mirror has had another night since. */
 async function aCopyToReplace() {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   const plan = aPlan(mirror.file, { keep: 2 })
   publishAll(plan)
   await night(mirror, 1, customers(1, 6))
   const folder = dirname(plan.file)
-  return {
-    plan,
-    namesThere: () =>
-      readdirSync(folder)
-        .map((name) => name.replace(/-\d.*Z/, '-before'))
-        .toSorted(),
-  }
+  const withoutTime = (name: string) => name.replace(/-\d.*Z/, '-before')
+  return { plan, namesThere: () => readdirSync(folder).map(withoutTime).toSorted() }
 }
 
 const WITH_OLDER = ['metadata.json', 'readers-before.db', 'readers.db']
@@ -94,14 +88,11 @@ test('on a disk without hard links the copy from before is moved aside', async (
   expect(namesThere()).toEqual(WITH_OLDER)
 })
 
+const IN_THE_WAY = /\.readers\.db\.writing: stands where the lock of/
+
 test.each<[string, code: string, said: RegExp, stand: (file: string, lock: string) => void]>([
   ['another one publishes', 'busy', /another process writes it/, (file) => onTestFinished(lockPlace(file).release)],
-  [
-    'a pipe stands where its lock goes',
-    'usage',
-    /\.readers\.db\.writing: stands where the lock of/,
-    (_, lock) => heldPipe(lock),
-  ],
+  ['a pipe stands where its lock goes', 'usage', IN_THE_WAY, (_, lock) => heldPipe(lock)],
 ])('while %s, a publish gives up with a clear error, and leaves that as it is', async (_, code, said, stand) => {
   const { plan } = await aCopyToReplace()
   const lock = join(dirname(plan.file), '.readers.db.writing')
@@ -115,16 +106,12 @@ test.each<[string, code: string, said: RegExp, stand: (file: string, lock: strin
 /* When a copy is to be replaced, and which older ones are kept. */
 
 const forget = (mirror: Mirror) => mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+const retire = async (mirror: Mirror) => (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
 const customersIn = (file = '') => valueOf(file, 'SELECT count(*) FROM active_customers')
 
 test.each([
   ['holds a forgotten customer', 4, 0, forget],
-  [
-    'has an organization as active that was retired',
-    0,
-    0,
-    async (mirror: Mirror) => (await organizationsOf(mirror.file)).retire('acme', CLOCKS),
-  ],
+  ['has an organization as active that was retired', 0, 0, retire],
   ['lacks a night', 5, 1, (mirror: Mirror) => night(mirror, 1, customers(1, 5))],
 ])('a copy that %s is stale, no other is, and only one of before a night is kept', async (_, left, kept, change) => {
   const mirror = await aMirrorOfTwo()
@@ -141,17 +128,15 @@ test.each([
 })
 
 test('a copy is stale while it is missing, lacks the end of a run or what a quick run changed, is of another mirror, or of the other kind as to personal data', async () => {
-  const [mirror, another] = [await aMirror(), await aMirror()]
-  await night(mirror, 0, customers(1, 5))
+  const [mirror, another] = [await aMirrorOf(customers(1, 5)), await aMirror()]
   await night(another, 1, customers(2, 6))
   const plan = aPlan(mirror.file)
   const isStale = (change = {}) => staleCopies({ ...plan, ...change }).length > 0
 
   expect(isStale()).toBe(true)
   publishAll(plan)
-  expect([isStale(), isStale({ withoutPersonalData: true }), isStale({ mirror: another.file })]).toEqual([
-    ...[false, true, true],
-  ])
+  const changes = [{}, { withoutPersonalData: true }, { mirror: another.file }]
+  expect(changes.map(isStale)).toEqual([false, true, true])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   publishAll(plan)
   expect(isStale()).toBe(false)
@@ -186,8 +171,7 @@ test('neither a forgotten customer nor a forgotten organization is kept in an ol
 })
 
 test('copies after quick runs push no copy of a night out of those that are kept', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   const plan = aPlan(mirror.file, { keep: 2 })
   publishAll(plan)
   for (const hour of [1, 2]) {

@@ -10,13 +10,11 @@ import { temporaryFolder } from '../../support/temp-folder.ts'
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
   const address = 'postgres://an%40n:hun%2Fter2@db.test:5433/cr%6D?schema=mirror_2&sslmode=disable'
 
-  expect(connectionSettings(address)).toEqual({
-    ...{ host: 'db.test', port: 5433, user: 'an@n', password: 'hun/ter2', database: 'crm', ssl: false },
-  })
+  const parts = { host: 'db.test', port: 5433, user: 'an@n', password: 'hun/ter2', database: 'crm', ssl: false }
+  expect(connectionSettings(address)).toEqual(parts)
   expect(schemaOf(address)).toBe('mirror_2')
-  expect(connectionSettings('postgres:///crm?host=/var/run/postgresql')).toEqual({
-    ...{ host: '/var/run/postgresql', database: 'crm', ssl: false },
-  })
+  const local = { host: '/var/run/postgresql', database: 'crm', ssl: false }
+  expect(connectionSettings('postgres:///crm?host=/var/run/postgresql')).toEqual(local)
 })
 
 const [AUTHORITY = ''] = rootCertificates

@@ -39,19 +39,16 @@ test.each(['before', 'after'] as const)('gone %s each commit, a server doubles a
   expect(await rows('SELECT status, pages, received, inserted, duplicates FROM runs WHERE organization = $1')).toEqual([
     { status: 'complete', pages: 2, received: 66, inserted: 60, duplicates: 6 },
   ])
-  expect(await rows('SELECT count(*) AS rows, max(row_id) AS last FROM customers WHERE organization = $1')).toEqual([
-    { rows: 60, last: 60 },
-  ])
+  const stored = await rows('SELECT count(*) AS rows, max(row_id) AS last FROM customers WHERE organization = $1')
+  expect(stored).toEqual([{ rows: 60, last: 60 }])
   expect(await rows('SELECT 1 FROM leases WHERE organization = $1')).toEqual([])
 })
 
 const CLOCKS = { nowMs: START_MS, monotonicMs: 1 }
+const ofAcme = (n: number) => ({ organization: 'acme', id: customerId(n), ...CLOCKS })
 const VERBS: [string, (database: Database) => Promise<unknown>][] = [
-  [
-    'forget a customer',
-    (there) => mirrorOf(there).forgetCustomer({ organization: 'acme', id: customerId(1), ...CLOCKS }),
-  ],
-  ['readmit one', (there) => mirrorOf(there).readmitCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })],
+  ['forget a customer', (there) => mirrorOf(there).forgetCustomer(ofAcme(1))],
+  ['readmit one', (there) => mirrorOf(there).readmitCustomer(ofAcme(3))],
   ['forget an organization', (there) => organizationsIn({ ...there, purge: async () => true }).forget('acme', CLOCKS)],
   ['rename', (there) => organizationsIn(there).rename({ from: 'acme', to: 'birch' }, CLOCKS)],
   ['retire', (there) => organizationsIn(there).retire('acme', CLOCKS)],
@@ -81,7 +78,7 @@ async function aFilledMirror(): Promise<Database> {
   const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
   const ending = { proof: 'proven', reasons: [], removals } as const
   for (const list of [customers(1, 3), []]) await mirrorPages(mirror, [list], { ending })
-  await mirror.forgetCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })
+  await mirror.forgetCustomer(ofAcme(3))
   return there
 }
 

@@ -10,9 +10,8 @@ import { temporaryFolder } from '../../support/temp-folder.ts'
 test('a mirror that another program is making is missing or there, never a file of another program', async () => {
   const folder = temporaryFolder()
   const files = Array.from({ length: 30 }, (_, number) => join(folder, `${number}.db`))
-  const reader = spawn(execPath, ['--input-type=module', '--eval', OPEN_EACH, ...files], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const args = ['--input-type=module', '--eval', OPEN_EACH, ...files]
+  const reader = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const said = text(reader.stdout)
   await once(reader.stdout, 'readable')
 

@@ -37,9 +37,8 @@ test.each<[string, unknown]>([
 
 test('a reject keeps its reasons, and two that differ only in what is cut stay two', () => {
   const anonymous = (end: string) => ({ ...aRecord(1), id: 'none', name: 'x'.repeat(100_000) + end })
-  const { rejects } = sortRecords([anonymous('a'), anonymous('b'), { ...aRecord(2), name: 'x'.repeat(2 * MIB) }], {
-    pageBytes: 3 * MIB,
-  })
+  const records = [anonymous('a'), anonymous('b'), { ...aRecord(2), name: 'x'.repeat(2 * MIB) }]
+  const { rejects } = sortRecords(records, { pageBytes: 3 * MIB })
   expect(rejects.map(({ reasons }) => reasons.map(({ field }) => field))).toEqual([['id'], ['id'], ['']])
   expect(rejects[2]?.reasons[0]?.message).toContain('is longer than')
   expect(rejects[0]?.payload).toBe(rejects[1]?.payload)

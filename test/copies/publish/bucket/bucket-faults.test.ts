@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest'
 import { storeError } from '../../../../src/copies/objects/bucket.ts'
-import { night } from '../../../store/nights.ts'
+import { aMirrorOf, night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
@@ -16,7 +16,7 @@ import {
   SOON,
 } from '../../../support/bucket-server.ts'
 import { customers, HOUR_MS } from '../../../support/builders.ts'
-import { aMirror, tamper } from '../../../support/mirror-file.ts'
+import { tamper } from '../../../support/mirror-file.ts'
 
 test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
   const { mirror, bucket } = await aStaleBucket()
@@ -34,10 +34,8 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
     }
     // A change each time, so that there is something to publish.
     await night(mirror, 1 + failing, customers(1, 8 + failing))
-    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
-      ({ warnings }) => warnings.length === 0,
-      () => false,
-    )
+    const publishing = publishInto(bucket, aBucketPlan(mirror.file), limits)
+    passed = await publishing.then(({ warnings }) => warnings.length === 0).catch(() => false)
     bucket.fault = undefined
     found.add(rowsThatAreWhole(bucket).join())
     // What this one replaces stays for readers until the next one.
@@ -50,8 +48,7 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
 })
 
 test('a service that ignores conditions keeps the manifest of a later publish that ended first, and its objects', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   const bucket = await aBucketServer({ ignores: ['if-match', 'if-none-match'] })
   const plan = aBucketPlan(mirror.file, { graceMs: HOUR_MS })
   let later: ReturnType<typeof namedIn> | undefined
@@ -90,16 +87,14 @@ const PLACE = 's3://copies/customers'
 
 const withStatus = (httpStatusCode: number, name = 'Error') => ({ name, $metadata: { httpStatusCode } })
 
+const DENIED = /\(PutObject, AccessDenied, 403\).*They need s3:ListBucket .* s3:PutObject/
+
 test.each<[facts: object, code: string, said: RegExp]>([
   [{ code: 'CERT_HAS_EXPIRED' }, 'usage', /\(PutObject, CERT_HAS_EXPIRED\)\. .*NODE_EXTRA_CA_CERTS.* is unchanged\./],
   [{ message: 'Region is missing' }, 'usage', /Region is missing/],
   [{ code: 'ENOTFOUND' }, 'gone', /no answer \(PutObject, ENOTFOUND\)\. .*Check the endpoint/],
   [withStatus(503, 'SlowDown'), 'gone', /the service refused a request \(PutObject, SlowDown, 503\)/],
-  [
-    withStatus(403, 'AccessDenied'),
-    'usage',
-    /\(PutObject, AccessDenied, 403\).*They need s3:ListBucket .* s3:PutObject/,
-  ],
+  [withStatus(403, 'AccessDenied'), 'usage', DENIED],
   [withStatus(507), 'full', /\(PutObject, 507\)/],
 ])('%o is %s, and what the service said is not repeated', (facts, code, said) => {
   const error = storeError(Object.assign(new Error('made up'), facts), PLACE, 'PutObject')
@@ -159,10 +154,8 @@ test('a service that never answers is reported with what to do, and what was pub
   bucket.fault = () => true
   const failing = publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, attempts: 1, requestMs: 300 })
 
-  await expect(failing).rejects.toMatchObject({
-    code: 'gone',
-    message: expect.stringMatching(/no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. .* is unchanged/),
-  })
+  const message = expect.stringMatching(/no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. .* is unchanged/)
+  await expect(failing).rejects.toMatchObject({ code: 'gone', message })
   await expect(failing).rejects.not.toMatchObject({ message: expect.stringMatching(/AKIA|a secret|made up/) })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })

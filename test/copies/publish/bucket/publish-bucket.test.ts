@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { publicColumns } from '../../../../src/model/public-tables.ts'
-import { CLOCKS, night, organizationsOf, quickRun } from '../../../store/nights.ts'
+import { aMirrorOf, CLOCKS, night, organizationsOf, quickRun } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aBucketServer,
@@ -70,8 +70,7 @@ test('a reader who begins with the manifest, which is written last and describes
 })
 
 test('docs/read/recipes.md names each key that the manifest has of an organization, and dates an unproven reading as it does', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   await night(mirror, 1, customers(1, 5), { proof: 'unproven' })
   const bucket = await aBucketServer()
   await publishInto(bucket, aBucketPlan(mirror.file))
@@ -82,11 +81,8 @@ test('docs/read/recipes.md names each key that the manifest has of an organizati
 
   expect(Object.keys(organizations[0]).filter((key) => !section.includes(`\`${key}\``))).toEqual([])
   expect(fresh).toMatchObject({ read_as_of: '2026-01-06 02:00:00.000', proven_as_of: '2026-01-05 02:00:00.000' })
-  expect(organizations[0]).toMatchObject({
-    read_as_of: '2026-01-06T02:00:00.000Z',
-    proof: 'unproven',
-    proven_as_of: '2026-01-05T02:00:00.000Z',
-  })
+  const dates = { read_as_of: '2026-01-06T02:00:00.000Z', proven_as_of: '2026-01-05T02:00:00.000Z' }
+  expect(organizations[0]).toMatchObject({ ...dates, proof: 'unproven' })
 })
 
 test('an organization that did not change keeps its object unless someone deletes it, and a manifest that would say the same is not written', async () => {
@@ -105,11 +101,8 @@ test('an organization that did not change keeps its object unless someone delete
   expect(same.bucket).toMatchObject({ isNew: false, generation: 1 })
   expect(changed.bucket?.organizations.map(({ isNew }) => isNew)).toEqual([false, true])
   expect(namedIn(bucket)).toEqual([acme, expect.stringContaining('organization=globex/customers-0000000002-')])
-  expect(manifestIn(bucket)).toMatchObject({
-    generation: 2,
-    replaced: [{ object: globex }],
-    organizations: [{ run: 3 }, { run: 4 }],
-  })
+  const both = { organizations: [{ run: 3 }, { run: 4 }] }
+  expect(manifestIn(bucket)).toMatchObject({ ...both, generation: 2, replaced: [{ object: globex }] })
   bucket.objects.delete(`${PREFIX}/${acme}`)
   await publishInto(bucket, aBucketPlan(mirror.file, { afterRuns: true }))
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
@@ -117,8 +110,7 @@ test('an organization that did not change keeps its object unless someone delete
 })
 
 test('after runs, rows of a run that did not reach the end of its list are not published; by hand they are', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
+  const mirror = await aMirrorOf(customers(1, 5))
   const bucket = await aBucketServer()
   const rows: unknown[] = []
   const publish = async (afterRuns: boolean) => {
@@ -192,8 +184,7 @@ test('objects and uploads of other programs stay, and a manifest of another prog
 })
 
 test('a large organization goes in parts, and parts that were sent before a failure are removed', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 60))
+  const mirror = await aMirrorOf(customers(1, 60))
   const bucket = await aBucketServer()
   const limits = { ...SOON, partBytes: 1000 }
   await publishInto(bucket, aBucketPlan(mirror.file), limits)
@@ -205,10 +196,8 @@ test('a large organization goes in parts, and parts that were sent before a fail
     refuse(response, 403, 'AccessDenied')
     return true
   }
-  const denied = publishInto(bucket, aBucketPlan(mirror.file, { withoutPersonalData: true }), {
-    ...limits,
-    partBytes: 500,
-  })
+  const without = aBucketPlan(mirror.file, { withoutPersonalData: true })
+  const denied = publishInto(bucket, without, { ...limits, partBytes: 500 })
 
   await expect(denied).rejects.toMatchObject({ code: 'usage' })
   expect(parts).toBe(Math.ceil(content.length / limits.partBytes))
