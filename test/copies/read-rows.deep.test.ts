@@ -48,9 +48,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 
   test('a mirror that another program is writing is read as of its last transaction', async () => {
     const file = await aMirrorForOthers()
-    aWriter(file).exec(
-      'DELETE FROM customers WHERE row_id > 4; BEGIN IMMEDIATE; DELETE FROM customers WHERE row_id > 1',
-    )
+    aWriter(file).exec('DELETE FROM customers WHERE row_id > 4; BEGIN IMMEDIATE; DELETE FROM customers')
     makeReadOnly(dirname(file))
 
     expect(await runAsOther(['sql', '--csv', '--mirror', file, COUNT], dirname(file))).toMatchObject({

@@ -254,12 +254,7 @@ function shuffle(list: QuickList, chance: Dice): void {
   list.rows.sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0))
 }
 
-type Settings = Partial<QuickScanOptions> & {
-  service?: Service
-  maxRequests?: number
-  parallel?: number
-  chance?: Dice
-}
+type Settings = Partial<QuickScanOptions & { service: Service; maxRequests: number; parallel: number; chance: Dice }>
 
 /** Reads the list as a quick scan does, after it was expected in the order `before`. */
 function readQuickly(

@@ -32,11 +32,7 @@ test.each<[string, string, (window: Window) => Answer]>([
   ['the same page', 'repeated-page', () => 'repeated-page'],
 ])('%s for all but two pages of a million rows ends the scan in few requests: %s', (_, failure, refuse) => {
   const aRow = (position: number) => ({ id: String(position).padStart(9, '0'), createdAt: undefined })
-  for (const [isPlain, only] of [
-    [true, 0],
-    [false, 0],
-    [false, 50],
-  ] as const) {
+  for (const { isPlain = false, only = 0 } of [{ isPlain: true }, {}, { only: 50 }]) {
     const serve: Serve = (_list, window) => {
       if (window.size < only) return 'size-refused'
       if (window.page > 2) return refuse(window)
@@ -78,14 +74,11 @@ test.each([
   expect(asked).toContain('1/99')
 })
 
+const cutAt1000 = (window: Window, shown: Answer) => (startOf(window) < 1000 ? shown : notFound(window))
 const CAPS: [string, number, Serve][] = [
   ['shows 1,000 customers', 1000, upTo(1000, (_, shown) => shown, 1000)],
   ['shows 10,000 customers', 10_000, upTo(10_000, (_, shown) => shown, 10_000)],
-  [
-    'shows 1,000 customers and 404 behind them',
-    1000,
-    upTo(1000, (window, shown) => (startOf(window) < 1000 ? shown : notFound(window)), 1000),
-  ],
+  ['shows 1,000 customers and 404 behind them', 1000, upTo(1000, cutAt1000, 1000)],
   ['shows 1,000 customers and errors behind them', 1000, upTo(1000, () => 'hole', 1000)],
   ['shows all, but counts only 1,000', 1500, (list, window) => ({ ...list.answer(window), total: 1000 })],
 ]

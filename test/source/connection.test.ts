@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { DEFAULT_PRESET, recipeOf, signature, stringToSign } from '../../src/signing/signing.ts'
 import {
   bytes,
@@ -85,17 +85,12 @@ test.each([
 
 test('an untrusted certificate is refused before any request, whatever the environment says', async () => {
   const server = await tlsFaultServer(selfSigned(), list(3))
-  const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-  try {
-    for (const value of ['1', '0']) {
-      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = value
-      const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
-      expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
-      expect(String(error)).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/)
-    }
-  } finally {
-    if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-    else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const value of ['1', '0']) {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', value)
+    const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+    expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
+    expect(String(error)).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/)
   }
   expect(server.requests).toHaveLength(0)
 })

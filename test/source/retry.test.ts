@@ -141,13 +141,9 @@ test.each<[what: string, headers: Record<string, string>, waitMs: number | undef
   expect(retryAfterMs(headers, NOW_MS)).toBe(waitMs)
 })
 
-test.each([
-  ['7', 7],
-  ['-1', undefined],
-  ['1234567890', undefined],
-  [undefined, undefined],
-])('X-RateLimit-Remaining: %s', (value, expected) => {
-  expect(remainingIn({ 'x-ratelimit-remaining': value })).toBe(expected)
+test('X-RateLimit-Remaining is a small number, or none', () => {
+  const remaining = ['7', '-1', '1234567890', undefined].map((value) => remainingIn({ 'x-ratelimit-remaining': value }))
+  expect(remaining).toEqual([7, undefined, undefined, undefined])
 })
 
 /** When requests start that all come at once, where the first one that waits sleeps so much longer than it asked for. */

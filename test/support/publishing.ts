@@ -23,8 +23,6 @@ export function aSplitPlan(mirror: string, overrides: Partial<PublishPlan> = {})
   return { ...plan, file: plan.file.replace(/\.db$/, '-{organization}.db'), ...overrides }
 }
 
-export const PUBLISHED_FILES = ['metadata.json', 'readers.db']
-
 /** Publishes, and fails where anything was not published. */
 export function publishAll(plan: PublishPlan): Published {
   const published = publishCopies(plan)

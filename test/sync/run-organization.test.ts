@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { factsOf, MaxRunReached, UsageError } from '../../src/errors/errors.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { openConfiguredSource, type RateLimits } from '../../src/sync/run-organization.ts'
 import { PATIENT } from '../source/a-source.ts'
 import { faultServer, list } from '../support/fault-server.ts'
@@ -25,7 +24,7 @@ test.each([
   const file = join(temporaryFolder(), 'key')
   const keep = (key: string) => writeFileSync(file, key, { mode: 0o600 })
   const sandbox = await aSandbox({ customers: 10 })
-  const mirror = await openMirror(join(temporaryFolder(), 'mirror.db'))
+  const mirror = await aMirror()
   // A person replaces it while the run goes on.
   const startRun: typeof mirror.startRun = (...starting) => {
     if (after !== undefined) keep(after === 'replaced' ? (sandbox.organizations[0]?.apiKey ?? '') : after)
@@ -33,16 +32,14 @@ test.each([
   }
   if (before !== undefined) keep(before)
   await syncSandbox(sandbox, { ...mirror, startRun }, { apiKey: { file } })
-  await mirror.close()
 
   const found = rowsOf(mirror.file, 'SELECT status, error_code FROM runs ORDER BY id')
   expect(found.map((run) => Object.values(run).filter(Boolean).join(' ')).join(', ')).toBe(runs)
 })
 
 test('an address that no request may be sent to is recorded as a failed run too', async () => {
-  const mirror = await openMirror(join(temporaryFolder(), 'mirror.db'))
+  const mirror = await aMirror()
   const { error } = await syncSandbox(await aSandbox(), mirror, { baseUrl: new URL('http://192.0.2.1/api/v1') })
-  await mirror.close()
 
   expect(error).toBeInstanceOf(UsageError)
   expect(rowsOf(mirror.file, 'SELECT status FROM runs')).toEqual([{ status: 'failed' }])

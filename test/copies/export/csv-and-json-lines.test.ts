@@ -1,20 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  csvFormat,
-  type ExportColumn,
-  type ExportRow,
-  type Format,
-  harmlessInSpreadsheet,
-  jsonLinesFormat,
-} from '../../../src/copies/format.ts'
+import { csvFormat, type ExportColumn, harmlessInSpreadsheet, jsonLinesFormat } from '../../../src/copies/format.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb, FACTS } from '../../support/exported-files.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import type { SqlValue } from '../../../src/copies/read-rows.ts'
 
-function exported(format: Format, rows: readonly ExportRow[], columns: ExportColumn[]): string {
+function exported(format: typeof jsonLinesFormat, rows: SqlValue[][], columns: ExportColumn[]): string {
   return [...format(rows, { ...FACTS, columns })].join('')
 }
 

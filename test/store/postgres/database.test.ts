@@ -133,16 +133,13 @@ test('a lease is renewed by the clock of the server', async () => {
   expect(await rows(`SELECT ${isLate} FROM leases WHERE organization = $1`)).toEqual([{ is_renewed: true }])
 })
 
-test('the dictionary says of every public column what PostgreSQL says of its type', async () => {
+test('the dictionary says of every public column what PostgreSQL says of its type, and docs/operate/postgres.md names those of JSON', async () => {
   expect(await rows(`SELECT table_name AS "table", column_name AS "column" FROM dictionary ORDER BY ctid`)).toEqual(
     PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, column: column.name }))),
   )
   expect(await rows(WRONG_TYPES)).toEqual([])
   const meanings = JSON.stringify(await rows('SELECT meaning FROM dictionary'))
   expect(meanings).not.toMatch(/SQLite|this file|\b1 (where|while)\b/)
-})
-
-test('the dictionary names the columns of JSON that docs/operate/postgres.md names', async () => {
   const stored = await rows(
     `SELECT DISTINCT CASE column_name WHEN 'extra' THEN 'extra' ELSE table_name || '.' || column_name END AS name
      FROM dictionary WHERE type = 'json'`,
