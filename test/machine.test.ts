@@ -48,7 +48,9 @@ function outputOf(program: string, ...options: string[]): string {
   const whole = `
     import { setImmediate as nextTurn } from 'node:timers/promises'
     import v8 from 'node:v8'
-    ;(await import(process.argv[1])).keepHeapSmall()
+    const { keepHeapSmall, lookForOldObjects } = await import(process.argv[1])
+    keepHeapSmall()
+    lookForOldObjects()
     ${program}`
   const args = ['--single-threaded-gc', ...options, '--input-type=module', '--eval', whole, module]
   return spawnSync(execPath, args, { encoding: 'utf8' }).stdout

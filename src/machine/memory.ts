@@ -2,22 +2,28 @@ import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** What the youngest objects of this program may take, as V8 counts it: both halves of their space. */
-const YOUNG_BYTES = 8 * 1024 ** 2
+const YOUNG_BYTES = 16 * 1024 ** 2
 
 /**
- * Bounds the space of the youngest objects, which V8 lets grow to 128 MB: no command is much faster with more, and a long list takes 110 MB more.
+ * Bounds the space of the youngest objects, which V8 lets grow to 128 MB: no command is faster with more, and a long list takes 100 MB more.
  * Older ones may grow by half before V8 looks for those that are gone, and not to four times as much: that takes 30 MB less, and no time.
  */
 export function keepHeapSmall(): void {
-  // Until V8 has looked a first time, they may take some 60 MB. It looks now.
-  setFlagsFromString('--incremental-marking-hard-trigger=1')
   // As long as the process lasts: V8 gives the space back while a worker is idle.
-  new PerformanceObserver((found) => {
-    boundGrowth()
-    if (found.getEntries().some(isWhole)) setFlagsFromString('--incremental-marking-hard-trigger=0')
-  }).observe({ entryTypes: ['gc'] })
+  new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
   boundGrowth()
   setFlagsFromString('--heap-growing-percent=50')
+}
+
+/** Has V8 look for older objects a first time, which it would do only once they take 60 to 120 MB. From then on their growth is bounded. */
+export function lookForOldObjects(): void {
+  setFlagsFromString('--incremental-marking-hard-trigger=1')
+  const observer = new PerformanceObserver((found) => {
+    if (!found.getEntries().some(isWhole)) return
+    setFlagsFromString('--incremental-marking-hard-trigger=0')
+    observer.disconnect()
+  })
+  observer.observe({ entryTypes: ['gc'] })
 }
 
 /** Whether a collection looked at all objects, and not at the youngest alone. */
