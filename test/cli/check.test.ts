@@ -114,25 +114,22 @@ test.each([
   expect(received).toEqual([])
 })
 
-test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs'])(
-  'a queue that cannot be reached ends with 5, and its password is warned of in the file alone: %s',
-  async (queue) => {
-    const place = aWorkplace(await organizations(), { queue })
-    const { code, stdout, of } = await check(place)
-    const inEnvironment = await place.run('check', { env: { CUSTOMER_MIRROR_QUEUE: queue } })
+const AWAY = ['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs']
 
-    expect(code).toBe(5)
-    expect(stdout).toMatch(
-      /^✖ queue: The queue at (redis|postgres):\/\/127\.0\.0\.1:1\/\w+ cannot be used: .*REFUSED.*\n {4}fix: Repair/m,
-    )
-    expect(stdout).toMatch(
-      /^! queue: its password stands in the configuration file.*\n {4}fix: .*CUSTOMER_MIRROR_QUEUE/m,
-    )
-    expect(inEnvironment.stdout).not.toContain('! queue')
-    expect(stdout + inEnvironment.stdout).not.toContain('pw123')
-    expect(of('acme')).toMatch(/^✔/)
-  },
-)
+test.each(AWAY)('a queue that is away ends with 5, and a password is warned of in the file only: %s', async (queue) => {
+  const place = aWorkplace(await organizations(), { queue })
+  const { code, stdout, of } = await check(place)
+  const inEnvironment = await place.run('check', { env: { CUSTOMER_MIRROR_QUEUE: queue } })
+
+  expect(code).toBe(5)
+  expect(stdout).toMatch(
+    /^✖ queue: The queue at (redis|postgres):\/\/127\.0\.0\.1:1\/\w+ cannot be used: .*REFUSED.*\n {4}fix: Repair/m,
+  )
+  expect(stdout).toMatch(/^! queue: its password stands in the configuration file.*\n {4}fix: .*CUSTOMER_MIRROR_QUEUE/m)
+  expect(inEnvironment.stdout).not.toContain('! queue')
+  expect(stdout + inEnvironment.stdout).not.toContain('pw123')
+  expect(of('acme')).toMatch(/^✔/)
+})
 
 test('copies that can be made are reported, and nothing is made; one that cannot is an error', async () => {
   const folder = join(temporaryFolder(), 'copies')

@@ -74,19 +74,16 @@ test.each([
   ['x.jsonl', [], /^\{"organization"/],
   ['X.PARQUET', [], /^PAR1/],
   ['x.csv', ['--format', 'jsonl'], /^\{"organization"/],
-])(
-  'a file named %s with %j has the format that is asked for, or that of its name; it is private, and replaced as a whole',
-  async (name, args, beginning) => {
-    const to = join(folder, name)
-    writeFileSync(to, 'from before')
-    const stderr = `Exported 4 customers to ${to}\nLast seq: 2\n`
+])('a file named %s with %j has that format, is private, and is replaced as a whole', async (name, args, beginning) => {
+  const to = join(folder, name)
+  writeFileSync(to, 'from before')
+  const stderr = `Exported 4 customers to ${to}\nLast seq: 2\n`
 
-    expect(await run(...args, '-o', to)).toEqual({ code: 0, stdout: '', stderr })
-    expect(readFileSync(to, 'latin1')).toMatch(beginning)
-    expect(statSync(to).mode & 0o777).toBe(0o600)
-    expect(readdirSync(folder)).toEqual([name])
-  },
-)
+  expect(await run(...args, '-o', to)).toEqual({ code: 0, stdout: '', stderr })
+  expect(readFileSync(to, 'latin1')).toMatch(beginning)
+  expect(statSync(to).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder)).toEqual([name])
+})
 
 test('without a mirror it ends with 7; an organization that is not mirrored yet is known; the mirror and the configuration are refused by any of their names', async () => {
   const place = aWorkplace([anAwayOrganization('soon')], { mirror })

@@ -130,24 +130,23 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   expect(rowsOf(workplace.mirror, 'SELECT DISTINCT organization FROM customers')).toEqual([{ organization: 'acme' }])
 })
 
-test.each([`forget globex.eu ${customerId(7)}`, 'organizations forget globex --yes'])(
-  '%s ends with 5 while a reader is in the way, and the same command finishes it',
-  async (line) => {
-    const again = `${line} --config ${workplace.config}`
-    const reader = new Database(workplace.mirror, { readonly: true })
-    reader.exec('BEGIN')
-    reader.prepare('SELECT COUNT(*) FROM customers').get()
-    const first = await workplace.run(again)
-    reader.close()
-    const { organizations } = await json('list')
+const FORGETTING = [`forget globex.eu ${customerId(7)}`, 'organizations forget globex --yes']
 
-    expect(first).toMatchObject({ code: 5, stdout: expect.not.stringContaining('No byte') })
-    expect(first.stderr).toContain('Not finished: the rows are deleted')
-    expect(first.stderr).toMatch(new RegExp(`then run again:\n  customer-mirror ${again}\n`))
-    const globex = { organization: 'globex', unfinishedForget: line.endsWith('--yes') }
-    expect(organizations).toContainEqual(expect.objectContaining(globex))
-    const stdout = expect.stringContaining(`No byte of ${workplace.mirror} holds`)
-    expect(await workplace.run(again)).toMatchObject({ code: 0, stderr: '', stdout })
-    expect((await json('list')).organizations).toHaveLength(line.endsWith('--yes') ? 3 : 4)
-  },
-)
+test.each(FORGETTING)('%s ends with 5 while a reader is in the way, and then finishes', async (line) => {
+  const again = `${line} --config ${workplace.config}`
+  const reader = new Database(workplace.mirror, { readonly: true })
+  reader.exec('BEGIN')
+  reader.prepare('SELECT COUNT(*) FROM customers').get()
+  const first = await workplace.run(again)
+  reader.close()
+  const { organizations } = await json('list')
+
+  expect(first).toMatchObject({ code: 5, stdout: expect.not.stringContaining('No byte') })
+  expect(first.stderr).toContain('Not finished: the rows are deleted')
+  expect(first.stderr).toMatch(new RegExp(`then run again:\n  customer-mirror ${again}\n`))
+  const globex = { organization: 'globex', unfinishedForget: line.endsWith('--yes') }
+  expect(organizations).toContainEqual(expect.objectContaining(globex))
+  const stdout = expect.stringContaining(`No byte of ${workplace.mirror} holds`)
+  expect(await workplace.run(again)).toMatchObject({ code: 0, stderr: '', stdout })
+  expect((await json('list')).organizations).toHaveLength(line.endsWith('--yes') ? 3 : 4)
+})

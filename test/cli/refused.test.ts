@@ -94,36 +94,19 @@ test.each<[line: string, said: RegExp | string]>([
   expect(dump(here.mirror)).toEqual(before)
 })
 
-test.each(['query', 'sql SELECT', 'export --format csv', 'organizations list'])(
-  'without a configuration, %s names the option for a mirror or a copy too',
-  async (line) => {
-    const said = ' to write one, or name another with --config, or a mirror or a copy of one with --mirror\n'
-    expect(await here.run(line, { cwd: temporaryFolder() })).toMatchObject(failing(2, said))
-  },
-)
+test('without a configuration, commands that read name the option for a mirror or a copy too', async () => {
+  const said = ' to write one, or name another with --config, or a mirror or a copy of one with --mirror\n'
+  for (const line of ['query', 'sql SELECT', 'export --format csv', 'organizations list'])
+    expect(await here.run(line, { cwd: temporaryFolder() }), line).toMatchObject(failing(2, said))
+})
 
 const READING_A_CONFIGURATION = [
-  ...[
-    'check',
-    'conformance acme',
-    'sync',
-    'status',
-    'runs',
-    'runs show 1',
-    'rejects',
-    'report',
-    'signing explain acme',
-  ],
+  ...['check', 'conformance acme', 'sync', 'status', 'runs', 'runs show 1', 'rejects', 'report', 'diff acme'],
   ...[`forget acme ${UNKNOWN_CUSTOMER}`, 'removals list', 'removals show acme', 'removals approve acme', 'accept acme'],
-  ...[
-    'organizations list',
-    'organizations retire a',
-    'organizations rename a b',
-    'organizations forget a',
-    'diff acme',
-  ],
-  ...['worker', 'run acme', 'cancel acme', 'pause', 'resume', 'queue', 'schedule', 'publish', 'serve', 'query'],
-  ...['sql SELECT', 'export --format csv', 'backup b.db', 'restore b.db', 'move --to postgres://127.0.0.1:1/crm'],
+  ...['organizations list', 'organizations retire a', 'organizations rename a b', 'organizations forget a', 'query'],
+  ...['worker', 'run acme', 'cancel acme', 'pause', 'resume', 'queue', 'schedule', 'publish', 'serve', 'sql SELECT'],
+  ...['signing explain acme', 'export --format csv', 'backup b.db', 'restore b.db'],
+  'move --to postgres://127.0.0.1:1/crm',
 ]
 
 test.each(READING_A_CONFIGURATION)('%s reads the configuration that --config names', async (line) => {

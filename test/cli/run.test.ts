@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { untilDelayed } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { aGate } from '../support/gate.ts'
@@ -12,137 +11,100 @@ import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
-describe.skipIf(isEmbedded)('run', () => {
-  test('puts one job into the queue, even if it is repeated', async () => {
-    const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1] })))
-    const first = await place.run('run acme globex')
-    const second = await place.run('run acme')
-    const { queues } = await someQueues(place.queue, place.mirror)
-
-    expect(first).toMatchObject({ code: 0, stdout: 'acme: queued\nglobex: queued\n' })
-    expect(second).toMatchObject({ code: 0, stdout: 'acme: is queued already\n' })
-    const jobs = await queues.sync.getWaiting()
-    expect(jobs.map(({ name, data }) => name + data.organization).toSorted()).toEqual(['manualacme', 'manualglobex'])
+test.skipIf(isEmbedded)('cancel ends a run after its page, and the next run alone continues it', async () => {
+  const gate = aGate({ fromPage: 3 })
+  let isSlow = true
+  const sandbox = await aSandbox({
+    customers: [3000],
+    intercept: async (context, next) => {
+      await gate.intercept(context, async () => {})
+      if (isSlow) await sleep(100)
+      await next()
+    },
   })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
+  const { backend, queues } = await someQueues(place.queue, place.mirror)
+  const worker = startWorker(place)
+  await gate.reached
 
-  test('does not start a job whose service said when to come back, and says when that is', async () => {
-    const rateLimits = [{ organization: 'acme', requests: 2, windowMs: 90_000 }]
-    const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [500], rateLimits })))
-    const worker = startWorker(place)
-    await worker.ran('acme', 'wait')
-    const { queues } = await someQueues(place.queue, place.mirror)
-    await untilDelayed(queues)
-    const { code, stdout } = await place.run('run acme')
+  const cancelling = place.run('cancel acme')
+  await eventually(
+    () => cancellations.list(backend.values),
+    (found) => found.has('acme'),
+  )
+  gate.open()
+  const cancelled = await cancelling
+  isSlow = false
+  await worker.stop()
+  const next = startWorker(place)
+  await next.said(message('worker started'))
+  const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
+  const again = await place.run('run acme')
+  await next.ran('acme')
 
-    expect(code).toBe(5)
-    expect(stdout).toMatch(
-      /^acme: has a job that starts by itself at 20\d\d-\S+ \d\d:\d\d:\d\d UTC: until then, its service asked/,
-    )
-    expect(await queues.sync.getJobCountByTypes('delayed')).toBe(1)
-  })
+  expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
+  expect(worker.lines.join('\n')).toContain('run cancelled')
+  expect(jobs).toBe(0)
+  expect(again).toMatchObject({ code: 0, stdout: 'acme: queued\n' })
+  expect(rowsOf(place.mirror, 'SELECT status, error_code, resumed_from FROM runs ORDER BY id')).toEqual([
+    { status: 'failed', error_code: 'cancelled', resumed_from: null },
+    { status: 'complete', error_code: null, resumed_from: 1 },
+  ])
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
 })
 
-describe.skipIf(isEmbedded)('cancel', () => {
-  test('ends a run after its page, no worker makes it again, and the next one continues from there', async () => {
-    const gate = aGate({ fromPage: 3 })
-    let isSlow = true
-    const sandbox = await aSandbox({
-      customers: [3000],
-      intercept: async (context, next) => {
-        await gate.intercept(context, async () => {})
-        if (isSlow) await sleep(100)
-        await next()
-      },
-    })
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }))
-    const { backend, queues } = await someQueues(place.queue, place.mirror)
-    const worker = startWorker(place)
-    await gate.reached
+test.skipIf(isEmbedded)('cancel takes a waiting job for good, and ends no later run', async () => {
+  const { place, queues, backend } = await aPlace()
+  const nothing = expect.stringContaining('nothing is under')
+  expect(await place.run('cancel acme')).toMatchObject({ code: 0, stdout: nothing })
+  expect((await cancellations.list(backend.values)).size).toBe(0)
+  const dueMs = Date.now()
+  await queues.request('sync', 'acme', 'schedule', { dueMs })
+  await queues.request('quick', 'acme', 'schedule', { dueMs })
+  const { code, stdout } = await place.run('cancel acme')
+  const untilMs = (await cancellations.list(backend.values)).get('acme')?.untilMs
 
-    const cancelling = place.run('cancel acme')
-    await eventually(
-      () => cancellations.list(backend.values),
-      (found) => found.has('acme'),
-    )
-    gate.open()
-    const cancelled = await cancelling
-    isSlow = false
-    await worker.stop()
-    const next = startWorker(place)
-    await next.said(message('worker started'))
-    const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
-    const again = await place.run('run acme')
-    await next.ran('acme')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its job was') })
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+  expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
+  expect(untilMs).toBeGreaterThanOrEqual(dueMs)
+  await queues.request('sync', 'acme', 'manual')
+  await startWorker(place).ran('acme')
+  expect(rowsOf(place.mirror, 'SELECT "trigger", status FROM runs')).toEqual([
+    { trigger: 'manual', status: 'complete' },
+  ])
+})
 
-    expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its run ended') })
-    expect(worker.lines.join('\n')).toContain('run cancelled')
-    expect(jobs).toBe(0)
-    expect(again).toMatchObject({ code: 0, stdout: 'acme: queued\n' })
-    expect(rowsOf(place.mirror, 'SELECT status, error_code, resumed_from FROM runs ORDER BY id')).toEqual([
-      { status: 'failed', error_code: 'cancelled', resumed_from: null },
-      { status: 'complete', error_code: null, resumed_from: 1 },
-    ])
-    expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(3000)
+test.skipIf(isEmbedded)('cancel says that a worker does not answer, and stays asked for', async () => {
+  const { place, queues, backend } = await aPlace()
+  await queues.request('sync', 'acme', 'manual')
+  const ended = Promise.withResolvers<object>()
+  const taken = Promise.withResolvers<void>()
+  void takeNext(backend, async () => {
+    taken.resolve()
+    return ended.promise
   })
+  await taken.promise
+  const stop = new AbortController()
+  const done = place.run('cancel acme', { signal: stop.signal })
+  // Ctrl-C ends the wait as its limit does.
+  stop.abort()
 
-  test('takes a job that waits out of the queue, and its due time is not made up for', async () => {
-    const { place, queues, backend } = await aPlace()
-    const nothing = expect.stringContaining('nothing is under')
-    expect(await place.run('cancel acme')).toMatchObject({ code: 0, stdout: nothing })
-    expect((await cancellations.list(backend.values)).size).toBe(0)
-    const dueMs = Date.now()
-    await queues.request('sync', 'acme', 'schedule', { dueMs })
-    await queues.request('quick', 'acme', 'schedule', { dueMs })
-    const { code, stdout } = await place.run('cancel acme')
-    const untilMs = (await cancellations.list(backend.values)).get('acme')?.untilMs
+  expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
+  expect((await cancellations.list(backend.values)).get('acme')?.jobs).toHaveLength(1)
+  ended.resolve({})
+})
 
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('acme: cancelled. Its job was') })
-    expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(0)
-    expect(await queues.quick.getJobCountByTypes('waiting', 'delayed')).toBe(0)
-    expect(untilMs).toBeGreaterThanOrEqual(dueMs)
-  })
+test.skipIf(isEmbedded)('cancel names the process of a sync in a terminal, which it does not end', async () => {
+  const { place } = await aPlace()
+  const mirror = await openMirror(place.mirror)
+  onTestFinished(() => mirror.close())
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
 
-  test('a worker that does not answer is said, and what was asked stays asked', async () => {
-    const { place, queues, backend } = await aPlace()
-    await queues.request('sync', 'acme', 'manual')
-    const ended = Promise.withResolvers<object>()
-    const taken = Promise.withResolvers<void>()
-    void takeNext(backend, async () => {
-      taken.resolve()
-      return ended.promise
-    })
-    await taken.promise
-    const stop = new AbortController()
-    const done = place.run('cancel acme', { signal: stop.signal })
-    // Ctrl-C ends the wait as its limit does.
-    stop.abort()
-
-    expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
-    expect((await cancellations.list(backend.values)).get('acme')?.jobs).toHaveLength(1)
-    ended.resolve({})
-  })
-
-  test('names the process of a sync in a terminal, which it does not end', async () => {
-    const { place } = await aPlace()
-    const mirror = await openMirror(place.mirror)
-    onTestFinished(() => mirror.close())
-    await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
-
-    const { code, stdout } = await place.run('cancel acme')
-    expect(code).toBe(6)
-    expect(stdout).toMatch(/^acme: run 1 is under way in process \d+ on \S+, and is no job .*Ctrl-C there/)
-    expect(stdout).toContain(` ${process.pid} `)
-  })
-
-  test('a cancel that was not deleted ends no later run', async () => {
-    const { place, backend } = await aPlace()
-    const longAgo = { jobs: ['acme.made-up'], untilMs: 0 }
-    await cancellations.write(backend.values, 'acme', longAgo)
-    const worker = startWorker(place)
-    await worker.ran('acme')
-
-    expect(valueOf(place.mirror, 'SELECT status FROM runs')).toBe('complete')
-  })
+  const { code, stdout } = await place.run('cancel acme')
+  expect(code).toBe(6)
+  expect(stdout).toMatch(/^acme: run 1 is under way in process \d+ on \S+, and is no job .*Ctrl-C there/)
+  expect(stdout).toContain(` ${process.pid} `)
 })
 
 const ONE = { customers: [1] }

@@ -81,17 +81,14 @@ const RECIPES: Recipe[] = [
   ].map((settings) => ({ ...recipeOf('ts-method-path-body-lf'), ...settings })),
 ]
 
-test.each(someOf(RECIPES, { every: 5 }))(
-  'solve finds the recipe %j, and the configuration it prints mirrors the service',
-  async (recipe) => {
-    const { organization, solve, named } = await aKnownRequest(recipe)
-    const { code, stdout } = await solve(named)
-    const place = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
+test.each(someOf(RECIPES, { every: 5 }))('solve finds %j, and what it prints mirrors the service', async (recipe) => {
+  const { organization, solve, named } = await aKnownRequest(recipe)
+  const { code, stdout } = await solve(named)
+  const place = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
 
-    expect(code).toBe(0)
-    expect((await place.json('sync')).runs).toMatchObject([{ status: 'complete', inserted: 3, error: null }])
-  },
-)
+  expect(code).toBe(0)
+  expect((await place.json('sync')).runs).toMatchObject([{ status: 'complete', inserted: 3, error: null }])
+})
 
 test('solve with the wrong secret ends with 3 and explains what to check', async () => {
   const { organization, solve, named } = await aKnownRequest(recipeOf('ts-body'))

@@ -80,12 +80,7 @@ test('one record without an id costs the proof, not the freshness', async () => 
     ...{ code: 0, tooOld: false, why: ['rejected-without-id'], proof: 'unproven' },
     ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48) },
   })
-  for (const [args, code] of [
-    ['26h --proven', 3],
-    ['3d --proven', 0],
-    ['121m', 0],
-    ['119m', 3],
-  ] as const)
+  for (const [args, code] of Object.entries({ '26h --proven': 3, '3d --proven': 0, '121m': 0, '119m': 3 }))
     expect(await said(` --max-age ${args}`)).toMatchObject({ code, tooOld: code === 3 })
 })
 
@@ -175,34 +170,30 @@ const FORMS = [
   ['customer-mirror.prom', 0o644, 'status --format prometheus --output'],
 ] as const
 
-test.each(FORMS)(
-  '%s is one file of its mode, which replaces the one before, neither the mirror nor the configuration, and stays without a mirror',
-  async (...form) => {
-    const [name, mode, writing] = form
-    const place = await aMirroredPlace([12, 7])
-    const file = join(place.folder, name)
+test.each(FORMS)('%s has its mode, replaces nothing but itself, and outlives a mirror', async (name, mode, writing) => {
+  const place = await aMirroredPlace([12, 7])
+  const file = join(place.folder, name)
 
-    for (let time = 0; time < 2; time += 1) {
-      expect(await place.run(`${writing} ${file}`)).toEqual({ code: 0, stdout: '', stderr: '' })
-      chmodSync(file, time === 0 ? 0o640 : mode)
-    }
-    tamper(place.mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
-    expect(await place.run(`${writing} ${file} --max-age 26h`)).toMatchObject({ code: 3, stdout: '' })
+  for (let time = 0; time < 2; time += 1) {
+    expect(await place.run(`${writing} ${file}`)).toEqual({ code: 0, stdout: '', stderr: '' })
+    chmodSync(file, time === 0 ? 0o640 : mode)
+  }
+  tamper(place.mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
+  expect(await place.run(`${writing} ${file} --max-age 26h`)).toMatchObject({ code: 3, stdout: '' })
 
-    expect(statSync(file).mode & 0o777).toBe(mode)
-    const beside = readdirSync(place.folder).filter((each) => !/^(data|customer-mirror\.yaml)$/.test(each))
-    expect(beside).toEqual([name])
-    const [before, settings] = [file, place.config].map((path) => readFileSync(path, 'utf8'))
-    expect((await place.run(`${writing} -`)).stdout.slice(0, 200)).toBe(before?.slice(0, 200))
+  expect(statSync(file).mode & 0o777).toBe(mode)
+  const beside = readdirSync(place.folder).filter((each) => !/^(data|customer-mirror\.yaml)$/.test(each))
+  expect(beside).toEqual([name])
+  const [before, settings] = [file, place.config].map((path) => readFileSync(path, 'utf8'))
+  expect((await place.run(`${writing} -`)).stdout.slice(0, 200)).toBe(before?.slice(0, 200))
 
-    expect(await place.run(`${writing} ${place.mirror}`)).toMatchObject(failing(2, 'is the mirror itself'))
-    expect(await place.run(`${writing} ${place.config}`)).toMatchObject(failing(2, 'is the configuration'))
-    expect(readFileSync(place.config, 'utf8')).toBe(settings)
-    rmSync(place.mirror)
-    expect(await place.run(`${writing} ${file}`)).toMatchObject({ code: 7, stdout: '' })
-    expect(readFileSync(file, 'utf8')).toBe(before)
-  },
-)
+  expect(await place.run(`${writing} ${place.mirror}`)).toMatchObject(failing(2, 'is the mirror itself'))
+  expect(await place.run(`${writing} ${place.config}`)).toMatchObject(failing(2, 'is the configuration'))
+  expect(readFileSync(place.config, 'utf8')).toBe(settings)
+  rmSync(place.mirror)
+  expect(await place.run(`${writing} ${file}`)).toMatchObject({ code: 7, stdout: '' })
+  expect(readFileSync(file, 'utf8')).toBe(before)
+})
 
 test('the metrics are what the mirror knows, by the names and with the help of the worker, and without an age', async () => {
   const place = await aMirroredPlace([12, 7])

@@ -88,40 +88,38 @@ test.skipIf(postgresPrograms() === undefined)('a worker stops in 8 s as the serv
 })
 
 // Other processes cannot add jobs to the embedded queue.
-if (!isEmbedded) {
-  test('a person asks for a quick run, which is counted apart, and for a full one that follows it and is no retry', async () => {
-    const gate = aGate()
-    let isClosed = false
-    const intercept: typeof gate.intercept = (context, next) => (isClosed ? gate.intercept(context, next) : next())
-    const { place, worker } = await aWorkerOf({ customers: [300], intercept }, { each: { scan: 'chain' } })
-    await worker.ran('acme')
-    const asking = async (...options: string[]) =>
-      (await runCli(['run', 'acme', ...options, '--config', place.config], { cwd: place.folder })).stdout
-    isClosed = true
-    const once = await asking('--quick')
-    await gate.reached
-    const twice = await asking('--quick')
-    const full = await asking()
-    await worker.ran('acme', 'wait')
-    const third = await asking('--quick')
-    isClosed = false
-    gate.open()
-    await worker.said(({ report }) => report?.['trigger'] === 'manual' && report['status'] === 'complete')
+test.skipIf(isEmbedded)('a quick run that is asked for is counted apart, and a full one follows it', async () => {
+  const gate = aGate()
+  let isClosed = false
+  const intercept: typeof gate.intercept = (context, next) => (isClosed ? gate.intercept(context, next) : next())
+  const { place, worker } = await aWorkerOf({ customers: [300], intercept }, { each: { scan: 'chain' } })
+  await worker.ran('acme')
+  const asking = async (...options: string[]) =>
+    (await runCli(['run', 'acme', ...options, '--config', place.config], { cwd: place.folder })).stdout
+  isClosed = true
+  const once = await asking('--quick')
+  await gate.reached
+  const twice = await asking('--quick')
+  const full = await asking()
+  await worker.ran('acme', 'wait')
+  const third = await asking('--quick')
+  isClosed = false
+  gate.open()
+  await worker.said(({ report }) => report?.['trigger'] === 'manual' && report['status'] === 'complete')
 
-    const { http } = await worker.said(message('worker started'))
-    const metrics = await (await fetch(`${http}/metrics`)).text()
-    expect([once, twice, full, third]).toEqual([
-      'acme: quick run queued\n',
-      'acme: has a run at this moment\n',
-      'acme: queued\n',
-      'acme: its whole list is being read, or is about to be; no quick run was added\n',
-    ])
-    expect(metrics).toContain('customer_mirror_quick_runs_total{outcome="partial"} 1\n')
-    expect(metrics).toContain('customer_mirror_runs_total{organization="acme",outcome="complete"} 2\n')
-    const runs = rowsOf(place.mirror, 'SELECT "trigger", status FROM runs ORDER BY id')
-    const made = runs.map((run) => Object.values(run).join())
-    expect(made).toEqual(['catch-up,complete', 'manual,partial', 'manual,complete'])
-    expect(worker.lines.join('\n')).not.toMatch(/"kind":"(retry|give-up)"/)
-    expect(valueOf(place.mirror, 'SELECT count(*) FROM leases')).toBe(0)
-  })
-}
+  const { http } = await worker.said(message('worker started'))
+  const metrics = await (await fetch(`${http}/metrics`)).text()
+  expect([once, twice, full, third]).toEqual([
+    'acme: quick run queued\n',
+    'acme: has a run at this moment\n',
+    'acme: queued\n',
+    'acme: its whole list is being read, or is about to be; no quick run was added\n',
+  ])
+  expect(metrics).toContain('customer_mirror_quick_runs_total{outcome="partial"} 1\n')
+  expect(metrics).toContain('customer_mirror_runs_total{organization="acme",outcome="complete"} 2\n')
+  const runs = rowsOf(place.mirror, 'SELECT "trigger", status FROM runs ORDER BY id')
+  const made = runs.map((run) => Object.values(run).join())
+  expect(made).toEqual(['catch-up,complete', 'manual,partial', 'manual,complete'])
+  expect(worker.lines.join('\n')).not.toMatch(/"kind":"(retry|give-up)"/)
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM leases')).toBe(0)
+})

@@ -3,7 +3,7 @@ import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { someQueues } from '../support/jobs-workplace.ts'
+import { isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { message } from '../support/worker-log.ts'
 import { aWorkerOf } from './a-worker.ts'
@@ -46,7 +46,7 @@ test('SIGTERM while pages come ends the run after one, and puts its job back', a
   expect(await queues.sync.getWaiting()).toMatchObject([{ data: { organization: 'acme' }, attemptsMade: 0 }])
 })
 
-test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {
+test('a 90-second Retry-After holds back one organization, uses none of its attempts, and is kept where a person asks for a run', async () => {
   const rateLimits = [{ organization: 'globex', requests: 2, windowMs: 90_000 }]
   const { place, worker } = await aWorkerOf({ customers: [50, 500, 40], rateLimits })
   const [waits] = await Promise.all([worker.ran('globex', 'wait'), worker.ran('acme'), worker.ran('initech')])
@@ -61,6 +61,12 @@ test('a 90-second Retry-After holds back one organization and uses none of its a
     { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
   ])
   expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
+  // Other processes cannot add to an embedded queue.
+  if (isEmbedded) return
+  const said =
+    /^globex: has a job that starts by itself at 20\d\d-\S+ \d\d:\d\d:\d\d UTC: until then, its service asked/
+  expect(await place.run('run globex')).toMatchObject({ code: 5, stdout: expect.stringMatching(said) })
+  expect(await queues.sync.getJobCountByTypes('delayed')).toBe(1)
 })
 
 test('a service that fails is tried again, one that refuses is not', async () => {

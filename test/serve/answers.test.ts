@@ -33,8 +33,8 @@ const serve = async (options: Parameters<typeof aServe>[1] = {}) =>
 /** The active customers in the order of the list. */
 const LISTED = Array.from({ length: 230 }, (_, index) => customerId(230 - index))
 
-test('a signed request is answered with a page, every field of its customers, and how current it is', async () => {
-  const { ask } = await serve()
+test('a signed request is answered with a page, every field of its customers, and how current it is; HEAD has the headers alone; other methods and paths do not exist, and change nothing', async () => {
+  const { ask, get } = await serve()
   const { ids, meta, headers, data } = await ask('/customers?page=2&per_page=90')
 
   expect(ids).toEqual(LISTED.slice(90, 180))
@@ -42,6 +42,16 @@ test('a signed request is answered with a page, every field of its customers, an
   expect(headers.get('Cache-Control')).toBe('no-store')
   expect([headers.get('X-Data-As-Of'), headers.get('X-Proof')]).toEqual([new Date(START_MS).toISOString(), 'proven'])
   expect(Object.keys(data[0] ?? {}).toSorted()).toEqual(['id', ...TEXT_FIELDS].toSorted())
+
+  const head = await ask('/customers', { method: 'HEAD' })
+  expect([head.status, head.text, head.headers.get('X-Proof')]).toEqual([200, '', 'proven'])
+  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+    expect((await ask('/customers', { method })).status).toBe(404)
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json'])
+      expect((await get(path, method)).status).toBe(405)
+  }
+  expect((await ask(`/customers/${customerId(1)}`)).status).toBe(404)
+  expect((await ask('/customers', { change: (sent) => (sent['Host'] = 'a b') })).status).toBe(400)
 })
 
 const QUERIES = [
@@ -140,20 +150,6 @@ test('each reader has a limit of its own, which only signed requests use up, and
   expect(statuses).toEqual([200, 200, 429])
   expect([refused.error, refused.headers.get('Retry-After')]).toEqual(['rate_limited', '60'])
   expect((await ask('/customers', { reader: readers[1] ?? SHOP })).status).toBe(200)
-})
-
-test('HEAD has the headers alone; other methods and paths do not exist, and change nothing', async () => {
-  const { ask, get } = await serve()
-  const head = await ask('/customers', { method: 'HEAD' })
-
-  expect([head.status, head.text, head.headers.get('X-Proof')]).toEqual([200, '', 'proven'])
-  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-    expect((await ask('/customers', { method })).status).toBe(404)
-    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json'])
-      expect((await get(path, method)).status).toBe(405)
-  }
-  expect((await ask(`/customers/${customerId(1)}`)).status).toBe(404)
-  expect((await ask('/customers', { change: (headers) => (headers['Host'] = 'a b') })).status).toBe(400)
 })
 
 test('metrics count requests by reader and status; no line and no metric has a key or what was searched for', async () => {

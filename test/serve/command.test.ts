@@ -34,6 +34,7 @@ async function configured(readers: readonly object[] | undefined, settings: obje
 
 const shop = { name: 'shop', organizations: ['acme'], apiKey: { file: 'shop.key' }, secret: { file: 'shop.secret' } }
 const other = { ...shop, name: 'other', apiKey: { file: 'other.key' } }
+const IN_TWO_WAYS = { organizations: [acme, { ...globex, signing: { preset: 'ts-body' } }] }
 
 test.each<[what: string, readers: object[] | undefined, said: string, settings?: object]>([
   ['no reader', undefined, 'serve.readers: names no reader'],
@@ -44,12 +45,7 @@ test.each<[what: string, readers: object[] | undefined, said: string, settings?:
   ['a key that is not there', [{ ...shop, apiKey: { file: 'gone.key' } }], 'gone.key (the API key of reader shop)'],
   ['a key in the file itself', [{ ...shop, apiKey: 'key-of-shop' }], 'apiKey'],
   ['no organization', [{ ...shop, organizations: [] }], 'must name at least one organization'],
-  [
-    'organizations that are signed for in different ways',
-    [{ ...shop, organizations: ['acme', 'globex'] }],
-    'make it two readers',
-    { organizations: [acme, { ...globex, signing: { preset: 'ts-body' } }] },
-  ],
+  ['two ways to sign', [{ ...shop, organizations: ['acme', 'globex'] }], 'make it two readers', IN_TWO_WAYS],
 ])('a configuration with %s is refused with 2, and no secret is said', async (_, readers, said, settings) => {
   const { config } = await configured(readers, settings)
   const { code, stdout, stderr } = await runCommand(serveCommand, ['--config', config, '--port', '0'], {
@@ -61,36 +57,33 @@ test.each<[what: string, readers: object[] | undefined, said: string, settings?:
   expect(stderr).not.toMatch(/(key|secret)-of-(shop|other|globex)/)
 })
 
-test.each(['a published copy', 'the mirror'])(
-  'serve answers from %s on this machine alone, until it is stopped',
-  async (what) => {
-    const { mirror, config } = await configured([shop])
-    const place = what === 'the mirror' ? [] : ['--mirror', publishedFrom(mirror)]
-    const stopping = new AbortController()
-    const serving = Promise.withResolvers<string>()
-    const running = runCommand(serveCommand, ['--config', config, '--port', '0', ...place], {
-      signal: stopping.signal,
-      onStderr: (line) => line.includes('"serving"') && serving.resolve(line),
-    })
-    const { origin } = JSON.parse(await serving.promise)
-    const url = new URL(`${origin}/api/v1/customers?search=customer-2`)
-    const credentials = { apiKey: 'key-of-shop', secret: 'secret-of-shop' }
-    const recipe = recipeOf(DEFAULT_PRESET)
-    const headers = signedHeaders({ method: 'GET', url }, credentials, { unixMs: Date.now() }, recipe)
-    const { status, text } = await send(url.href, 'GET', headers)
+test.each(['a copy', 'the mirror'])('serve answers from %s on this machine alone, until stopped', async (what) => {
+  const { mirror, config } = await configured([shop])
+  const place = what === 'the mirror' ? [] : ['--mirror', publishedFrom(mirror)]
+  const stopping = new AbortController()
+  const serving = Promise.withResolvers<string>()
+  const running = runCommand(serveCommand, ['--config', config, '--port', '0', ...place], {
+    signal: stopping.signal,
+    onStderr: (line) => line.includes('"serving"') && serving.resolve(line),
+  })
+  const { origin } = JSON.parse(await serving.promise)
+  const url = new URL(`${origin}/api/v1/customers?search=customer-2`)
+  const credentials = { apiKey: 'key-of-shop', secret: 'secret-of-shop' }
+  const recipe = recipeOf(DEFAULT_PRESET)
+  const headers = signedHeaders({ method: 'GET', url }, credentials, { unixMs: Date.now() }, recipe)
+  const { status, text } = await send(url.href, 'GET', headers)
 
-    expect(url.hostname).toBe('127.0.0.1')
-    expect([status, listAnswer.parse(JSON.parse(text)).meta.total]).toEqual([200, 1])
-    // A connection that a client keeps for its next request does not hold it up.
-    const agent = new Agent({ keepAlive: true })
-    await new Promise((resolve) => get(`${origin}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)))
-    stopping.abort()
-    const ended = await running
-    agent.destroy()
-    expect([ended.code, ended.stdout]).toEqual([0, ''])
-    expect(ended.stderr).not.toMatch(/customer-2|secret-of|key-of/)
-  },
-)
+  expect(url.hostname).toBe('127.0.0.1')
+  expect([status, listAnswer.parse(JSON.parse(text)).meta.total]).toEqual([200, 1])
+  // A connection that a client keeps for its next request does not hold it up.
+  const agent = new Agent({ keepAlive: true })
+  await new Promise((resolve) => get(`${origin}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)))
+  stopping.abort()
+  const ended = await running
+  agent.destroy()
+  expect([ended.code, ended.stdout]).toEqual([0, ''])
+  expect(ended.stderr).not.toMatch(/customer-2|secret-of|key-of/)
+})
 
 test('a request under way is answered before the server ends', async () => {
   const gate = Promise.withResolvers<void>()

@@ -34,21 +34,18 @@ test.each([
   ['with fractions of a second', 'proven', [5, 500, 1, 999_999]],
   ['without a time', 'settled', [null, undefined, 7]],
   ['with times in several forms', 'settled', ['long ago', '2024-02-03 04:05:06', '2024-01-02T05:04:05+02:00', 3]],
-] as const)(
-  'a replica of customers %s is %s, and has what the specification does not know',
-  async (_, proof, times) => {
-    const list = Array.from({ length: 260 }, (__, n) => oddCustomer(n + 1, times))
-    const [mirror, replica] = [await aMirror(), await aMirror()]
-    await night(mirror, 0, list)
-    const reader = aReader('shop', { recipe: WITH_NONCE })
-    const served = await aServe(mirror.file, { readers: [reader] })
-    const sandbox = await aSandbox({ customers: [0] })
-    const { report } = await copyInto(replica, served, reader, sandbox)
+] as const)('a replica of customers %s is %s, with what the specification does not know', async (_, proof, times) => {
+  const list = Array.from({ length: 260 }, (__, n) => oddCustomer(n + 1, times))
+  const [mirror, replica] = [await aMirror(), await aMirror()]
+  await night(mirror, 0, list)
+  const reader = aReader('shop', { recipe: WITH_NONCE })
+  const served = await aServe(mirror.file, { readers: [reader] })
+  const sandbox = await aSandbox({ customers: [0] })
+  const { report } = await copyInto(replica, served, reader, sandbox)
 
-    expect([report.status, report.proof, report.rejected]).toEqual(['complete', proof, 0])
-    expect(rows(replica, 'acme')).toEqual(rows(mirror, 'acme'))
-  },
-)
+  expect([report.status, report.proof, report.rejected]).toEqual(['complete', proof, 0])
+  expect(rows(replica, 'acme')).toEqual(rows(mirror, 'acme'))
+})
 
 /** Created at one of these times, a number being microseconds of one second; with fields that are missing, empty or unknown. */
 function oddCustomer(n: number, times: readonly (string | number | null | undefined)[]): SentRecord {

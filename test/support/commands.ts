@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import type { Queues } from '../../jobs/queue/queues.ts'
 import { moveCommand } from '../../src/cli/backup.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { eventually } from './eventually.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
 import { type Done, runCommand } from './run-command.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
@@ -23,12 +21,6 @@ export function move(mirror: string, to: string, ...[option]: ('--json' | AbortS
   const asJson = option === '--json' ? [option] : []
   const signal = option instanceof AbortSignal ? option : undefined
   return runCommand(moveCommand, ['--to', to, '--config', config, ...asJson], { signal })
-}
-
-/** The worker reports a run before its job waits. */
-export async function untilDelayed(queues: Queues): Promise<void> {
-  const delayed = () => queues.sync.getJobCountByTypes('delayed')
-  await eventually(delayed, (jobs) => jobs === 1)
 }
 
 export async function aMirroredWorkplace(counts = [12]) {
