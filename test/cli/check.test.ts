@@ -133,9 +133,8 @@ test.each(AWAY)('a queue that is away ends with 5, and a password is warned of i
 
 test('copies that can be made are reported, and nothing is made; one that cannot is an error', async () => {
   const folder = join(temporaryFolder(), 'copies')
-  const place = aWorkplace(await organizations([3, 2]), {
-    publish: { file: join(folder, 'readers-{organization}.db') },
-  })
+  const publish = { file: join(folder, 'readers-{organization}.db') }
+  const place = aWorkplace(await organizations([3, 2]), { publish })
   await place.run('sync --dry-run')
 
   expect((await check(place)).of('publish')).toMatch(/^! .*readers-acme\.db and 1 other copy can be made, /)

@@ -127,9 +127,8 @@ test('the coming runs are shown in local time and in UTC, quick ones apart, each
   const [acme, globex, initech] = organizationsOf(await aSandbox({ customers: [10, 10, 10] }))
   const ofGlobex = { timezone: 'Asia/Kolkata', quick: 'never' }
   const own = [acme!, { ...globex!, schedule: ofGlobex }, { ...initech!, schedule: { spread: '1h' } }]
-  const place = aWorkplace(own, {
-    schedule: { cron: '30 2 * * *', timezone: 'Europe/Paris', quick: '*/15 * * * *' },
-  })
+  const schedule = { cron: '30 2 * * *', timezone: 'Europe/Paris', quick: '*/15 * * * *' }
+  const place = aWorkplace(own, { schedule })
   await place.run('sync acme globex')
   const [paris, kolkata, due] = await listed(place, 220)
 

@@ -70,9 +70,8 @@ test.skipIf(isEmbedded)('cancel takes a waiting job for good, and ends no later 
   expect(untilMs).toBeGreaterThanOrEqual(dueMs)
   await queues.request('sync', 'acme', 'manual')
   await startWorker(place).ran('acme')
-  expect(rowsOf(place.mirror, 'SELECT "trigger", status FROM runs')).toEqual([
-    { trigger: 'manual', status: 'complete' },
-  ])
+  const runs = rowsOf(place.mirror, 'SELECT "trigger", status FROM runs')
+  expect(runs).toEqual([{ trigger: 'manual', status: 'complete' }])
 })
 
 test.skipIf(isEmbedded)('cancel says that a worker does not answer, and stays asked for', async () => {

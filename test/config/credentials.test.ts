@@ -75,13 +75,11 @@ test('the shared policy holds for every organization, and lists of its own repla
   expect(none?.privacy).toBeUndefined()
 })
 
-function organizationWith(privacy: Organization['privacy']): Pick<Organization, 'id' | 'privacy'> {
-  return { id: 'acme', privacy }
-}
-
 test('the key comes from a file or the environment, and shows in no message', async () => {
   const file = join(await aFolder({ key: `${PRIVACY_KEY}\n`, empty: '\n', short: 'hunter2-made-up' }), 'key')
-  const hashed = (key: { env: string } | { file: string }) => organizationWith({ drop: [], hash: ['phone'], key })
+  const hashed = (key: SecretReference): Pick<Organization, 'id' | 'privacy'> => {
+    return { id: 'acme', privacy: { drop: [], hash: ['phone'], key } }
+  }
   stub({ PRIVACY_KEY })
   const fromFile = await readPrivacy(hashed({ file }))
   const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }))

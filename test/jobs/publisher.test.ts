@@ -25,10 +25,7 @@ test('a worker publishes when all runs are over, tries again where it could not,
   await worker.said(published)
   await worker.stop()
 
-  expect(failure).toMatchObject({
-    code: 'usage',
-    message: expect.stringContaining('not published by this program'),
-  })
+  expect(failure).toMatchObject({ code: 'usage', message: expect.stringContaining('not published by this program') })
   const copied = rowsOf(file, 'SELECT customers FROM manifest ORDER BY organization')
   expect(copied.map(({ customers }) => customers)).toEqual([50, 20, 3])
   expect(worker.lines.join('\n')).not.toContain('@example')
