@@ -55,10 +55,12 @@ function findFirst() {
 /** Takes Node's own modules without an import, which would look at each of their exports, and so load those that Node loads only on demand. */
 function takeFromNode(code) {
   const imports = /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(\{.*\})? from "(node:[\w/]+)";$/gm
-  return code.replace(imports, (_, whole, named, module) => {
+  const taken = (_, whole, named, module) => {
     const locals = [whole, named?.replaceAll(' as ', ': ')].filter(Boolean)
     return locals.map((local) => `const ${local} = globalThis.process.getBuiltinModule("${module}");`).join(' ')
-  })
+  }
+  // Behind the imports a line may be one of a text.
+  return code.replace(/^(?:import .*\n)+/, (head) => head.replace(imports, taken))
 }
 
 /** The commit that the environment names, as where an image is built, or that of the checkout; empty where there is none. */

@@ -34,6 +34,8 @@ test('older objects that are gone do not stay until they are several times as mu
 test('V8 looks for older objects that are gone a first time before they take what it would begin with', () => {
   const traced = outputOf(MANY_OLD, '--trace-gc')
   expect(Number(/Mark-Compact ([\d.]+)/.exec(traced)?.[1])).toBeLessThan(60)
+  // From then on V8 does as before.
+  expect(traced.match(/Scavenge/g)?.length).toBeGreaterThan(25)
 })
 
 /** How many MB V8 has for a kind of objects in the end. */

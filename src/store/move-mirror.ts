@@ -76,8 +76,8 @@ async function* pagesOf(session: Session, table: Table, { organizations, signal 
   const chosen = sql`organization IN (${joined(organizations ?? [])})`
   const ofRun = name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
   const within = organizations === undefined || OF_MIRROR.has(name) ? sql`true` : ofRun
-  // A reject may have a megabyte. A list takes 18 bytes a customer, and up to 8 more for its later order.
-  const most = name === 'rejects' ? 20 : name === 'lists' || name === 'list_columns' ? 1 : 4000
+  // A reject may have a megabyte, and a part of a list 180 KB. The later order of a list takes up to 8 bytes a customer.
+  const most = name === 'rejects' || name === 'list_columns' ? 20 : name === 'lists' ? 1 : 4000
   for (let next = select(session, table, within, most), isLast = false; !isLast;) {
     const rows = await next
     isLast = rows.length < most

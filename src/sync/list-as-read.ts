@@ -133,6 +133,7 @@ export class ListRecorder {
     const gathered = gather(windows, known.list.columns, customers)
     const columns = inOrder(gathered)
     release([gathered.next, gathered.previous, gathered.followers, gathered.index])
+    if (columns.rowIds.buffer !== gathered.columns.rowIds.buffer) release(Object.values(gathered.columns))
     return { columns, warnings: known.warnings }
   }
 }

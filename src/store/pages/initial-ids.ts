@@ -4,7 +4,7 @@ const SLOTS = 1 << 13
 const GROWTH = 1.25
 const ID_LENGTH = 36
 
-/** Rows of an initial sync by their ids, in some 12 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
+/** Rows of an initial sync by their ids, in some 10 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
 export class InitialIds {
   /** With a key, so that a service cannot make a list for which this takes long. */
   readonly #fingerprint: Fingerprint
@@ -60,7 +60,7 @@ export class InitialIds {
   }
 
   #put(print: number, rowId: number): void {
-    if (10 * this.#count >= 3 * this.#pairs.length) this.#grow()
+    if (16 * this.#count >= 7 * this.#pairs.length) this.#grow()
     let at = this.#placeOf(print)
     while (this.#pairs[at + 1] !== 0) at = this.#after(at)
     this.#pairs[at] = print

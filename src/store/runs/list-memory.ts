@@ -20,20 +20,19 @@ import { parsedJson } from '../../text/parsed-json.ts'
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
   const stored = await session.first<StoredList>(sql`
-    SELECT facts, later_rows, pending_rows,
-      (SELECT sum(length(row_ids)) / 4.0 FROM list_columns WHERE list_columns.organization = lists.organization) AS customers
-    FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
+    SELECT facts, later_rows, pending_rows FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
   const facts = stored && factsSchema.safeParse(parsedJson(stored.facts)).data
-  const columns = stored && (await loadColumns(session, organization, stored.customers ?? NaN))
+  const columns = facts && (await loadColumns(session, organization, facts.customers))
   // A damaged list is ignored.
-  if (columns === undefined || facts === undefined) return EMPTY_LIST
+  if (facts === undefined || columns === undefined) return EMPTY_LIST
   const { later_rows: later, pending_rows: pending } = stored ?? {}
   return { columns, ...facts, later: later ? { rowIds: rowsIn(later), pending: [...rowsIn(pending)] } : undefined }
 }
 
-type StoredList = { facts: string; later_rows: Buffer | null; pending_rows: Buffer | null; customers: number | null }
+type StoredList = { facts: string; later_rows: Buffer | null; pending_rows: Buffer | null }
 
 const factsSchema = z.object({
+  customers: z.int(),
   warnings: z.array(z.partialRecord(z.enum(WARNING_KINDS), z.int())).readonly(),
   total: z.int().optional(),
   cappedAt: z.int().optional(),
@@ -43,7 +42,9 @@ const factsSchema = z.object({
 export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id, edits } = run
   const { columns, warnings, total, cappedAt } = list
-  const facts = JSON.stringify({ warnings, total, cappedAt } satisfies z.input<typeof factsSchema>)
+  const facts = JSON.stringify({ customers: columns.rowIds.length, warnings, total, cappedAt } satisfies z.input<
+    typeof factsSchema
+  >)
   const isUnchanged = columns === run.list.columns && run.list !== EMPTY_LIST
   await together(
     session.run(sql`
@@ -70,7 +71,7 @@ const READER = `${PROGRAM_VERSION} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}
 const PART = 10_000
 
 async function storeColumns(session: Session, organization: string, columns: ListColumns) {
-  const parts = Math.max(1, Math.ceil(columns.rowIds.length / PART))
+  const parts = Math.ceil(columns.rowIds.length / PART)
   await session.run(sql`DELETE FROM list_columns WHERE organization = ${organization} AND part >= ${parts}`)
   for (let part = 0; part < parts; part += 1) {
     const stored = partOf(columns, part)
@@ -84,13 +85,14 @@ async function storeColumns(session: Session, organization: string, columns: Lis
 
 /** The columns of so many customers as they are stored; undefined if they are damaged. */
 async function loadColumns(session: Session, organization: string, count: number): Promise<ListColumns | undefined> {
-  if (!Number.isInteger(count)) return undefined
   const columns = emptyColumns(count)
   for (let part = 0; PART * part < count; part += 1) {
     const stored = await session.first<Partial<Record<string, Buffer>>>(sql`
       SELECT * FROM list_columns WHERE organization = ${organization} AND part = ${part}`)
-    for (const [name, bytes] of Object.entries(partOf(columns, part)))
-      if (stored?.[name]?.length !== bytes.length || stored[name].copy(bytes) < bytes.length) return undefined
+    for (const [name, bytes] of Object.entries(partOf(columns, part))) {
+      if (stored?.[name]?.length !== bytes.length) return undefined
+      stored[name].copy(bytes)
+    }
   }
   return columns
 }

@@ -181,7 +181,7 @@ CREATE TABLE lists (
   organization ${w.name} PRIMARY KEY,
   run_id       ${w.number} NOT NULL,
   reader       TEXT NOT NULL,                    -- another program may store the same record in another way
-  facts        TEXT NOT NULL,                    -- JSON: warnings, whose first kind is none; total, cappedAt
+  facts        TEXT NOT NULL,                    -- JSON: customers, how many; warnings, whose first kind is none; total, cappedAt
   later_rows   ${w.bytes},                       -- as row_ids: the order since then, as far as partial runs know it; 0 for a record without a customer
   pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
 );
