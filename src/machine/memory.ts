@@ -18,7 +18,7 @@ export function keepHeapSmall(): void {
 /** Has V8 look for older objects a first time, which it would do only once they take 60 to 120 MB. From then on their growth is bounded. */
 export function lookForOldObjects(): void {
   // In percent of the growth that is allowed. A program that waits for nothing meanwhile is looked through again at each such step.
-  setFlagsFromString('--incremental-marking-hard-trigger=5')
+  setFlagsFromString('--incremental-marking-hard-trigger=3')
   const observer = new PerformanceObserver((found) => {
     if (!found.getEntries().some(isWhole)) return
     setFlagsFromString('--incremental-marking-hard-trigger=0')
