@@ -34,7 +34,7 @@ export async function startRedis({
   if (program === undefined) throw new UsageError('There is no redis-server or valkey-server on the PATH. Install one.')
   let port = await freePort()
   // Servers of a cluster speak to each other on a port that is greater by 10,000.
-  while (isCluster && port > 55_535) port = await freePort()
+  if (isCluster) while (port > 55_535) port = await freePort()
   const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
   const sharing = isCluster ? ['--cluster-enabled', 'yes'] : []
