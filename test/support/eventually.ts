@@ -19,7 +19,7 @@ export function onThisMachine(ms: number): number {
   return Math.ceil(ms * Math.max(1, programsToRun() / availableParallelism()))
 }
 
-/** Eight seconds are promised for a worker that is told to stop, and a slow machine takes longer; a wait without a limit takes a minute. */
+/** A worker that is told to stop promises to end within eight seconds; a slow machine takes longer, and a wait without a limit a minute. */
 export const stoppedWithinMs = (): number => onThisMachine(30_000)
 
 /** Programs that run or want to run: the average of the last minute, or the current number if it is larger. */

@@ -42,13 +42,11 @@ const factsSchema = z.object({
 export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id, edits } = run
   const { columns, warnings, total, cappedAt } = list
-  const facts = JSON.stringify({ customers: columns.rowIds.length, warnings, total, cappedAt } satisfies z.input<
-    typeof factsSchema
-  >)
+  const facts: z.input<typeof factsSchema> = { customers: columns.rowIds.length, warnings, total, cappedAt }
   const isUnchanged = columns === run.list.columns && run.list !== EMPTY_LIST
   await together(
     session.run(sql`
-      INSERT INTO lists (organization, run_id, reader, facts) VALUES (${organization}, ${id}, ${READER}, ${facts})
+      INSERT INTO lists (organization, run_id, reader, facts) VALUES (${organization}, ${id}, ${READER}, ${JSON.stringify(facts)})
       ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'later_rows', 'pending_rows'))}`),
     isUnchanged ? LEFT_OUT : storeColumns(session, organization, columns),
     edits.length === 0
@@ -87,9 +85,10 @@ async function storeColumns(session: Session, organization: string, columns: Lis
 async function loadColumns(session: Session, organization: string, count: number): Promise<ListColumns | undefined> {
   const columns = emptyColumns(count)
   for (let part = 0; PART * part < count; part += 1) {
-    const stored = await session.first<Partial<Record<string, Buffer>>>(sql`
-      SELECT * FROM list_columns WHERE organization = ${organization} AND part = ${part}`)
-    for (const [name, bytes] of Object.entries(partOf(columns, part))) {
+    const own = partOf(columns, part)
+    const stored = await session.first<Record<string, Buffer>>(sql`
+      SELECT ${text(Object.keys(own).join(', '))} FROM list_columns WHERE organization = ${organization} AND part = ${part}`)
+    for (const [name, bytes] of Object.entries(own)) {
       if (stored?.[name]?.length !== bytes.length) return undefined
       stored[name].copy(bytes)
     }
