@@ -1,4 +1,5 @@
-import { rowOf, type Row } from '../../model/customer.ts'
+import { type Row } from '../../model/customer.ts'
+import { rowOf } from '../../model/record.ts'
 import type { Fingerprint } from '../../model/fingerprint.ts'
 import { UNKNOWN } from '../../model/list-as-read.ts'
 import type { SortedPage } from '../../model/page.ts'

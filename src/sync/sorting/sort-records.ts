@@ -1,16 +1,5 @@
-import {
-  addWarnings,
-  namedId,
-  plainCustomer,
-  readableId,
-  recordSchema,
-  rowOf,
-  toCustomer,
-  warn,
-  type Customer,
-  type Row,
-  type Warnings,
-} from '../../model/customer.ts'
+import { addWarnings, namedId, readableId, warn, type Customer, type Row, type Warnings } from '../../model/customer.ts'
+import { plainCustomer, recordSchema, rowOf, toCustomer } from '../../model/record.ts'
 import type { Forgotten, Suppressed } from '../../privacy/forgotten.ts'
 import type { HiddenValues } from '../../privacy/hidden-values.ts'
 import { rejectKey, type Reject, CUT_BEGINNING, CUT_MARK } from '../../model/page.ts'
