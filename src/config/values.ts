@@ -8,7 +8,10 @@ type Meaning = { default?: string | number | boolean; examples?: (string | numbe
 
 /** A setting that may be left out. `description` says what it is, and when to change it. */
 export function setting<Schema extends z.ZodType>(schema: Schema, description: string, meaning: Meaning = {}) {
-  return schema.exactOptional().meta({ description, ...meaning })
+  const optional = schema.exactOptional()
+  // `meta` would make a copy of each, which every start pays for.
+  z.globalRegistry.add(optional, { description, ...meaning })
+  return optional
 }
 
 /** A whole number; both bounds are included. */
