@@ -132,7 +132,7 @@ export class ListRecorder {
     if (isUnchanged(windows, known.list.columns)) return { columns: known.list.columns, warnings: known.list.warnings }
     const gathered = gather(windows, known.list.columns, customers)
     const columns = inOrder(gathered)
-    release([gathered.next, gathered.previous, gathered.followers, gathered.index])
+    release([...Object.values(gathered.ring ?? {}), gathered.followers, gathered.index])
     if (columns.rowIds.buffer !== gathered.columns.rowIds.buffer) release(Object.values(gathered.columns))
     return { columns, warnings: known.warnings }
   }
@@ -151,18 +151,18 @@ function isUnchanged(windows: readonly WindowRead[], list: ListColumns): boolean
   return reach === list.rowIds.length && reach > 0
 }
 
-/**
- * Customers in the order in which they were added, numbered from 1, and their order in the list: a ring in which 0 stands between the last
- * and the first. Entry `n` of the columns, and of `followers`, belongs to customer `n + 1`.
- */
+/** An order of customers, which are numbered from 1: 0 stands between the last and the first. */
+type Ring = { readonly next: Int32Array; readonly previous: Int32Array }
+
+/** Customers in the order in which they were added, numbered from 1. Entry `n` of the columns, and of `followers`, belongs to customer `n + 1`. */
 type Gathered = {
   readonly columns: ListColumns
   readonly index: PlaceIndex
-  readonly next: Int32Array
-  readonly previous: Int32Array
   /** The row with which each was compared. */
   readonly followers: Uint32Array
   count: number
+  /** Their order in the list, once that is another one: with it, a million takes 8 MB more. */
+  ring?: Ring
 }
 
 function gather(windows: readonly WindowRead[], list: ListColumns, room: number): Gathered {
@@ -170,8 +170,6 @@ function gather(windows: readonly WindowRead[], list: ListColumns, room: number)
   const gathered: Gathered = {
     columns,
     index: new PlaceIndex(columns.rowIds),
-    next: new Int32Array(room + 1),
-    previous: new Int32Array(room + 1),
     followers: new Uint32Array(room),
     count: 0,
   }
@@ -212,16 +210,19 @@ function appendWindow({ columns: source, from, count }: WindowRead, gathered: Ga
   }
 }
 
-/** The place before a customer that opens its window: that before the next known customer of the window, or the end of the list. */
-function placeBefore({ index, previous }: Gathered, source: ListColumns, from: number, to: number): number {
+/** The customer before one that opens its window: that before the next known customer of the window, or the last one so far. */
+function placeBefore({ index, ring, count }: Gathered, source: ListColumns, from: number, to: number): number {
   for (let at = from; at < to; at += 1) {
     const entry = index.find(source.rowIds[at] ?? 0)
-    if (entry >= 0) return previous[entry + 1] ?? 0
+    if (entry >= 0) return ring === undefined ? entry : (ring.previous[entry + 1] ?? 0)
   }
-  return previous[0] ?? 0
+  return ring === undefined ? count - 1 : (ring.previous[0] ?? 0)
 }
 
-function seat({ next, previous }: Gathered, customer: number, behind: number): void {
+/** Seats the customer that was added last. */
+function seat(gathered: Gathered, customer: number, behind: number): void {
+  if (gathered.ring === undefined && behind === customer - 1) return
+  const { next, previous } = (gathered.ring ??= ringOf(customer - 1, gathered.columns.rowIds.length))
   const follower = next[behind] ?? 0
   next[behind] = customer
   previous[customer] = behind
@@ -229,16 +230,25 @@ function seat({ next, previous }: Gathered, customer: number, behind: number): v
   previous[follower] = customer
 }
 
+/** As many customers in their order, with room for others. */
+function ringOf(count: number, room: number): Ring {
+  const previous = new Int32Array(room + 1).map((_, customer) => customer - 1)
+  const next = previous.map((customer) => customer + 2)
+  previous[0] = count
+  next[count] = 0
+  return { next, previous }
+}
+
 /** The same customers in the order of the list. Two that were neighbours in a window compare as they did there. */
-function inOrder({ columns: gathered, next, followers, count }: Gathered): ListColumns {
+function inOrder({ columns: gathered, ring, followers, count }: Gathered): ListColumns {
   // As they were gathered, if nothing moved: a second list of a million takes 18 MB.
-  const isSo = next.subarray(0, count).every((follower, customer) => follower === customer + 1)
-  const columns = isSo ? stretch(gathered, 0, count) : emptyColumns(count)
+  const columns = ring === undefined ? stretch(gathered, 0, count) : emptyColumns(count)
+  const nextOf = (customer: number) => ring?.next[customer] ?? (customer + 1) % (count + 1)
   let place = 0
-  for (let customer = next[0] ?? 0; customer !== 0; customer = next[customer] ?? 0) {
+  for (let customer = nextOf(0); customer !== 0; customer = nextOf(customer)) {
     const entry = customer - 1
-    if (!isSo) copyEntry(gathered, entry, columns, place)
-    const follower = gathered.rowIds[(next[customer] ?? 0) - 1]
+    if (ring !== undefined) copyEntry(gathered, entry, columns, place)
+    const follower = gathered.rowIds[nextOf(customer) - 1]
     columns.comparisons[place] = follower === followers[entry] ? (gathered.comparisons[entry] ?? 0) : 0
     place += 1
   }

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/store/mirror.ts'
 import { sqlTime } from '../../src/store/port/sql.ts'
 import { aReader, changes, type Fate, fatesOf, horizon, type Night, night, prune, quickRun } from './nights.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS, DAY_MS } from '../support/builders.ts'
@@ -57,7 +56,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
           )
           expect(reader.read().asBefore).toEqual([])
           expect(reader.rows()).toEqual(rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY organization, id'))
-          snapshots.push(activeNow(mirror, at))
+          snapshots.push({ time: sqlTime(START_MS + at * DAY_MS), active: rowsOf(mirror.file, ACTIVE) })
         }
         await night(mirror, 0, records(KNOWN.map(() => 'listed')))
         look(0)
@@ -193,7 +192,3 @@ const OPEN_REJECTS = `SELECT record_id FROM rejects
 const DAILY = `SELECT * FROM customers_daily WHERE organization = 'acme' ORDER BY day`
 
 type Snapshot = { time: string; active: Row[] }
-
-function activeNow(mirror: Mirror, nights: number): Snapshot {
-  return { time: sqlTime(START_MS + nights * DAY_MS), active: rowsOf(mirror.file, ACTIVE) }
-}

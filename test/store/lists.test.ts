@@ -156,6 +156,20 @@ function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
 const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.9 } } as const
 const list = customers(1, 30)
 
+test.each([14, 15, 16])(
+  'customers that come to places %i and 18 while a list is read stand there in it',
+  async (place) => {
+    const mirror = await aMirror()
+    const later = list.toSpliced(place, 0, aCustomer(98))
+    const lists = [list, list, later, later.toSpliced(18, 0, aCustomer(99))]
+    await makeNight(mirror, 0, { list: (answered) => lists[Math.min(answered, 3)] ?? [], told })
+
+    const ids = rowsOf(mirror.file, 'SELECT id FROM customers ORDER BY row_id').map(({ id }) => id)
+    const { rowIds } = (await nextRun(mirror)).list.columns
+    expect(Array.from(rowIds, (rowId) => ids[rowId - 1])).toEqual(lists[3]?.map(({ id }) => id))
+  },
+)
+
 test('however many kinds of oddities a list has, a customer that is recognized has its own', async () => {
   const mirror = await aMirror()
   const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`field ${n}`, 1]))
@@ -171,20 +185,17 @@ test('however many kinds of oddities a list has, a customer that is recognized h
 test('a mirror that lost its key takes another one, and knows none of its records by it', async () => {
   const mirror = await aMirror()
   for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
-  const key = keyOf(mirror.file)
+  const hexKey = () => valueOf(mirror.file, 'SELECT hex(key) FROM fingerprint_key')
+  const key = hexKey()
   tamper(mirror.file, 'DELETE FROM fingerprint_key')
 
   const { recognized, report } = await makeNight(mirror, 1, { list: [...customers(101, 125), ...list], told })
 
   expect(recognized).toBe(0)
   expect(report).toMatchObject({ proof: 'settled', inserted: 25, updated: 0, missing: 0 })
-  expect(keyOf(mirror.file)).toHaveLength(32)
-  expect(keyOf(mirror.file)).not.toBe(key)
+  expect(hexKey()).toHaveLength(32)
+  expect(hexKey()).not.toBe(key)
 })
-
-function keyOf(file: string): unknown {
-  return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
-}
 
 test('a record with the fingerprint of another, made by a writer who knows the key, is not taken for that one', async () => {
   const mirror = await aMirror()
