@@ -179,5 +179,9 @@ function dataVersion(db: Connection): unknown {
 
 /** The run goes by the index of ids from here on, or saves nothing more. */
 function forgetInitialIds(db: Connection, run: Run): void {
-  if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
+  const known = idsOfRuns.get(run)
+  if (known === undefined) return
+  idsOfRuns.delete(run)
+  known.ids.release()
+  db.pragma(`cache_size = -${CACHE_KB}`)
 }
