@@ -184,9 +184,9 @@ test('a customer that a quick run found meanwhile, among those read before, is n
   const stop = new AbortController()
   const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
   const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
-  const list = LISTED.toSpliced(30, 0, aDatedCustomer(5000))
+  const list = LISTED.toSpliced(30, 1, { ...LISTED[30], name: 'Renamed' }, aDatedCustomer(5000))
 
-  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, updated: 1, missing: 0 })
   const continued = await run(listedSource(list))
 
   expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })

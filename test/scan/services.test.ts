@@ -57,7 +57,7 @@ function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<str
 const HEAD = `# What scans of services prove and cost
 
 Seven scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
-and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; the last column is a plain scan.
+and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; the last column is a plain scan, with its reasons.
 Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
 
@@ -67,7 +67,7 @@ test('what a scan of each service proves, what it costs, and how many customers 
   const others = ['id asc, resumed', 'name, busy, resumed', 'no totals', 'plain', 'reasons']
   const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), ...others]
   const lines = Object.entries(SERVICES).map(([name, serve], row) => {
-    const reasons = new Set<string>()
+    const [reasons, plainReasons] = [new Set<string>(), new Set<string>()]
     const scans: (() => string)[] = [
       ...ORDERS.map((order) => () => read(name, serve, { order }, reasons)),
       ...BUSY_ORDERS.map((order) => () => read(name, serve, { order, between: BUSY }, reasons)),
@@ -75,7 +75,7 @@ test('what a scan of each service proves, what it costs, and how many customers 
       () => read(name, serve, { order: 'name', stopAfter: 4, between: BUSY }, reasons),
       // Without a total, nothing but the limit of requests ends a list that grows as fast as it is read.
       () => (name === 'a list that grows for ever' ? '' : read(name, uncounted(serve), { order: 'id asc' }, reasons)),
-      () => read(name, serve, { order: 'id asc', isPlain: true }, reasons),
+      () => [read(name, serve, { order: 'id asc', isPlain: true }, plainReasons), ...plainReasons].join(' '),
     ]
     // `npm test` plays one cell of every fourth service, each in another column.
     const line = inject('isDeep') ? undefined : PAGE.find((each) => each.startsWith(`| ${name} |`))
