@@ -24,7 +24,7 @@ type Scan = keyof typeof SCANS
 const aNight = fc.record({
   /** What comes of each customer; the last one is always listed, so that the list is never empty. */
   comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>(...COMES))),
-  scan: fc.constantFrom<Scan>('proven', 'proven', 'settled', 'whole', 'unproven', 'plain', 'failed', 'interrupted'),
+  scan: fc.constantFrom<Scan>('proven', 'settled', 'whole', 'whole', 'unproven', 'plain', 'failed', 'interrupted'),
   confirmed: fc.subarray(KNOWN),
   /** What a quick run after that night finds; without it, there is none. */
   quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined, freq: 2 }),

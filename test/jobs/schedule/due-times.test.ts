@@ -45,14 +45,14 @@ test('the moment before and the one after are those of the same line in any zone
   const zones = Intl.supportedValuesOf('timeZone')
   for (let n = 0; n < seeds(180, { least: 12, every: 12 }); n += 1) {
     const [cron = '', timezone = ''] = [CRONS[n % CRONS.length], zones[(n * 41) % zones.length]]
-    const schedule = { cron, timezone, spreadMs: 0 }
+    const [id, schedule] = [`organization-${n}`, { cron, timezone, spreadMs: (n % 2) * DAY_MS }]
     const nowMs = Date.UTC(2012 + (n % 24), (n * 5) % 12, n, n, n, n, n)
-    const [lastMs, nextMs] = [previousDueMs('acme', schedule, nowMs), nextDueMs('acme', schedule, nowMs)]
+    const [lastMs, nextMs] = [previousDueMs(id, schedule, nowMs), nextDueMs(id, schedule, nowMs)]
 
     expect(lastMs).toBeLessThanOrEqual(nowMs)
     expect(nextMs).toBeGreaterThan(nowMs)
-    expect(nextDueMs('acme', schedule, lastMs)).toBe(nextMs)
-    expect(previousDueMs('acme', schedule, nextMs - 1)).toBe(lastMs)
-    expect(previousDueMs('acme', schedule, nextMs)).toBe(nextMs)
+    expect(nextDueMs(id, schedule, lastMs)).toBe(nextMs)
+    expect(previousDueMs(id, schedule, nextMs - 1)).toBe(lastMs)
+    expect(previousDueMs(id, schedule, nextMs)).toBe(nextMs)
   }
 })
