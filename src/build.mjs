@@ -13,7 +13,7 @@ const PROGRAMS = ['src/cli/main', 'src/library', 'src/cli/statement-process', 's
 const BUILT_IN = ['@commander-js/extra-typings', 'commander', 'croner', 'leven', 'p-limit', 'undici', 'yaml', 'zod']
 
 /** Large modules of Node that many commands do not use: they are loaded once something in them is. */
-const ON_USE = ['node:child_process', 'node:crypto', 'node:fs/promises']
+const ON_USE = ['node:child_process', 'node:crypto', 'node:perf_hooks', 'node:v8']
 
 const startedAt = new Date()
 const rolldown = await import('rolldown').catch(() => undefined)
@@ -23,13 +23,20 @@ for (const name of ['commit', 'parts']) rmSync(`${ROOT}dist/${name}`, { recursiv
 const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 const apart = Object.keys(dependencies).filter((name) => !BUILT_IN.includes(name))
 const first = new Set()
+const late = new Map(await Promise.all(ON_USE.map(async (name) => [name, await import(name)])))
 await rolldown.build({
   cwd: ROOT,
   input: Object.fromEntries(PROGRAMS.map((name) => [name, `./${name}.ts`])),
   external: (id) => apart.some((name) => id === name || id.startsWith(`${name}/`)),
   platform: 'node',
   plugins: [
-    { name: 'start', transform: loadOnUse, buildEnd: findFirst, renderChunk: takeFromNode, generateBundle: writeAscii },
+    {
+      name: 'start',
+      transform: loadHttp2OnUse,
+      buildEnd: findFirst,
+      renderChunk: takeFromNode,
+      generateBundle: writeAscii,
+    },
   ],
   output: {
     dir: 'dist',
@@ -58,11 +65,11 @@ function findFirst() {
 }
 
 /** No request is sent by HTTP/2, which takes a twentieth of a short run where it is loaded at once. */
-function loadOnUse(code) {
-  return code.replace(
-    "const connectH2 = require('./client-h2.js')",
-    "const connectH2 = (...given) => require('./client-h2.js')(...given)",
-  )
+function loadHttp2OnUse(code, id) {
+  if (!id.endsWith('/undici/lib/dispatcher/client.js')) return undefined
+  const lazily = code.replace("= require('./client-h2.js')", "= (...given) => require('./client-h2.js')(...given)")
+  if (lazily === code) throw new Error('undici loads HTTP/2 in another way than it did: see loadHttp2OnUse.')
+  return lazily
 }
 
 /** Takes Node's own modules without an import, which would look at each of their exports, and so load those that Node loads only on demand. */
@@ -70,13 +77,13 @@ function takeFromNode(code) {
   const imports = /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(?:\{ (.*) \})? from "(node:[\w/]+)";$/gm
   const taken = (_, whole, named = '', module) => {
     const node = `globalThis.process.getBuiltinModule("${module}")`
-    const isLate = ON_USE.includes(module)
+    const isLate = late.has(module)
     const names = named.split(', ').filter(Boolean)
     const consts = names.map((name) => {
       const [theirs, ours = theirs] = name.split(' as ')
       const it = `${node}.${theirs}`
       // Classes and constants are needed at once.
-      const isWrapped = isLate && /^[a-z]/.test(theirs) && theirs !== 'constants'
+      const isWrapped = isLate && /^[a-z]/.test(theirs) && typeof late.get(module)[theirs] === 'function'
       return `${ours} = ${isWrapped ? `(...given) => ${it}(...given)` : it}`
     })
     if (whole) consts.push(`${whole} = ${isLate ? `new Proxy({}, { get: (_, name) => ${node}[name] })` : node}`)
@@ -86,7 +93,7 @@ function takeFromNode(code) {
   return code.replace(/^(?:import .*\n)+/, (head) => head.replace(imports, taken))
 }
 
-/** Writes all in ASCII, except where an escape would be no letter: of code with one other letter V8 keeps two bytes for each. */
+/** Writes all in ASCII, except in String.raw: of code with one letter outside Latin-1, V8 keeps two bytes for each letter. */
 function writeAscii(_, bundle) {
   const escaped = (text) => (text.length > 1 ? text : `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`)
   for (const part of Object.values(bundle)) part.code = part.code.replace(/String\.raw`[^`]*`|[^\0-\x7f]/g, escaped)

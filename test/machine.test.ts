@@ -17,9 +17,9 @@ test.each([
 test('a process is named so that another can find out whether it is gone, also where another has its number, and of no other', () => {
   expect(nameOfProcess()).toContain(`#${pid}#`)
   expect(isGone(nameOfProcess())).toBe(false)
-  expect(isGone(nameOfProcess(goneProcess()))).toBe(true)
+  expect(isGone(nameOfProcess(spawnSync('true').pid))).toBe(true)
   if (process.platform === 'linux') expect(isGone(nameOfProcess().replace(/#\d+$/, '#1'))).toBe(true)
-  const elsewhere = [`${pid}#1`, goneProcess()].map((end) => `elsewhere.example.com#${end}`)
+  const elsewhere = [`${pid}#1`, spawnSync('true').pid].map((end) => `elsewhere.example.com#${end}`)
   for (const name of ['', 'no process named', ...elsewhere]) expect(isGone(name), name).toBeUndefined()
 })
 
@@ -65,8 +65,3 @@ const MANY_YOUNG = `
 const MANY_OLD = `
   const kept = (globalThis.kept = [])
   for (let turn = 0; turn < 2000; turn += 1, await nextTurn()) kept[turn % 200] = Array.from({ length: 5_000 }, (_, at) => ({ at }))`
-
-/** The number of a process that has ended. */
-function goneProcess(): number {
-  return spawnSync('true').pid
-}

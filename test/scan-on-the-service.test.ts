@@ -37,7 +37,7 @@ const ENDS: Record<string, End> = {
   'mixed-types': { reason: 'rejected-without-id' },
 }
 
-/** Scenarios whose nights are not all like the first, or of which this night is not: there, more customers came unread than one seam explains. */
+/** Nights that are not like the first: all later ones of a scenario, or that of a number, in which more came unread than one seam explains. */
 const LATER: Record<string, End> = {
   ...{ 'swapped-accounts': 'settled', 'html-200': 'proven' },
   'by-name-churn 3': { reason: 'total-mismatch', isWhole: true },

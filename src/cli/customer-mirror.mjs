@@ -5,8 +5,8 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const require = module.createRequire(import.meta.url)
-// An import would look at all that it exports, and so load streams and more: a thirtieth of a start.
-const { existsSync, readdirSync, readFileSync, statSync } = require('node:fs')
+// An import would look at all that it exports, and so load streams and more: a thirtieth of a start. Old Nodes require it by this name alone.
+const { existsSync, readdirSync, readFileSync, statSync } = require('fs')
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const needed = engines.node.replace('>=', '')
 // A checkout holds the program as TypeScript, and compiled where it was built; an installed package holds it compiled alone.

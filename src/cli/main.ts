@@ -4,15 +4,16 @@ import { isatty } from 'node:tty'
 import { describeError, factsOf } from '../errors/errors.ts'
 import { resultsError } from '../copies/copy-error.ts'
 import { runProgram } from './program.ts'
+import { keepHeapSmall, lookForOldObjects } from '../machine/memory.ts'
 import { monotonicMs } from '../machine/timers.ts'
 
 async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
   // Shorter commands do without it: it costs a twentieth of a start.
-  setTimeout(() => void import('../machine/memory.ts').then((memory) => memory.keepHeapSmall()), 300).unref()
+  setTimeout(keepHeapSmall, 300).unref()
   // A night of a hundred thousand customers is over by then, and takes a twentieth less time without.
-  setTimeout(() => void import('../machine/memory.ts').then((memory) => memory.lookForOldObjects()), 3000).unref()
+  setTimeout(lookForOldObjects, 3000).unref()
   process.stdout.on('error', endWithoutReader)
   // The work continues when standard error is closed, and lines that come when its disk has room again are written.
   process.stderr.on('error', () => {})

@@ -1,4 +1,4 @@
-import { constants, PerformanceObserver } from 'node:perf_hooks'
+import perf from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** What the youngest objects of this program may take, as V8 counts it: both halves of their space. */
@@ -10,7 +10,7 @@ const YOUNG_BYTES = 16 * 1024 ** 2
  */
 export function keepHeapSmall(): void {
   // As long as the process lasts: V8 gives the space back while a worker is idle.
-  new PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
+  new perf.PerformanceObserver(boundGrowth).observe({ entryTypes: ['gc'] })
   boundGrowth()
   setFlagsFromString('--heap-growing-percent=50')
 }
@@ -19,7 +19,7 @@ export function keepHeapSmall(): void {
 export function lookForOldObjects(): void {
   // In percent of the growth that is allowed. A program that waits for nothing meanwhile is looked through again at each such step.
   setFlagsFromString('--incremental-marking-hard-trigger=3')
-  const observer = new PerformanceObserver((found) => {
+  const observer = new perf.PerformanceObserver((found) => {
     if (!found.getEntries().some(isWhole)) return
     setFlagsFromString('--incremental-marking-hard-trigger=0')
     observer.disconnect()
@@ -30,7 +30,7 @@ export function lookForOldObjects(): void {
 /** Whether a collection looked at all objects, and not at the youngest alone. */
 function isWhole(collection: object): boolean {
   const detail: unknown = 'detail' in collection ? collection.detail : undefined
-  return detail instanceof Object && 'kind' in detail && detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR
+  return detail instanceof Object && 'kind' in detail && detail.kind === perf.constants.NODE_PERFORMANCE_GC_MAJOR
 }
 
 function boundGrowth(): void {

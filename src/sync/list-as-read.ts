@@ -196,8 +196,8 @@ function appendWindow({ columns: source, from, count }: WindowRead, gathered: Ga
     if (entry < 0 && rowId !== 0) {
       entry = gathered.count++
       copyEntry(source, at, columns, entry)
-      index.add(entry)
       seat(gathered, entry + 1, before > 0 ? before : placeBefore(gathered, source, at + 1, to))
+      index.add(entry)
     } else if (entry >= 0 && source.fingerprints[at] !== columns.fingerprints[entry]) {
       columns.fingerprints[entry] = UNKNOWN
     }
@@ -232,10 +232,12 @@ function seat(gathered: Gathered, customer: number, behind: number): void {
 
 /** As many customers in their order, with room for others. */
 function ringOf(count: number, room: number): Ring {
-  const previous = new Int32Array(room + 1).map((_, customer) => customer - 1)
-  const next = previous.map((customer) => customer + 2)
+  const [next, previous] = [new Int32Array(room + 1), new Int32Array(room + 1)]
+  for (let customer = 0; customer < count; customer += 1) {
+    next[customer] = customer + 1
+    previous[customer + 1] = customer
+  }
   previous[0] = count
-  next[count] = 0
   return { next, previous }
 }
 

@@ -57,7 +57,7 @@ function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<str
 const HEAD = `# What scans of services prove and cost
 
 Seven scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
-and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; the last column is a plain scan, with its reasons.
+and how many customers they leave unread. First at rest, then with a change before each answer, then interrupted and continued, then without totals; \`plain\` is a plain scan, with its reasons; \`reasons\` are those of all others.
 Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
 

@@ -1,4 +1,4 @@
-import { type Row } from '../../model/customer.ts'
+import type { Row } from '../../model/customer.ts'
 import { rowOf } from '../../model/record.ts'
 import type { Fingerprint } from '../../model/fingerprint.ts'
 import { UNKNOWN } from '../../model/list-as-read.ts'
