@@ -12,8 +12,10 @@ const PROGRAMS = ['src/cli/main', 'src/library', 'src/cli/statement-process', 's
 /** Packages that every command loads: two hundred small files, of which to find and to open each took a third of a start. */
 const BUILT_IN = ['@commander-js/extra-typings', 'commander', 'croner', 'leven', 'p-limit', 'undici', 'yaml', 'zod']
 
-/** Large modules of Node that many commands do not use: they are loaded once something in them is. */
-const ON_USE = ['node:child_process', 'node:crypto', 'node:perf_hooks', 'node:v8']
+/** Large modules of Node that many commands do not use: they are loaded once something in them is. With what each exports. */
+const ON_USE = new Map()
+for (const name of ['node:child_process', 'node:crypto', 'node:perf_hooks', 'node:v8'])
+  ON_USE.set(name, await import(name))
 
 const startedAt = new Date()
 const rolldown = await import('rolldown').catch(() => undefined)
@@ -23,7 +25,6 @@ for (const name of ['commit', 'parts']) rmSync(`${ROOT}dist/${name}`, { recursiv
 const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 const apart = Object.keys(dependencies).filter((name) => !BUILT_IN.includes(name))
 const first = new Set()
-const late = new Map(await Promise.all(ON_USE.map(async (name) => [name, await import(name)])))
 await rolldown.build({
   cwd: ROOT,
   input: Object.fromEntries(PROGRAMS.map((name) => [name, `./${name}.ts`])),
@@ -77,16 +78,16 @@ function takeFromNode(code) {
   const imports = /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(?:\{ (.*) \})? from "(node:[\w/]+)";$/gm
   const taken = (_, whole, named = '', module) => {
     const node = `globalThis.process.getBuiltinModule("${module}")`
-    const isLate = late.has(module)
+    const onUse = ON_USE.get(module)
     const names = named.split(', ').filter(Boolean)
     const consts = names.map((name) => {
       const [theirs, ours = theirs] = name.split(' as ')
       const it = `${node}.${theirs}`
       // Classes and constants are needed at once.
-      const isWrapped = isLate && /^[a-z]/.test(theirs) && typeof late.get(module)[theirs] === 'function'
+      const isWrapped = /^[a-z]/.test(theirs) && typeof onUse?.[theirs] === 'function'
       return `${ours} = ${isWrapped ? `(...given) => ${it}(...given)` : it}`
     })
-    if (whole) consts.push(`${whole} = ${isLate ? `new Proxy({}, { get: (_, name) => ${node}[name] })` : node}`)
+    if (whole) consts.push(`${whole} = ${onUse ? `new Proxy({}, { get: (_, name) => ${node}[name] })` : node}`)
     return `const ${consts.join(', ')};`
   }
   // Behind the imports a line may be one of a text.

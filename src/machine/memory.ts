@@ -1,4 +1,4 @@
-// As a whole: what is named here, and is a class, would be loaded at every start.
+// Imported as a whole: with a class that is named here, it would be loaded at every start.
 import perf from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 

@@ -54,7 +54,6 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       inTurn(() => {
         const run = () => write(work, writing)
         if (place === undefined) return run()
-        // SQLite sorts in as much memory as the cache may take, and is no slower with less.
         const sorted = () => withSetting(db, 'cache_size', [`-${SORTING_KB}`, `-${CACHE_KB}`], run)
         if (writing.sorting) return withSetting(db, 'temp_store', ['FILE', 'MEMORY'], sorted).catch(run)
         const flushed = () => withSetting(db, 'synchronous', ['FULL', 'NORMAL'], run)
@@ -74,6 +73,7 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
   }
 }
 
+/** The cache while keys are sorted, which SQLite does in as much memory: it is no slower with so little. */
 const SORTING_KB = 1000
 
 /** For how long a look may block the event loop, the pause before the next one, and how long to wait for another program in all. */
