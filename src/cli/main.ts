@@ -27,7 +27,8 @@ async function main(): Promise<void> {
     stdout: process.stdout,
     stderr: process.stderr,
     exitWith: (code) => void (process.exitCode = code),
-    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson }),
+    // `process.stdin` would be made for the question, and with it files as streams.
+    ...(terminals.includes(0) && terminals.includes(1) && { ask: askPerson }),
     endSoon: () => void setTimeout(() => process.exit(), 500).unref(),
   }
   await runProgram(process.argv.slice(2), io)

@@ -13,7 +13,7 @@ type Issue = z.core.$ZodIssue
 
 /** The data as parsed by the schema, where it fits, and every mistake in it. */
 export function checkData(data: unknown) {
-  const { data: file, error } = configFile.safeParse(data, { error: wording })
+  const { data: file, error } = configFile.safeParse(data, { error: wording, jitless: true })
   return { file, mistakes: [...mistakesOf(error?.issues ?? [], []), ...crossCheck(data)] }
 }
 

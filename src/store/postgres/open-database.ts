@@ -9,7 +9,7 @@ import { beginning, onceTransactions, statementAlone, transaction } from '../por
 import { quoted, sql, text } from '../port/sql.ts'
 import { lookAtSchema, requireMirror } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
-import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
+import { dictionary, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn, type Mirror } from '../verbs.ts'
 
 export async function openMirror(address: string): Promise<Mirror> {
@@ -97,7 +97,7 @@ async function openSchema(database: Database, access: 'read' | 'write') {
     requireMirror(found, database, 'write')
     if (!found.has_schema) await session.run(text(`CREATE SCHEMA ${quoted(database.schema)}`))
     if (found.version === undefined) {
-      await session.run(text(POSTGRES_SCHEMA))
+      await session.run(text(POSTGRES_SCHEMA + dictionary('postgres')))
       await session.run(sql`INSERT INTO mirror_schema (id, version) VALUES (1, ${VERSION})`)
     }
     // A run that starts makes it too, and does not wait for the lock.

@@ -9,7 +9,7 @@ import { KEY_BYTES } from '../../model/fingerprint.ts'
 import type { Standing } from '../../model/mirror.ts'
 import { fileError, meddledWith, reshapedIn, sqliteError, virtualTablesIn } from '../port/sqlite-errors.ts'
 import { replaced } from '../refusals.ts'
-import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
+import { dictionary, incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
 import { BUSY_TIMEOUT_MS, connect, type Connection, connectToRead } from './connect.ts'
 
 /** The WAL, in pages of 4 KB, at which it is copied: seldom, and yet so short that other runs and health checks can wait. */
@@ -119,6 +119,7 @@ export const APPLICATION_ID = 0x434d4952
 
 function makeSchema(db: Connection): void {
   db.exec(SQLITE_SCHEMA)
+  db.exec(dictionary('sqlite'))
   db.pragma(`application_id = ${APPLICATION_ID}`)
   db.pragma(`user_version = ${VERSION}`)
 }
