@@ -25,7 +25,6 @@ describe('the package, packed and installed', () => {
     const packed = await pack(checkout)
     files = packed.files
     mkdirSync(prefix)
-    // Whatever npm has downloaded before is not asked for again.
     npm(prefix, 'install', '--global', '--prefix', prefix, '--ignore-scripts', '--prefer-offline', packed.tarball)
     program = join(prefix, 'bin', 'customer-mirror')
     installed = join(prefix, 'lib', 'node_modules', manifest.name)

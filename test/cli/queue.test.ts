@@ -24,7 +24,6 @@ async function aPlace() {
 test('queue shows what waits, and that nothing does; a job of another program shows nothing that a terminal would act on', async () => {
   const { ask, ...place } = await aPlace()
   const empty = await ask('queue')
-  // An embedded queue is open in one program at a time.
   const { queues, close } = await someQueues(place.queue, place.mirror)
   await queues.request('sync', 'acme', 'manual')
   await queues.request('sync', 'globex', 'schedule', { dueMs: Date.now() })

@@ -10,7 +10,6 @@ import { failing } from '../support/run-command.ts'
 import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
-// Other processes cannot add to an embedded queue.
 test.skipIf(isEmbedded)('cancel ends a run after its page, and the next run alone continues it', async () => {
   const gate = aGate({ fromPage: 3 })
   let isSlow = true

@@ -129,7 +129,6 @@ test('--quick asks for a full run first, then says what it found and how much it
   expect(await place.run('sync --quick')).toMatchObject({ code: 3, stderr: advice })
   expect(valueOf(place.mirror, 'SELECT requests FROM runs')).toBe(0)
   await place.run('sync')
-  // Then one customer comes, and two leave.
   const { list: listed } = sandbox.organizations[0]!
   const [last, ...gone] = [-1, 180, 340].map((at) => listed.rows().at(at))
   for (const customer of gone) listed.delete(customer?.id ?? '')

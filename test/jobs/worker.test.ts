@@ -61,7 +61,6 @@ test('a 90-second Retry-After holds back one organization, uses none of its atte
     { status: 'waiting', error_code: 'rate-limited', reasons: '["waiting"]' },
   ])
   expect(valueOf(place.mirror, `SELECT last_status FROM freshness WHERE organization = 'globex'`)).toBe('waiting')
-  // Other processes cannot add to an embedded queue.
   if (isEmbedded) return
   const said =
     /^globex: has a job that starts by itself at 20\d\d-\S+ \d\d:\d\d:\d\d UTC: until then, its service asked/

@@ -136,21 +136,21 @@ const OPEN = ['quick', 'not-confirmed']
 const { 'for any part, in any case': ANY_PART, 'by name only': BY_NAME_ONLY } = WORKING
 const { 'with no customer, whatever the text': FINDS_NONE } = BROKEN
 
-test.each<[string, SearchKind, listed: SentRecord[], missing: number, reasons: string[]]>([
-  ['are not missing if a search finds them', WORKING['by e-mail only'], LISTED, 0, ['quick']],
-  ['wait if no search finds anyone', FINDS_NONE, LISTED, 0, OPEN],
-  ['are missing if no search that works finds them', ANY_PART, [], 2, ['quick']],
-])(
-  'customers who are gone from the end of a list that has new ones %s',
-  async (_what, search, also, missing, reasons) => {
-    const { mirror, run } = await aMirrored(LISTED)
-    const shown = [aDatedCustomer(8), aDatedCustomer(9), ...LISTED].slice(0, LISTED.length)
-    const { source } = searchedSource({ shown, listed: [...shown, ...also], search })
+const CAME = [aDatedCustomer(8), aDatedCustomer(9)]
 
-    expect(await run(source, { requestLimit: USUAL })).toMatchObject({ inserted: 2, missing, reasons })
-    expect(missingIn(mirror)).toEqual([1015, 1016].slice(0, missing).map(customerId))
-  },
-)
+test.each<[string, SearchKind, came: SentRecord[], listed: SentRecord[], missing: number, reasons: string[]]>([
+  ['new ones came, and a search finds them', WORKING['by e-mail only'], CAME, LISTED, 0, ['quick']],
+  ['new ones came, and no search finds anyone', FINDS_NONE, CAME, LISTED, 0, OPEN],
+  ['new ones came, and no search that works finds them', ANY_PART, CAME, [], 2, ['quick']],
+  ['none came, so that none is needed', FINDS_NONE, [], [], 2, ['quick']],
+])('who is gone from the end of a list: %s', async (_, search, came, also, missing, reasons) => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const shown = [...came, ...LISTED.slice(0, -2)]
+  const { source } = searchedSource({ shown, listed: [...shown, ...also], search })
+
+  expect(await run(source, { requestLimit: USUAL })).toMatchObject({ inserted: came.length, missing, reasons })
+  expect(missingIn(mirror)).toEqual([1015, 1016].slice(0, missing).map(customerId))
+})
 
 test.each<[string, SearchKind, missing: number, reasons: string[]]>([
   ['is missing where the search works', ANY_PART, 1, ['quick']],
@@ -179,14 +179,14 @@ test('a customer whose record has lost its id does not become missing, run after
   expect(missingIn(mirror)).toEqual([])
 })
 
-test('a customer that a quick run found meanwhile, among those read before, is not absent for the run that continues', async () => {
+test('whom a quick run found meanwhile among those read before, or did not find, is not absent for the run that continues', async () => {
   const { mirror, run, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
   const stop = new AbortController()
   const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
   const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
   const list = LISTED.toSpliced(30, 1, { ...LISTED[30], name: 'Renamed' }, aDatedCustomer(5000))
 
-  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, updated: 1, missing: 0 })
+  expect(await quickly(without(list, 25, 26))).toMatchObject({ inserted: 1, updated: 1, missing: 2 })
   const continued = await run(listedSource(list))
 
   expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
@@ -230,6 +230,15 @@ test('customers that a quick run inserted do not let more be marked at once than
 
   expect(report).toMatchObject({ held: 22, missing: 0 })
   expect(fates(mirror)).toMatchObject({ missing: 0 })
+})
+
+test('customers of whom it is open whether they left count among those that are too many at once', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const shown = [...datedCustomers(1, 9), ...LISTED.toSpliced(400, 95).slice(0, -9)]
+  const { source } = searchedSource({ shown, search: FINDS_NONE })
+
+  expect(await run(source, { requestLimit: USUAL })).toMatchObject({ inserted: 9, missing: 0, held: 95 + 9 })
+  expect(missingIn(mirror)).toEqual([])
 })
 
 const NONE_FOR_CERTAIN = { gone: [], pending: [5, 8, 9] }

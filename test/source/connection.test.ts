@@ -144,7 +144,6 @@ test.each([
   ['a chunk that has no size', `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`, /not valid HTTP \(.*chunk/i],
   ['two Content-Lengths', `${OK}Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}`, /\(UND_ERR_RES_CONTENT_LENGTH_M/],
 ])('an answer with %s is asked for again, and the error says what is wrong with it', async (_, sent, said) => {
-  // Exactly this on the wire, and then the end of the connection.
   const { error, server } = await readFrom((response) => void response.socket?.end(sent))
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', message: expect.stringMatching(said) })
   expect(String(error)).toMatch(/Check the address and the port in baseUrl, and any proxy in between\./)
