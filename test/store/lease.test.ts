@@ -79,6 +79,7 @@ test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])('with a clock set by %d ms a l
 
   await expect(second).rejects.toThrow(LEASED)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+  expect(valueOf(mirror.file, 'SELECT boot FROM leases')).toBe(onPostgres ? null : (BOOT_NAME ?? hostname()))
   await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
 })
 
