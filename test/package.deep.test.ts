@@ -19,7 +19,6 @@ describe('the package, packed and installed', () => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
     checkout = aCheckout(join(place, 'checkout'))
-    // As much as git takes for a repository.
     for (const part of ['objects', 'refs']) mkdirSync(join(checkout, '.git', part), { recursive: true })
     writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
     const packed = await pack(checkout)
@@ -51,7 +50,6 @@ describe('the package, packed and installed', () => {
     const run = { cwd, program, env }
     const ended = (...args: string[]) => startCli(args, run).ended
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)
-    // At the same time: the machine mostly waits for what a first start compiles.
     const [version, init] = await Promise.all([ended('--version'), ended('init', 'mine.yaml')])
     expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}+c0ffeec0ffee\n`, stderr: '' })
     expect(init).toMatchObject({ code: 0 })

@@ -175,7 +175,6 @@ test('a service that throttles nearly every request is asked at most 40 times, a
   expect(stdout).toMatch(/^rate limit .* ! +X-RateLimit-Limit: 2; \d+ × 429/m)
 })
 
-// Other processes cannot add to an embedded queue.
 test.skipIf(isEmbedded)('run starts a job that waits for its next attempt', async () => {
   let isDown = true
   const sandbox = await aSandbox({

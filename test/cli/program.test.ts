@@ -164,7 +164,6 @@ test.runIf(isThere).each(TRIED)('a launcher that starts another Node %s', async 
   })
   const exited = once(launcher, 'exit')
   await gate.reached
-  // The only process that the launcher has started.
   const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
   const program = nameOfProcess(pid)
   onTestFinished(() => {

@@ -87,7 +87,6 @@ test.skipIf(postgresPrograms() === undefined)('a worker stops in 8 s as the serv
   expect(tookMs).toBeLessThan(onThisMachine(8000))
 })
 
-// Other processes cannot add jobs to the embedded queue.
 test.skipIf(isEmbedded)('a quick run that is asked for is counted apart, and a full one follows it', async () => {
   const gate = aGate()
   let isClosed = false

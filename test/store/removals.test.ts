@@ -124,6 +124,11 @@ test('a customer dated into the future neither hides an older list, nor blocks r
   expect(await night(mirror, 5, LIST)).toMatchObject({ proof: 'proven', reasons: [], removed: 1 })
 })
 
+test('a customer dated into the next day, as by a service whose clock is ahead, is among the newest', async () => {
+  const mirror = await aMirrorOf([aDatedCustomer(0, { created_at: '2026-01-08T01:00:00Z' }), ...LIST])
+  expect(await night(mirror, 2, LIST)).toMatchObject({ ...OLDER, missing: 0 })
+})
+
 test('a newer customer who comes in a rejected record shows that the list has gone forward', async () => {
   const mirror = await aMirrorOf([NEWER, ...LIST.slice(0, 2)])
   const list = [{ ...NEWER, name: ['Two', 'Names'] }, ...LIST.slice(1, 2)]

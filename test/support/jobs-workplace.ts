@@ -12,7 +12,7 @@ import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 /** Once a year, half a year from now. A moment of leap years would take a busy worker half a second, every second, to find. */
 export const FAR_AWAY = { cron: `30 3 1 ${((new Date().getUTCMonth() + 6) % 12) + 1} *`, timezone: 'UTC' }
 
-/** Whether the tests run on the queue that lives in one process. */
+/** Whether the tests run on the queue that lives in one process, to which others cannot add. */
 export const isEmbedded = inject('queueAddress') === 'embedded'
 
 /** A folder with a configuration whose queue no other test sees. */
