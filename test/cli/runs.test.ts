@@ -128,7 +128,6 @@ describe('runs show', () => {
     const text = await shown(2)
 
     expect(text.match(/found by a search, but not in the list: [0-9a-f-]{36}\n/g)).toHaveLength(10)
-    // The command is whole on a line of its own, to be copied.
     expect(text).toMatch(new RegExp(`  customer-mirror removals discard acme --config ${workplace.config}\n`))
     const expected = { proof: 'unproven', reasons: ['contradicted'], found: [...found] }
     expect((await documentOf(2)).certificate).toMatchObject(expected)
