@@ -10,7 +10,14 @@ import { atPlace, copyError } from './copy-error.ts'
 import { isOlderCopy, removeTooMany, replaceKeeping } from './older-files.ts'
 import { findRecorded, idsOf, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
-import { accessOf, type CopyTarget, copyTargets, prepareFolder, requirePublishable } from './target-place.ts'
+import {
+  accessOf,
+  closedAbove,
+  type CopyTarget,
+  copyTargets,
+  prepareFolder,
+  requirePublishable,
+} from './target-place.ts'
 import { beginFile, digestOfFile, writeTextFile } from './written-file.ts'
 
 /** Publishes copies, each of one state of the mirror and replaced as a whole. Throws UsageError before it writes, and MirrorUnusable. */
@@ -26,6 +33,7 @@ export function publishCopies(plan: PublishPlan): Published {
     try {
       if (plan.only?.includes(target.file) ?? true) done.copies.push(publishCopy(target, plan))
       standing.push(target)
+      done.warnings.push(...closedAbove(target.file, accessOf({ ...plan, group: target.group })))
     } catch (error) {
       if (!isOurs(error)) throw error
       done.failed.push({ file: target.file, ...describeError(error) })
@@ -43,7 +51,7 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
   const { file, organization, group } = target
   const access = accessOf({ ...plan, group })
   return atPlace(file, () => {
-    prepareFolder(dirname(file), access)
+    prepareFolder(dirname(file), isShared(target, plan) ? { gid: undefined, folderMode: 0o751 } : access)
     const { path, place, close } = beginFile(file, { waitMs: lockWaitMs, ...access })
     try {
       const built = buildCopy(path, { ...plan, organization })
@@ -56,6 +64,11 @@ function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishP
       close()
     }
   })
+}
+
+/** Whether the copies of organizations with a group each stand in one folder: all their groups enter it, and none lists it. */
+function isShared({ file, group }: CopyTarget, plan: Pick<PublishPlan, 'file' | 'group'>): boolean {
+  return group !== plan.group && dirname(file) === dirname(plan.file)
 }
 
 /** Writes Datasette's `metadata.json` beside the copies of a folder. Returns a sentence where it cannot be written, or another file has that name. */
@@ -80,7 +93,9 @@ function describeCopies(place: string, targets: readonly CopyTarget[], plan: Pub
     const held = found?.isFile() === true ? readFileSync(place, 'utf8') : undefined
     if (found !== undefined && held?.startsWith('{\n  "title": "Customer Mirror",') !== true)
       return [`${place}: is not of this program and was left as it is; the copies are not described for Datasette.`]
-    const access = accessOf({ ...plan, group: targets[0]?.group })
+    // It names the copies of the folder, which is for all who have a group there, or for its owner alone.
+    const [first] = targets
+    const access = accessOf({ ...plan, group: first && !isShared(first, plan) ? first.group : undefined })
     if (held !== text) writeTextFile(place, text, { ...access, waitMs: plan.lockWaitMs })
     return []
   } catch (error) {

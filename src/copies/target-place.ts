@@ -138,9 +138,24 @@ function groupNumber(group: string | number): number {
   }
 }
 
-export function prepareFolder(folder: string, { gid, folderMode }: Access): void {
+export function prepareFolder(folder: string, { gid, folderMode }: Omit<Access, 'mode'>): void {
   makeFolder(folder, (made) => {
     if (gid !== undefined) giveToGroup(made, gid)
     chmodSync(made, folderMode)
   })
+}
+
+/** A sentence that names a folder above `place` which those who may read a copy cannot enter; none where they can, or are its owner alone. */
+export function closedAbove(place: string, { gid, mode }: Access): string[] {
+  const isForAll = (mode & 0o004) !== 0
+  const isClosed = (folder: string) => {
+    const found = statSync(folder)
+    return (found.mode & (!isForAll && found.gid === gid ? 0o010 : 0o001)) === 0
+  }
+  const above = (folder: string): string[] => [folder, ...(dirname(folder) === folder ? [] : above(dirname(folder)))]
+  const closed = isForAll || gid !== undefined ? above(dirname(realpathSync(place))).findLast(isClosed) : undefined
+  if (closed === undefined) return []
+  return [
+    `${place}: its readers cannot enter ${closed}, unless an ACL lets them. Run chmod o+x ${closed}, or publish elsewhere.`,
+  ]
 }

@@ -133,7 +133,7 @@ export class Chain implements Stage {
     if (isShrunk) return this.#pending.replaceBy(this.#findings.windowBehind(this.#reach))
     const isFinal = failure === 'hole' || failure === 'size-refused'
     if (!isFinal && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    if (failure === 'cached-answer' && reads === 0) return this.#conclude(failure)
+    if (failure === 'cached-answer' && reads === 0) return this.stop(pending.window, failure)
     // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
     if (total !== undefined && this.#reach >= rows) return this.#endBefore(pending)
     if (failure === 'hole' || failure === 'flaky') return this.#skip(pending, 'hole')

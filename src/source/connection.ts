@@ -271,7 +271,8 @@ function unreachable(error: unknown, { place, timeoutMs }: { place: string; time
   if (error instanceof TimedOut)
     return fail('network', `no complete answer within ${timeoutMs / 1000} s. Ask again later, or raise requestTimeout.`)
   const { message } = describeError(error)
-  const said = codeOf(error) ?? message
+  // An answer that was not asked for, such as 100 or 101, has the code of a connection that broke.
+  const said = /^bad (response|upgrade)$/.test(message) ? message : (codeOf(error) ?? message)
   if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/.test(said))
     return fail('tls', 'this port answers without TLS, as a plain http port does. Check the port in baseUrl.')
   const failure = tlsFailure(said, message)
@@ -295,7 +296,7 @@ const NO_ANSWER: readonly [said: RegExp, what: string][] = [
   ],
   // The parser reports the end of a connection as well.
   [
-    /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$|Response does not match (?!.*Invalid EOF))/,
+    /^(HPE_|(UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)|ERR_ASSERTION)$|bad |Response does not match (?!.*Invalid EOF))/,
     'the answer is not valid HTTP (SAID). Check the address and the port in baseUrl, and any proxy in between.',
   ],
 ]

@@ -141,6 +141,8 @@ const OK = 'HTTP/1.1 200 OK\r\n'
 
 test.each([
   ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /not valid HTTP \((HPE_INVALID|Expected HTTP|Response does not)/],
+  ['a status of no kind', 'HTTP/1.1 000 Odd\r\n\r\n', /not valid HTTP \(ERR_ASSERTION\)/],
+  ['a status that nobody asked for', 'HTTP/1.1 100 Continue\r\n\r\n', /not valid HTTP \(bad response\)/],
   ['a chunk that has no size', `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`, /not valid HTTP \(.*chunk/i],
   ['two Content-Lengths', `${OK}Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}`, /\(UND_ERR_RES_CONTENT_LENGTH_M/],
 ])('an answer with %s is asked for again, and the error says what is wrong with it', async (_, sent, said) => {

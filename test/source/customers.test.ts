@@ -123,6 +123,7 @@ const withMeta = (meta: object) => ({ success: true, data: [], meta: { ...META, 
 test.each([
   ['only the three fields of the general convention, and no links', [{ id: 1 }, 'anything'], META],
   ['digits in strings', [], { current_page: '1', per_page: '100', total: '2' }],
+  ['each number twice', [], { current_page: [1, 1], per_page: ['100', 100], total: [2, 2] }],
   ['a list with holes, written as an object', { '0': 'a', '2': 'b' }, META],
 ])('an envelope may have %s', async (_, data, meta) => {
   const { page } = await readFrom(json(200, { success: true, data, meta }))

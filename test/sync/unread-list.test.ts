@@ -77,6 +77,12 @@ test.each<[scan: 'chain' | 'plain', ...Lie]>(someOf(IN_EACH_SCAN, { every: 6 }))
   },
 )
 
+test('where every answer is out of a cache, the run fails', async () => {
+  const server = await aFaultServer((response, request) => honest(response.setHeader('Age', '600'), request))
+  const { code, stdout } = await aWorkplace([organizationAt(server)]).run('sync --json')
+  expect({ code, ...onlyRun(stdout) }).toMatchObject({ code: 3, status: 'failed', error: { code: 'cached-answer' } })
+})
+
 const LISTED = 320
 
 /** A list that refuses pages of more than `largest` customers. */

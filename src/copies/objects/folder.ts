@@ -2,7 +2,7 @@ import { fchmodSync, fsyncSync, lstatSync, openSync, readdirSync, readFileSync, 
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
 import { afterPlacing, atPlace } from '../copy-error.ts'
-import { type Access, prepareFolder } from '../target-place.ts'
+import { type Access, closedAbove, prepareFolder } from '../target-place.ts'
 import {
   busyAt,
   flushFolder,
@@ -68,7 +68,7 @@ export function lookAtFolder(folder: string, access: Access): FoundPlace {
             })
           }
           if (isNew) atPlace(folder, replaceParts)
-          return { warnings: [], isLeft: false }
+          return { warnings: closedAbove(join(folder, MANIFEST), access), isLeft: false }
         },
         close() {
           try {

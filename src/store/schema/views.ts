@@ -108,8 +108,8 @@ LEFT JOIN changes AS opened ON opened.seq = versions.opened_seq
 LEFT JOIN changes AS closed ON closed.seq = versions.closed_seq
 LEFT JOIN horizons ON horizons.organization = versions.organization;
 
--- What became of the customers of an organization on each day (UTC). The changes lead back from the active customers of now to the first
--- day; the customers that are left were added then, or before it.
+-- What became of the customers of an organization on each day (UTC), to the last on which its list was read. The changes lead back from the
+-- active customers of now to the first day; the customers that are left were added then, or before it.
 CREATE VIEW customers_daily AS
 WITH RECURSIVE counted (organization, day, change, customers) AS (
   SELECT changes.organization, ${f.day('changed_at')}, change, count(*)
@@ -122,7 +122,7 @@ WITH RECURSIVE counted (organization, day, change, customers) AS (
   SELECT organization, first_day, ${f.greatest(
     'first_day',
     f.greatest(
-      `(SELECT ${f.day('max(started_at)')} FROM runs AS last WHERE last.organization = begun.organization)`,
+      `(SELECT ${f.day('max(started_at)')} FROM runs AS last WHERE last.organization = begun.organization AND ${READ_TO_END})`,
       '(SELECT max(day) FROM counted WHERE counted.organization = begun.organization)',
     ),
   )}, is_whole FROM begun

@@ -45,14 +45,18 @@ test.runIf(isRoot)('the group owns a copy and its folder, by its name or its num
   }
 })
 
-test.runIf(isRoot)('an organization without a group of its own gets no copy, and the others get theirs', async () => {
-  const mirror = await aMirror()
-  for (const organization of ['gone', 'games']) await night(mirror, 0, customers(1, 3), { organization })
-  const { copies, failed } = publishCopies(aSplitPlan(mirror.file, { group: '{organization}' }))
+test.runIf(isRoot)(
+  'an organization without a group of its own gets no copy, and the others get theirs in one folder',
+  async () => {
+    const mirror = await aMirror()
+    for (const organization of ['gone', 'games', 'mail']) await night(mirror, 0, customers(1, 3), { organization })
+    const { copies, failed } = publishCopies(aSplitPlan(mirror.file, { group: '{organization}' }))
 
-  expect(copies.map(({ organizations }) => organizations[0]?.organization)).toEqual(['games'])
-  expect(failed).toMatchObject([{ code: 'usage', file: expect.stringContaining('-gone.db') }])
-})
+    expect(copies.map(({ organizations }) => organizations[0]?.organization)).toEqual(['games', 'mail'])
+    expect(copies.map(({ file }) => mode(dirname(file)))).toEqual([0o751, 0o751])
+    expect(failed).toMatchObject([{ code: 'usage', file: expect.stringContaining('-gone.db') }])
+  },
+)
 
 test('an unknown group is refused before anything is written', async () => {
   const plan = aPlan(await aSmallMirror(), { group: 'no-such-group' })
