@@ -6,18 +6,25 @@ export type ByteBudget = ReturnType<typeof createByteBudget>
 /** The memory of one page, counted from its first byte on. */
 export type Room = ReturnType<ByteBudget['open']>
 
-type Claim = { bytes: number; goOn: (() => void) | undefined }
+/** The bytes in transit of one organization. */
+export type Share = { bytes: number }
+
+type Claim = Share & { share: Share; goOn: (() => void) | undefined }
 
 export function createByteBudget(mostBytes: number) {
   // In the order in which their first bytes arrived.
   const claims = new Set<Claim>()
   let total = 0
 
-  const mayGoOn = (claim: Claim): boolean => total <= mostBytes || claims.values().next().value === claim
+  const oldest = (isOne: (claim: Claim) => boolean) => claims.values().find(isOne)
+  const mayGoOn = (claim: Claim): boolean => {
+    const first = oldest(() => true)
+    if (total > mostBytes) return claim === first || claim === oldest(({ share }) => share !== first?.share)
+    return claim.share.bytes <= mostBytes / 2 || claim === oldest(({ share }) => share === claim.share)
+  }
   const wake = (): void => {
     for (const claim of claims) {
-      if (claim.goOn === undefined) continue
-      if (!mayGoOn(claim)) return
+      if (claim.goOn === undefined || !mayGoOn(claim)) continue
       const { goOn } = claim
       claim.goOn = undefined
       goOn()
@@ -25,8 +32,8 @@ export function createByteBudget(mostBytes: number) {
   }
 
   return {
-    open() {
-      const claim: Claim = { bytes: 0, goOn: undefined }
+    open(share: Share = { bytes: 0 }) {
+      const claim: Claim = { bytes: 0, share, goOn: undefined }
       let isClosed = false
       return {
         /** Counts more bytes. A negative number releases some. */
@@ -34,10 +41,15 @@ export function createByteBudget(mostBytes: number) {
           if (isClosed) return
           claims.add(claim)
           claim.bytes += bytes
+          share.bytes += bytes
           total += bytes
           if (bytes < 0) wake()
         },
-        /** False while too much is in transit, except for the page that is longest: it is received to its end, however large, and then makes room. */
+        /**
+         * False while half of it is of one organization, except for its page that is longest, which is received to its end, however large, and then
+         * makes room; and while too much is in transit, except for the longest of all and the longest of another organization: one whose answers
+         * drip holds up no other one.
+         */
         get mayGoOn(): boolean {
           return isClosed || mayGoOn(claim)
         },
@@ -50,6 +62,7 @@ export function createByteBudget(mostBytes: number) {
         release(): void {
           if (!claims.delete(claim)) return
           total -= claim.bytes
+          share.bytes -= claim.bytes
           claim.bytes = 0
           claim.goOn = undefined
           wake()

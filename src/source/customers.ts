@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { factsOf } from '../errors/errors.ts'
 import type { Window } from '../model/page.ts'
 import { turnWithTime } from '../machine/timers.ts'
-import { PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
+import { PROCESS_BUDGET, type Room, type Share, whenRoomy } from './byte-budget.ts'
 import { refusingCachedAnswers } from './cached-answers.ts'
 import { type CustomersPage, LARGEST_SIZE, pageIn, type Question, refuseUnencrypted } from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
@@ -34,10 +34,11 @@ export function openSource(options: SourceOptions) {
   const retry = new Retry({ ...options, ...settings, rateLimit })
   const refuseCached = refusingCachedAnswers({ ...options, requests, rateLimit })
   const rooms = new Set<Room>()
+  const share: Share = { bytes: 0 }
 
   async function read(question: Question, { onAnswered, ...asking }: ReadOptions): Promise<CustomersPage> {
     const { signal } = asking
-    const room = budget.open()
+    const room = budget.open(share)
     const release = () => {
       rooms.delete(room)
       room.close()
