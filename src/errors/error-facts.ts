@@ -19,7 +19,7 @@ type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Why a window could not be read. `hole`: every attempt failed (a poison row). `size-refused`: a 422. `page-mismatch`: another page, or too many
- * rows. `repeated-page`: an identical page under another number. `cached-answer`: older than the request. `too-large`: more bytes than allowed.
+ * rows. `repeated-page`: an identical page under another number. `cached-answer`: older than the request. `too-large`: more bytes or values than allowed.
  */
 export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
 

@@ -14,7 +14,8 @@ export const REASON_MEANINGS = {
   'repeated-page': 'The service answered with the same page under different numbers.',
   'cached-answer':
     'Pages came from a cache, also when they were asked for in another size: they are older than the request, and prove nothing about the list now.',
-  'too-large': 'A page was larger than the limit of 16 MiB, and could not be read in smaller pages.',
+  'too-large':
+    'A page was larger than the limit of 16 MiB or of a million values, and could not be read in smaller pages.',
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',
   'rejected-without-id': 'A record without a readable id was received; it might be any of the missing customers.',

@@ -257,8 +257,8 @@ const DECOMPRESS = new Map([
   ['br', promisify<Buffer, BrotliOptions, Buffer>(brotliDecompress)],
 ])
 
-function tooLarge(place: string): ContractBroken {
-  const message = `${place}: the answer is larger than ${MAX_BODY_BYTES} bytes. Lower pageSize, or check what answers there.`
+export function tooLarge(place: string, how = `is larger than ${MAX_BODY_BYTES} bytes`): ContractBroken {
+  const message = `${place}: the answer ${how}. Lower pageSize, or check what answers there.`
   return new ContractBroken(message, { code: 'too-large' })
 }
 

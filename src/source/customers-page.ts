@@ -3,7 +3,7 @@ import { isLoopback } from '../address/http-address.ts'
 import { ContractBroken, SourceRefused, UsageError } from '../errors/errors.ts'
 import type { AnsweredWindow, Window } from '../model/page.ts'
 import { isMapping } from '../text/parsed-json.ts'
-import { type Answer, decodedText } from './connection.ts'
+import { type Answer, decodedText, tooLarge } from './connection.ts'
 import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
@@ -30,6 +30,7 @@ export function holdsPage({ status }: Answer, { page }: Question): boolean {
 /** The page in such an answer. Throws `ContractBroken` for a 200 that is not this page: it is never "no customers". */
 export function pageIn({ status, body }: Answer, asked: Question, place: string): CustomersPage {
   if (status === 404) return missingPage(asked, place)
+  if (mayHoldTooMany(body)) throw tooLarge(place, 'may hold more than a million values')
   const whole = () => envelopeIn(decodedText(body, place), place)
   const cut = cutPage(body)
   const outline = cut && listEnvelope.safeParse(cut.envelope).data
@@ -53,6 +54,22 @@ export function pageIn({ status, body }: Answer, asked: Question, place: string)
     beyondEnd: parsed?.length === 0 && isPastEnd(meta),
   }
 }
+
+/** No page of a hundred customers comes near. As objects and arrays, values take a hundred times their bytes. */
+const MOST_VALUES = 1_000_000
+
+/** Whether so many commas and brackets are in a body. Each of them, with what belongs to it, has two bytes or more. */
+function mayHoldTooMany(body: Buffer): boolean {
+  if (body.length <= MOST_VALUES) return false
+  let values = 0
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at]
+    if ((byte === COMMA || byte === BRACKET || byte === BRACE) && (values += 1) > MOST_VALUES) return true
+  }
+  return false
+}
+
+const [COMMA, BRACKET, BRACE] = Buffer.from(',[{')
 
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records

@@ -131,6 +131,11 @@ test.each([
   expect(page?.records()).toEqual(Object.values(data))
 })
 
+test('an answer with more values than any page has is too large, whatever its bytes are', async () => {
+  const { error } = await readFrom(json(200, { ...withMeta({}), odd: Array.from({ length: 1_000_001 }, () => 0) }))
+  expect(error).toMatchObject({ code: 'too-large', message: expect.stringContaining('more than a million values') })
+})
+
 test.each([
   ['success is false', { success: false, data: [], meta: META }, 'success must be true'],
   ['data is an object', { success: true, data: { hidden: 'hidden' }, meta: META }, 'data must be a list'],
