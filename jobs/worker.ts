@@ -16,7 +16,7 @@ import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { type Processing, startRunWorker } from './run-job.ts'
 import { dueTimesLook, type Occasion, requestMissedRuns } from './schedule/due-runs.ts'
 import { folderBeside } from '../src/address/mirror-address.ts'
-import { describeError, UsageError } from '../src/errors/errors.ts'
+import { describeError, QueueUnavailable, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 import { openMirror, replaced } from '../src/store/mirror.ts'
@@ -106,9 +106,14 @@ const CLOSE_MS = { backend: 500, all: 1000 }
 
 /** Requests missed runs, one look after the other. Never rejects: failures are logged, and a later look follows. */
 function catchingUp({ queues, mirror, backend }: Stores, common: Common, pauses: Processing['pauses']) {
-  const { config, log, signal } = common
+  const { config, log, signal, end } = common
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
+      // One that lost what it held may have let another mirror in. Another error has a cause: the queue is away.
+      await claimQueue(backend.values, mirror).catch((error: unknown) => {
+        if (error instanceof QueueUnavailable && error.cause === undefined) end(error)
+        throw error
+      })
       const [{ organizations }, nowMs] = [config.current, Date.now()]
       const looking = { queues, mirror, values: backend.values, organizations, pauses: await pauses.latest() }
       const requested = await requestMissedRuns({ ...looking, occasion, nowMs, askedAtMs })

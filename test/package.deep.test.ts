@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
@@ -65,6 +75,9 @@ describe('the package, packed and installed', () => {
     const counted = await ended('sql', '--csv', '--config', 'trial.yaml', count)
     expect(counted).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
     expect(await worker.ended).toMatchObject({ code: 143 })
+    const queue = readdirSync(join(cwd, 'data', 'queue'), { recursive: true, withFileTypes: true })
+    const open = queue.filter((each) => each.isFile() && statSync(join(each.parentPath, each.name)).mode & 0o077)
+    expect(open).toEqual([])
     sandbox.send('SIGTERM')
     expect(await sandbox.ended).toMatchObject({ code: 143 })
     expect(rowsOf(join(cwd, 'data', 'customers.db'), RUNS)).toEqual([

@@ -56,12 +56,16 @@ async function openDatabase(place: string): Promise<PGlite> {
   return database
 }
 
-/** PGlite begins with files that every user may read. The mode of the folder is set last: it shows that all in it are private. */
+/** PGlite begins with files that every user may read, whatever the umask is. The mode of one is set last: it shows that all are private. */
 async function makePrivate(place: string): Promise<void> {
-  if (((await stat(place)).mode & 0o077) === 0) return
-  for (const found of await readdir(place, { recursive: true, withFileTypes: true }))
-    await chmod(join(found.parentPath, found.name), found.isDirectory() ? 0o700 : 0o600)
+  const last = join(place, 'PG_VERSION')
+  if (((await stat(last)).mode & 0o077) === 0) return
   await chmod(place, 0o700)
+  for (const found of await readdir(place, { recursive: true, withFileTypes: true })) {
+    const path = join(found.parentPath, found.name)
+    if (path !== last) await chmod(path, found.isDirectory() ? 0o700 : 0o600)
+  }
+  await chmod(last, 0o600)
 }
 
 /** Queries in one turn of the event loop; each takes half a millisecond. With a thousand organizations a thousand come together. */

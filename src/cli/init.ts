@@ -1,9 +1,10 @@
 import { configOption, linesOf, say } from './output/print.ts'
 import { bareCommand, type Io } from './command.ts'
-import { lstatSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { closeSync, lstatSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { atPlace } from '../copies/copy-error.ts'
 import { UsageError } from '../errors/errors.ts'
+import { makeFolder } from '../machine/folders.ts'
 
 export function initCommand({ stderr }: Io) {
   return bareCommand('init', { init: '', 'init config/customers.yaml': '' })
@@ -15,7 +16,16 @@ export function initCommand({ stderr }: Io) {
       const path = resolve(file)
       atPlace(`cannot write ${file}`, () => {
         if (lstatSync(path, { throwIfNoEntry: false })) throw new UsageError(`cannot write ${file}: ${EXISTS}`)
-        writeFileSync(path, STARTER, { flag: 'wx', mode: 0o600 })
+        makeFolder(dirname(path))
+        const descriptor = openSync(path, 'wx', 0o600)
+        try {
+          writeFileSync(descriptor, STARTER)
+        } catch (error) {
+          rmSync(path)
+          throw error
+        } finally {
+          closeSync(descriptor)
+        }
       })
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       const steps = [`Put the address of your organization into ${file}.`, 'export ACME_API_KEY=… ACME_SECRET=…']

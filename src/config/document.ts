@@ -38,7 +38,7 @@ export function parseText(text: string, file: string) {
     // Only an alias that expands to too much data still fails here.
     throw refuse('uses its aliases (*name) too often: write the values out')
   }
-  if (data === null) throw refuse("is empty: 'customer-mirror init' writes one to start from")
+  if (data === null) throw refuse("is empty: remove it, and 'customer-mirror init' writes one to start from")
   return { data, place: (where: Where) => lines.linePos(offsetOf(document, where)) }
 }
 

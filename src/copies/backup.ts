@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
+import { Interrupted, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import { carryInto } from '../store/carry-over.ts'
@@ -72,6 +72,8 @@ export type Restored = Awaited<ReturnType<typeof restoreMirror>>
 export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Clocks & { signal: AbortSignal }) {
   const { file } = plan
   if (isMissing(file)) throw refused(file, 'there is no such file. Name a backup')
+  const found = statSync(file)
+  if (found.isFile() && found.size === 0) throw refused(file, 'is empty. Name a backup that was made to its end')
   // Its place is not the name of a link to it.
   const mirror = isMissing(plan.mirror) ? plan.mirror : lookBeside(plan.mirror, () => realpathSync(plan.mirror))
   const source = openToRead(file, { asMade: true })
@@ -136,6 +138,13 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     const isDamaged = isDamage(error)
     if (isDamaged && force) return undefined
     if (!isDamaged && seenIn(error)?.fault !== 'busy') throw error
+    // A run is to be waited for; what else has it open is to be stopped.
+    if (!isDamaged)
+      await closing(connect(file, { fileMustExist: true, timeout: 500 }), (open) =>
+        requireNoLease(sqliteSession(open), 'restored', clocks),
+      ).catch((leased: unknown) => {
+        if (isOurs(leased)) throw leased
+      })
     const said = isDamaged ? TOO_DAMAGED : 'a worker, a command or a reader has the mirror open'
     throw mirrorFault(file, { fault: 'busy', said }, { kept: 'Nothing was restored.', cause: error })
   }

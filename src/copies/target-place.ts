@@ -36,12 +36,14 @@ export function requireTextPlace(file: string, mirror: string, configuration?: s
 export function requireOwnFolder(folder: string, what: string): void {
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found?.isDirectory() === false) throw refused(folder, `is not a folder, so no ${what} can be put there`)
-  if (((found?.mode ?? 0) & 0o022) !== 0)
-    throw refused(
-      folder,
-      `users besides its owner may write there, and could replace the ${what}. Name a folder of its own, or take that right from ` +
-        `them: chmod go-w ${folder}`,
-    )
+  const { mode = 0 } = found ?? {}
+  if ((mode & 0o022) === 0) return
+  // A folder that all users share, such as /tmp, has to stay open.
+  const fix = (mode & 0o1000) === 0 ? `, or take that right from them: chmod go-w ${folder}` : ''
+  throw refused(
+    folder,
+    `users besides its owner may write there, and could replace the ${what}. Name a folder of its own${fix}`,
+  )
 }
 
 /** Throws UsageError where a journal of another database stands beside the file, which SQLite would take for one of it. */

@@ -137,6 +137,7 @@ test('init writes a valid and private configuration, never overwrites it, and th
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect(checked.stdout).toContain(`✔ configuration: ${file}, 1 organization\n`)
   expect(await runCli(['init', 'notes.txt'], { cwd })).toMatchObject({ code: 2 })
+  expect(await runCli(['init', 'config/customers.yaml'], { cwd })).toMatchObject({ code: 0 })
   await runCli(['init'], { cwd })
   expect(await runCli(['sync'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('ACME_SECRET') })
 })

@@ -121,6 +121,9 @@ test('in a folder that others may write nothing is written, with what to do', as
   chmodSync(folder, 0o775)
   for (const line of ['backup shared/b.db', 'export --format csv -o shared/e.csv', 'publish shared/c.db'])
     expect(await here.run(line), line).toMatchObject(failing(2, /shared: users besides its owner may .*chmod go-w /))
+  // As /tmp is.
+  chmodSync(folder, 0o1777)
+  expect(await here.run('backup shared/b.db')).toMatchObject(failing(2, /Name a folder of its own\.$/m))
   expect(readdirSync(folder)).toEqual([])
   chmodSync(folder, 0o755)
   expect(await here.run('backup shared/b.db')).toMatchObject({ code: 0 })

@@ -35,6 +35,14 @@ test('the figures of a mirror are those of its tables', async () => {
   )
 })
 
+test('a run that failed under a clock a year ahead adds no days', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 365, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
+  const { organizations } = JSON.parse((await report(mirror.file, '--json')).stdout)
+  expect(organizations[0].days).toEqual([{ day: '2026-01-05', active: 3 }])
+})
+
 test('companies are counted by how many customers they have, whatever the case of their names, and never named', async () => {
   const mirror = await aMirror()
   const of = (company: string | null, from: number, to: number) => customers(from, to, { company_name: company })

@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA customer_mirror TO analyst;
 ALTER ROLE analyst SET search_path = customer_mirror;
 ALTER ROLE analyst SET TimeZone = 'UTC';
 -- Every table and view that the mirror makes there, also in later versions. Take back what no reader needs after the first sync:
--- REVOKE SELECT ON fingerprint_key, forgotten_keys, forgotten, privacy_policies FROM analyst;
+-- SET search_path = customer_mirror; REVOKE SELECT ON fingerprint_key, forgotten_keys, forgotten, privacy_policies FROM analyst;
 ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON TABLES TO analyst;
 -- The numbers that changes were given: `export --changes-since` goes on where the organization of the last ones was forgotten.
 ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON SEQUENCES TO analyst;

@@ -100,7 +100,8 @@ function replacedMeanwhile(file: string): MirrorUnusable {
 }
 
 function makePrivate(file: string): void {
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (!isMissing(name)) chmodSync(name, 0o600)
+  for (const name of [file, `${file}-wal`, `${file}-shm`])
+    if (!isMissing(name)) chmodSync(name, statSync(name).mode & 0o700)
 }
 
 /** Throws MirrorUnusable unless the file holds nothing, or a mirror that this program can read. */

@@ -113,12 +113,20 @@ test('nothing is changed while a run elsewhere has a lease that did not expire, 
   await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
 })
 
+test('nothing is changed while a run goes on here, which is to be waited for, and not to be stopped', async () => {
+  const { mirror, backup } = await aBackup()
+  const open = await aMirror(mirror)
+  await open.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  await expect(restore(backup, mirror, { nowMs: START_MS })).rejects.toMatchObject({ code: 'leased' })
+})
+
 test.each<[what: string, make: (place: Place) => string | Promise<string>, expected: object]>([
   ['is not there', ({ mirror }) => `${mirror}.none`, { code: 'usage', message: expect.stringMatching(/no such file/) }],
   ['is the mirror', ({ mirror }) => mirror, { code: 'usage', message: expect.stringMatching(/is the mirror itself/) }],
   ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
   ['is damaged', ({ backup }) => damaged(backup), { code: 'damaged', message: expect.stringMatching(/older backup/) }],
-  ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'missing' }],
+  ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'usage' }],
   ['is a pipe', ({ backup }) => heldPipe(`${backup}.pipe`).path, { code: 'foreign' }],
 ])('nothing is changed by a backup that %s', async (_, make, expected) => {
   const place = await aBackup()

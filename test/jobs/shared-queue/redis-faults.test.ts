@@ -38,6 +38,10 @@ test('a Redis that makes room and drops a job that waits, or their list, keeps n
   const worker = startWorker(place)
   for (const id of ['acme', 'globex']) await worker.ran(id)
   const { backend, queues } = await someQueues(place.queue, place.mirror)
+  const held = await backend.values.read('mirror')
+  await redis.command('FLUSHALL')
+  // Another mirror would come in.
+  await expect.poll(() => backend.values.read('mirror')).toBe(held)
   const add = (id: string, delay: number) =>
     queues.sync.add('schedule', { organization: id }, { jobId: `${id}.1`, delay, deduplication: { id } })
   const drop = (key = '') => redis.command('DEL', `bull:${nameInDatabase(backend, 'sync')}:${key}`)

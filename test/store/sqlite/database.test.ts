@@ -24,6 +24,18 @@ test('the file and what SQLite puts beside it are private, and so are the folder
   expect(modeOf(dirname(dirname(file)))).toBe('700')
 })
 
+test('a mirror that its owner closed to writing stays closed', async () => {
+  const file = aMirrorFile()
+  await aMirrorOfFive(file)
+  chmodSync(file, 0o444)
+  // Root may write it all the same.
+  await openMirror(file).then(
+    (mirror) => mirror.close(),
+    () => {},
+  )
+  expect(modeOf(file)).toBe('400')
+})
+
 test.each([
   ['a mirror', aMirrorOfFive, 5],
   ['an empty file, which becomes a mirror,', async (file: string) => writeFileSync(file, ''), 2],
