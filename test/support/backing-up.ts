@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BackupPlan, makeBackup, type Restored, restoreMirror, type RestorePlan } from '../../src/copies/backup.ts'
+import { type BackupPlan, makeBackup, restoreMirror, type RestorePlan } from '../../src/copies/backup.ts'
 import { START_MS } from './builders.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
@@ -12,11 +12,7 @@ export async function backUp(mirror: string, { nowMs = START_MS, ...plan }: Part
   return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal: new AbortController().signal })
 }
 
-export async function restore(
-  file: string,
-  mirror: string,
-  given: Partial<RestorePlan & Given> = {},
-): Promise<Restored> {
+export async function restore(file: string, mirror: string, given: Partial<RestorePlan & Given> = {}) {
   const { nowMs = START_MS, signal = new AbortController().signal, ...plan } = given
   return restoreMirror({ file, mirror, force: false, ...plan }, { nowMs, monotonicMs: nowMs, signal })
 }

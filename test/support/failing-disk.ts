@@ -3,15 +3,7 @@ import fs, { closeSync, openSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { onTestFinished, vi } from 'vitest'
 
-type Call =
-  | 'chmodSync'
-  | 'fsyncSync'
-  | 'linkSync'
-  | 'openSync'
-  | 'readFileSync'
-  | 'renameSync'
-  | 'statSync'
-  | 'unlinkSync'
+type Call = 'fsyncSync' | 'linkSync' | 'renameSync' | 'unlinkSync'
 
 /** Until the test ends, or what is returned is called, this call fails with a code of the system where `fails` returns true for it. */
 export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, code = 'EIO'): () => void {

@@ -1,18 +1,15 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { connect, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-type SeenRequest = {
+type SeenRequest = Pick<IncomingMessage, 'headers' | 'socket'> & {
   method: string
   url: URL
-  headers: IncomingHttpHeaders
   page: number
   size: number
-  /** The connection it came on. */
-  socket: Socket
 }
 
 /** Answers one request, as badly as the test wants. */
@@ -90,10 +87,7 @@ export function list(total: number, changes: { meta?: object; envelope?: object;
 }
 
 /** The answer of `list`: the requested page, of numbered customers. */
-export function envelopeOf(
-  total: number,
-  { page, size }: { page: number; size: number },
-): { success: true; data: ReturnType<typeof aRecord>[]; meta: Record<string, number | null>; links: object } {
+export function envelopeOf(total: number, { page, size }: { page: number; size: number }) {
   const from = (page - 1) * size
   const data = Array.from({ length: Math.max(0, Math.min(size, total - from)) }, (_, index) =>
     aRecord(from + index + 1),
@@ -113,8 +107,8 @@ export function aRecord(number: number): { id: string; name: string; email: stri
   return { id, name: `Customer ${number}`, email: `customer${number}@example.com` }
 }
 
-export function redirect(status: number, location?: string): Reply {
-  return bytes(status, '', location === undefined ? {} : { Location: location })
+export function redirect(status: number, location: string): Reply {
+  return bytes(status, '', { Location: location })
 }
 
 export function hang(): Reply {
@@ -130,13 +124,9 @@ export function cut(body: string | Uint8Array, share = 0.5, headers: ReplyHeader
   }
 }
 
-export function slam(): Reply {
-  return (response) => void response.destroy()
-}
-
 /** A server that keeps what it gets, and answers with these statuses in turn; the last one answers everything after it. */
 export async function aReceiver(...statuses: [number, ...number[]]) {
-  const received: { method: string; path: string; headers: IncomingHttpHeaders; body: string }[] = []
+  const received: (Pick<IncomingMessage, 'headers'> & { method: string; path: string; body: string })[] = []
   const receiver = { url: '', received, statuses }
   const server = createServer((request, response) => {
     void text(request).then((body) => {

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Pause } from '../../src/model/pause.ts'
 import { type Overview, type OverviewFacts, readOverview } from '../../src/status/overview.ts'
-import type { Due } from '../../src/status/standing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { night, scanEnding } from '../store/nights.ts'
@@ -142,9 +141,7 @@ const WAITING = {
   source: { requests: 9, throttled: 3, waitedMs: 45_000 },
 } as const
 
-function dueEveryNight(
-  freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
-): Due {
+const dueEveryNight: OverviewFacts['organizations'][number]['dueOf'] = (freshness) => {
   const lastMs = START_MS + TONIGHT * DAY_MS
   const readAsOfMs = freshness?.readAsOfMs ?? freshness?.firstRunAtMs ?? 0
   const isLate = readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS

@@ -40,19 +40,17 @@ export function notThere(named: readonly Named[], families: ReadonlyMap<string, 
   })
 }
 
-const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
-
-const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
-
 /** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
 export async function everyMetric(): Promise<Map<string, Family>> {
   const mirror = await aPlayedMirror(mirrorAllStates)
   tamper(mirror.file, `INSERT INTO retired_organizations VALUES ('late', '2026-01-01 00:00:00.000')`)
   tamper(mirror.file, `UPDATE runs SET reasons = '["shape-changed"]' WHERE organization = 'unproven'`)
-  const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
+  const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+  const organizations = IN_STATES.map((id) => ({ id, schedule }))
+  const pauses = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
   const queues = Object({ sync: counts, quick: counts })
-  const facts = overviewFacts(organizations, { pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const facts = overviewFacts(organizations, { pauses, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
   const { metrics, lines } = metricsOf({ mirror, queues, facts })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }

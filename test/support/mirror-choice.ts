@@ -6,13 +6,7 @@ export const POSTGRES_USER = 'mirror'
 export const onPostgres = env['CUSTOMER_MIRROR_TEST_MIRROR'] === 'postgres'
 
 /** The tests that run there: those of what a mirror keeps, in a deep run those of all runs too. What commands show is tested with SQLite. */
-export function testsOfThisMirror({
-  isDeep,
-  isServer = onPostgres,
-}: {
-  isDeep: boolean
-  isServer?: boolean
-}): string[] {
+export function testsOfThisMirror({ isDeep, isServer = onPostgres }: { isDeep: boolean; isServer?: boolean }) {
   if (!isServer) return ['test/**/*.test.ts']
   return [...OF_THE_STORE, ...(isDeep ? OF_RUNS : [])].map((name) => `test/${name}.test.ts`)
 }

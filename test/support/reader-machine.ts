@@ -4,7 +4,6 @@ import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
-import { z } from 'zod'
 import { type Block, blocksIn, PAGES } from './documents.ts'
 import { publishedCopy } from './full-mirror.ts'
 import { LAUNCHER, type Running, startCli } from './run-cli.ts'
@@ -96,12 +95,4 @@ function succeeds(program: string, args: readonly string[]): boolean {
 
 function reportUntested(tool: string): void {
   console.log(`untested: ${tool} is not installed here.`)
-}
-
-/** Rows with their times as numbers: other programs write a time with as many digits as it has. */
-export function rowsWithMoments(rows: unknown): unknown[][] {
-  const isMoment = (value: unknown) => /^\d{4}-\d\d-\d\d \d\d:/.test(String(value))
-  const momentOf = (value: unknown) => (isMoment(value) ? Date.parse(`${String(value)}Z`) : value)
-  const shown = z.array(z.array(z.unknown())).parse(rows)
-  return shown.map((row) => row.map(momentOf))
 }
