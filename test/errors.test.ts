@@ -5,7 +5,6 @@ import { type Circumstances, verdictOf } from '../jobs/run-job.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
 import * as errors from '../src/errors/errors.ts'
-import { factsOf, windowFailureOf } from '../src/errors/errors.ts'
 import { codeOf, seenIn, tlsFailure } from '../src/errors/faults.ts'
 import { fileError, sqliteError } from '../src/store/port/sqlite-errors.ts'
 import { readProgram } from './support/program.ts'
@@ -17,8 +16,6 @@ const CIRCUMSTANCES: Circumstances = {
   ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, timings: { leasedWaitMs: 30_000, mirrorWaitMs: 20_000 } },
   ...{ kind: 'sync', stopping: false, lockLost: false },
 }
-
-const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
 test('the table of errors has a title and a fix for each code, and asks people to report defects of this program and nothing else', () => {
   for (const { facts } of ROWS) {
@@ -35,7 +32,7 @@ test('an unknown code has the facts of a defect', () => {
     expect(factsOfCode(code)).toMatchObject({ again: 'retry', exitCode: 1, resumable: false, title: 'unexpected' })
   }
   // The codes of other programs are not ours, even where they are the same word.
-  expect(factsOf(Object.assign(new Error('made up'), { code: 'network' }))).toBe(factsOfCode('unexpected'))
+  expect(errors.factsOf(Object.assign(new Error('made up'), { code: 'network' }))).toBe(factsOfCode('unexpected'))
 })
 
 test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) => {
@@ -43,8 +40,8 @@ test.each(ROWS)('all decisions about $code follow its row', ({ code, facts }) =>
 
   expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
   expect(errors.isOurs(error)).toBe(true)
-  expect(factsOf(error)).toBe(facts)
-  expect(windowFailureOf(error)).toBe(facts.window)
+  expect(errors.factsOf(error)).toBe(facts)
+  expect(errors.windowFailureOf(error)).toBe(facts.window)
   if (facts.from === 'stop' || facts.from === 'other-version') return
   expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
 })
@@ -54,15 +51,15 @@ test('only errors of the service concern one window, or allow the same request a
   const failed = (status: number) => new errors.SourceUnavailable('made up', { code: 'server-error', status })
 
   expect(ours.filter(({ facts }) => facts.window !== undefined || facts.askAgain !== 'never')).toEqual([])
-  expect([500, 502, 503, 504].map((status) => windowFailureOf(failed(status)))).toEqual(['hole', ...Array(3)])
+  expect([500, 502, 503, 504].map((status) => errors.windowFailureOf(failed(status)))).toEqual(['hole', ...Array(3)])
   for (const thrown of [undefined, null, 'a text', { code: 'not-utf8', status: 500 }, new TypeError('made up')])
-    expect(windowFailureOf(thrown)).toBeUndefined()
+    expect(errors.windowFailureOf(thrown)).toBeUndefined()
 })
 
 test('every error that one file throws for another has a class of errors.ts', () => {
-  const others = PRODUCT.filter(({ path }) => path !== 'src/errors/errors.ts').flatMap(({ code }) =>
-    [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
-  )
+  const others = readProgram()
+    .filter(({ path }) => /^(src|jobs)\//.test(path) && path !== 'src/errors/errors.ts')
+    .flatMap(({ code }) => [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name))
 
   // The wishes of a queue, a timer, a transaction and a mirror without customers to serve: they become an error of the table, an answer or none.
   expect(new Set(others)).toEqual(new Set(['NotMirrored', 'RunFailed', 'TimedOut', 'UnreadableValue']))
@@ -103,12 +100,11 @@ test.each([
   })
 })
 
-const QUOTA = [`Unknown system error -${constants.errno.EDQUOT}`, 'UNKNOWN']
-
-test.each(QUOTA)('a quota that is used up has its name, though Node has none for it: %s', (code) => {
-  const error = Object.assign(new Error(code), { errno: -constants.errno.EDQUOT, code, syscall: 'write' })
-
-  expect(seenIn(error)).toEqual({ fault: 'full', said: 'it failed (write, EDQUOT)' })
+test('a quota that is used up has its name, though Node has none for it', () => {
+  for (const code of [`Unknown system error -${constants.errno.EDQUOT}`, 'UNKNOWN']) {
+    const error = Object.assign(new Error(code), { errno: -constants.errno.EDQUOT, code, syscall: 'write' })
+    expect(seenIn(error)).toEqual({ fault: 'full', said: 'it failed (write, EDQUOT)' })
+  }
   expect(codeOf(Object.assign(new Error('made up'), { errno: -9999, code: 'UNKNOWN' }))).toBe('UNKNOWN')
 })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { briefly, FULL, groupsOf, type Member, QUICK } from '../../bench/groups.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import { QUICK_SCANS } from '../../bench/quick.ts'
@@ -7,30 +7,23 @@ import { runBench } from '../../bench/run-bench.ts'
 import { SERVED } from '../../bench/serving.ts'
 import { holdingFor, type Target, verdicts } from '../../bench/targets.ts'
 
-describe('targets', () => {
-  const aTarget = (target: Partial<Target>): Target => ({
-    ...{ title: 'made up', kind: 'ratio', limit: 2, unit: '×', samples: () => [] },
-    ...target,
-  })
-  const judge = (target: Partial<Target>) => verdicts([], [aTarget(target)]).at(0)
+test.each([
+  ['the median at its limit', [1, 2, 9], { measured: 2, met: true, farOutside: false }],
+  ['over twice as bad', [4.1], { measured: 4.1, met: false, farOutside: true }],
+])('the targets judge %s', (_, samples, expected) => {
+  const target: Target = { title: 'made up', kind: 'ratio', limit: 2, unit: '×', samples: () => samples }
+  expect(verdicts([], [target])[0]).toMatchObject(expected)
+})
 
-  test.each<[what: string, target: Partial<Target>, expected: object]>([
-    ['the median at its limit', { samples: () => [1, 2, 9] }, { measured: 2, met: true, farOutside: false }],
-    ['over twice as bad', { samples: () => [4.1] }, { measured: 4.1, met: false, farOutside: true }],
-  ])('judges %s', (_, target, expected) => {
-    expect(judge(target)).toMatchObject(expected)
-  })
+test.each([
+  ['the full benchmark', FULL],
+  ['the quick one', QUICK],
+])('%s measures everything that the targets of its size depend on', (_, sizes) => {
+  const groups = briefly(groupsOf(sizes))
+  const results = madeUpResults(groups.flatMap(({ members }) => members))
+  const holding = holdingFor(sizes.large?.one.customers ?? sizes.customers)
 
-  test.each([
-    ['the full benchmark', FULL],
-    ['the quick one', QUICK],
-  ])('%s measures everything that the targets of its size depend on', (_, sizes) => {
-    const groups = briefly(groupsOf(sizes))
-    const results = madeUpResults(groups.flatMap(({ members }) => members))
-    const holding = holdingFor(sizes.large?.one.customers ?? sizes.customers)
-
-    expect(verdicts(results, holding).map(({ title }) => title)).toEqual(holding.map(({ title }) => title))
-  })
+  expect(verdicts(results, holding).map(({ title }) => title)).toEqual(holding.map(({ title }) => title))
 })
 
 test('an unknown group is reported before anything is measured', async () => {

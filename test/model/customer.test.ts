@@ -6,13 +6,18 @@ import { aCustomer, customerId, type SentRecord } from '../support/builders.ts'
 
 const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })
 
-test('a record as the specification shows it is kept exactly as sent, without a warning', () => {
+test('a record as the specification shows it is kept exactly as sent, without a warning, and an id alone makes a customer', () => {
   const { customers, rejects, rows, warnings } = sort(aCustomer(1))
 
   expect(customers).toEqual([{ ...aCustomer(1), created_at_utc: '2024-01-02 03:04:05', extra: null }])
   expect(rejects).toEqual([])
   expect(rows).toEqual([{ id: customerId(1), createdAt: aCustomer(1)['created_at'] }])
   expect(warnings).toEqual({})
+
+  const least = sort({ id: customerId(1) })
+  const nothing = Object.fromEntries([...TEXT_FIELDS, 'created_at_utc', 'extra'].map((field) => [field, null]))
+  expect(least.customers[0]).toEqual({ id: customerId(1), ...nothing })
+  expect(least.warnings).toEqual({ missing_field: TEXT_FIELDS.length })
 })
 
 test.each<[string, unknown, fields: string[], recordId: string | null]>([
@@ -94,14 +99,6 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
   expect(warnings).toEqual(warned)
 })
 
-test('an id alone makes a customer', () => {
-  const { customers, warnings } = sort({ id: customerId(1) })
-
-  const nothing = Object.fromEntries([...TEXT_FIELDS, 'created_at_utc', 'extra'].map((field) => [field, null]))
-  expect(customers[0]).toEqual({ id: customerId(1), ...nothing })
-  expect(warnings).toEqual({ missing_field: TEXT_FIELDS.length })
-})
-
 test.each([
   ['upper case', '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
   ['version 0', '00000000-0000-0000-0000-000000000000'],
@@ -131,7 +128,6 @@ test('half a surrogate pair in a reject becomes U+FFFD and is counted; its key i
   expect(other.rejects[0]?.key).not.toBe(rejects[0]?.key)
 })
 
-/** `levels` lists within one another. */
 function nested(levels: number, inner = ''): unknown {
   return JSON.parse(`${'['.repeat(levels)}${inner}${']'.repeat(levels)}`)
 }

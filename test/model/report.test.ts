@@ -4,8 +4,6 @@ import { ALL, pauseEndedMs, pauseOf } from '../../src/model/pause.ts'
 import { addsUp, emptyReport, noRecords, toJson } from '../../src/model/report.ts'
 import { START_MS } from '../support/builders.ts'
 
-const START = { organization: 'acme', trigger: 'sync', startedAtMs: START_MS } as const
-
 test('numbers add up where every record is counted once; a customer returns in one that is updated or rejected, and in no other', () => {
   expect(addsUp({ ...noRecords(), received: 3, inserted: 1, duplicates: 1, suppressed: 1 })).toBe(true)
   expect(addsUp({ ...noRecords(), received: 3, inserted: 1, duplicates: 1 })).toBe(false)
@@ -20,10 +18,11 @@ test('a report in JSON has each number and each time under its own name', () => 
     ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
     ...{ runId: 16, resumedFrom: 17, readBefore: 18, suppressed: 19, trustedPages: 20, searchesRefused: 21 },
   }
+  const report = emptyReport({ organization: 'acme', trigger: 'sync', startedAtMs: START_MS })
   const told = { status: 'complete', proof: 'proven', reasons: ['why'] } as const
   const times = { readAsOfMs: START_MS - 1000, finishedAtMs: START_MS + 15 }
 
-  expect(toJson({ ...emptyReport(START), ...numbers, ...told, reasons: ['why'], ...times })).toEqual({
+  expect(toJson({ ...report, ...numbers, ...told, reasons: ['why'], ...times })).toEqual({
     ...{ ...numbers, organization: 'acme', ...told, error: null },
     ...{ readAsOf: '2026-01-05T01:59:59.000Z', startedAt: '2026-01-05T02:00:00.000Z' },
     finishedAt: '2026-01-05T02:00:00.015Z',

@@ -57,8 +57,7 @@ test('a 429 in HTML is a 429, and X-RateLimit-Reset is read by the clock of the 
   const server = await faultServer(html(429, headers), list(3))
   const { source, slept } = aSource(server)
   await source.readPage(FIRST, PATIENT)
-  expect(slept[0]).toBeGreaterThanOrEqual(39_000)
-  expect(slept[0]).toBeLessThanOrEqual(41_000)
+  expect(Math.abs((slept[0] ?? 0) - 40_000)).toBeLessThanOrEqual(1000)
 })
 
 test('a 429 holds back every page of the organization until its time has come, which counts and is reported once', async () => {

@@ -1,35 +1,22 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import {
-  PRESETS,
-  type PresetName,
-  recipeOf,
-  signature,
-  signedHeaders,
-  stringToSign,
-  templateProblem,
-  usesNonce,
-} from '../../src/signing/signing.ts'
+import { PRESETS, recipeOf, signedHeaders, stringToSign, templateProblem } from '../../src/signing/signing.ts'
 
 const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 const MOMENT = { unixMs: 1_700_000_000_000 }
 const REQUEST = { method: 'GET', url: new URL('https://acme.orders.example.com/api/v1/customers?page=2&per_page=100') }
 
-test.each<[PresetName, string]>([
+test.each([
   ['method-target-ts-body-lf', 'c7c770b86481907e0eced2ea30d65950179b244c120530e375719a72bb6f86bd'],
   ['method-path-ts-body-lf', 'c2ed599f14994d01d46a155b935e6d69a33241ff3c5f88f1124a55455b425735'],
   ['ts-method-target-body', '64c58f4f28198e1c54bfe4610d7a1acb6c1f729daa14b162a4f4a948b9752694'],
   ['laravel-path', 'd30feaf2147f62bac508acb7fc19ac6d608262e04c50f45797adc95a8f5fdbdf'],
-])('the published vector of %s comes out', (preset, expected) => {
+] as const)('the published vector of %s comes out', (preset, expected) => {
   expect(signedHeaders(REQUEST, CREDENTIALS, MOMENT, recipeOf(preset))).toEqual({
     'X-API-Key': 'ak_live_123',
     'X-Timestamp': '1700000000',
     'X-Signature': expected,
   })
-})
-
-test('every preset is a valid template', () => {
-  expect(Object.values(PRESETS).map(templateProblem)).toEqual(Object.values(PRESETS).map(() => undefined))
 })
 
 test('every token has its value', () => {
@@ -61,24 +48,22 @@ test.each([
   ['base64', 'dGV4dA=='],
   ['base64url', 'dGV4dA'],
 ] as const)('a secret written in %s gives the key it stands for', (secretEncoding, secret) => {
-  const expected = createHmac('sha256', 'text').update('message').digest('hex')
-  expect(signature('message', secret, { ...recipeOf('ts-body'), secretEncoding })).toBe(expected)
+  const expected = createHmac('sha256', 'text').update('1700000000').digest('hex')
+  const recipe = { ...recipeOf('ts-body'), secretEncoding }
+  expect(signedHeaders(REQUEST, { apiKey: '', secret }, MOMENT, recipe)['X-Signature']).toBe(expected)
 })
 
 test('a nonce is sent only when the template signs it', () => {
   const moment = { ...MOMENT, nonce: 'n0' }
   const withNonce = { ...recipeOf('ts-body'), template: '{ts}{nonce}' }
-  expect(usesNonce(withNonce)).toBe(true)
   expect(signedHeaders(REQUEST, CREDENTIALS, moment, withNonce)['X-Nonce']).toBe('n0')
   expect(signedHeaders(REQUEST, CREDENTIALS, moment, recipeOf('ts-body'))).not.toHaveProperty('X-Nonce')
 })
 
-test.each([
-  ['{METHOD}', /must contain \{ts\}/],
-  ['{ts}{Method}', /unknown token \{Method\}/],
-  ['', /must contain \{ts\}/],
-])('the template %j is refused', (template, reason) => {
-  expect(templateProblem(template)).toMatch(reason)
+test('a template without {ts} or with an unknown token is refused, and no preset is', () => {
+  for (const template of ['{METHOD}', '']) expect(templateProblem(template)).toMatch(/must contain \{ts\}/)
+  expect(templateProblem('{ts}{Method}')).toMatch(/unknown token \{Method\}/)
+  for (const template of Object.values(PRESETS)) expect(templateProblem(template)).toBeUndefined()
 })
 
 test.each([
