@@ -15,9 +15,8 @@ import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Written } from './support/workplace.ts'
 
-/** Pages whose blocks are run by tests of their own: test/handing-on. */
-const HANDING_ON = 'docs/read/recipes.md'
-const BLOCKS = PAGES.filter(({ name }) => name !== HANDING_ON).flatMap((page) => blocksIn(page))
+/** Without those that are run by tests of their own: test/handing-on. */
+const BLOCKS = PAGES.filter(({ name }) => name !== 'docs/read/recipes.md').flatMap((page) => blocksIn(page))
 const TO_RUN = BLOCKS.filter((block) => commandsToRun(block).length > 0)
 const PAGES_TO_RUN = Map.groupBy(TO_RUN, ({ page }) => page)
 
@@ -63,13 +62,10 @@ function argumentsOf(command: string): string[] | undefined {
 }
 
 function commandsToRun(block: Block): string[] {
-  const isToRun = (command: string) => RUN_HERE.test(command) && !isMarkedUnrun(command) && isRunOnThisQueue(command)
+  // An embedded queue cannot be reached from another process.
+  const isOutOfReach = (command: string) => isEmbedded && /^customer-mirror (run|cancel)\b/.test(command)
+  const isToRun = (command: string) => RUN_HERE.test(command) && !isMarkedUnrun(command) && !isOutOfReach(command)
   return commandsIn(block).filter(isToRun)
-}
-
-/** An embedded queue cannot be reached from another process. */
-function isRunOnThisQueue(command: string): boolean {
-  return !isEmbedded || !/^customer-mirror (run|cancel)\b/.test(command)
 }
 
 /** The result that the page shows below a block. */

@@ -184,7 +184,6 @@ function callsIn(texts: readonly string[]): string[] {
     })
 }
 
-/** The options of every command, by its name. */
 async function optionsOfCommands(): Promise<Map<string, (string | undefined)[]>> {
   const { stdout, stderr } = process
   const io = { signal: new AbortController().signal, stdout, stderr, exitWith: () => {} }

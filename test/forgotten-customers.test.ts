@@ -8,7 +8,6 @@ import { someOf } from './support/seeds.ts'
 
 const CHAIN = { scan: 'chain', pageSize: 10, concurrency: 1, removals: { after: 1, maxShare: 1 } } as const
 
-/** A night of a chain scan in pages of ten, read one after the other. */
 function play(mirror: Mirror, index: number, night: Night) {
   return makeNight(mirror, index, { ...night, told: { ...CHAIN, ...night.told } })
 }

@@ -105,9 +105,7 @@ test('a stranger who asks for many answers at once gets one', async () => {
 })
 
 test('an answer that has an Age may be kept', async () => {
-  const app = new Hono()
-  app.use(addHeaders)
-  app.get('/aged', (context) => context.json({}, 200, { Age: '7' }))
+  const app = new Hono().use(addHeaders).get('/aged', (context) => context.json({}, 200, { Age: '7' }))
 
   expect((await app.request('/aged')).headers.get('Cache-Control')).toBeNull()
 })

@@ -29,21 +29,24 @@ test('the server gets the password of the file without a warning of the driver, 
   const warned = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`)
   process.on('warning', warned)
   onTestFinished(() => void process.off('warning', warned))
-  const server = await aServerThatRefuses()
+  // It asks each connection for its password in the clear, and refuses it.
+  const { port, sent } = await aServer(asked(3, ''), messageOf('E', Buffer.from('SFATAL\0C28P01\0Mrefused\0\0')))
+  const given = () => sent.filter((bytes) => bytes.toString('latin1', 0, 1) === 'p')
+  const passwords = () => given().map((bytes) => bytes.toString('utf8', 5, bytes.length - 1))
   const file = join(temporaryFolder(), 'passwords')
-  writeFileSync(file, `*:${server.port}:crm:ann:hunter2\n*:*:*:*:other\n`, { mode: 0o600 })
+  writeFileSync(file, `*:${port}:crm:ann:hunter2\n*:*:*:*:other\n`, { mode: 0o600 })
   stubEnvironment('PGPASSFILE', file)
-  const ask = () => openMirrorToRead(`postgres://ann@127.0.0.1:${server.port}/crm`).catch((error: unknown) => error)
+  const ask = () => openMirrorToRead(`postgres://ann@127.0.0.1:${port}/crm`).catch((error: unknown) => error)
 
   const refused = await ask()
   chmodSync(file, 0o640)
   const unsafe = await ask()
-  expect(server.passwords()).toEqual(['hunter2'])
-  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${server.port}/crm`)
+  expect(passwords()).toEqual(['hunter2'])
+  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${port}/crm`)
   onTestFinished(() => pool.end())
   await expect(pool.connect()).rejects.toThrow('refused')
 
-  expect(server.passwords()).toEqual(['hunter2', 'hun/ter2'])
+  expect(passwords()).toEqual(['hunter2', 'hun/ter2'])
   expect(refused).toMatchObject({ code: 'denied', message: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
   expect(unsafe).toMatchObject({ code: 'usage', message: expect.stringContaining(`chmod 600 ${file}`) })
   expect(String(refused) + String(unsafe)).not.toContain('hunter2')
@@ -67,13 +70,6 @@ test.each([
 function stubEnvironment(name: string, value: string): void {
   vi.stubEnv(name, value)
   onTestFinished(() => void vi.unstubAllEnvs())
-}
-
-/** A server that asks each connection for its password in the clear, and refuses it. */
-async function aServerThatRefuses(): Promise<{ port: number; passwords(): string[] }> {
-  const { port, sent } = await aServer(asked(3, ''), messageOf('E', Buffer.from('SFATAL\0C28P01\0Mrefused\0\0')))
-  const given = () => sent.filter((bytes) => bytes.toString('latin1', 0, 1) === 'p')
-  return { port, passwords: () => given().map((bytes) => bytes.toString('utf8', 5, bytes.length - 1)) }
 }
 
 /** A server that gives these answers to what comes, waits then, and keeps what it got. */

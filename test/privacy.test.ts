@@ -275,7 +275,6 @@ test('a change of policy that was interrupted leaves no memory of the list, and 
 const KEY = 'a made-up key of more than thirty-two characters'
 const NEW_KEY = 'another made-up key of more than 32 characters'
 
-/** A policy that drops two fields and hashes two. */
 const POLICY = privacyPolicy({ drop: ['address', 'fax'], hash: ['phone', 'vip'], key: KEY })
 
 /** A value as a policy with this key stores it. */

@@ -5,7 +5,6 @@ import { rowsOf, valueOf, aMirror } from './support/mirror-file.ts'
 import { activeIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
-import type { Mirror } from '../src/store/mirror.ts'
 import { onThisMachine } from './support/eventually.ts'
 
 /** What an unproven scan says, or in short the grade of the scans; `mayFail` where the service is unreadable, `isWhole` where only a few customers are lacking. */
@@ -52,7 +51,7 @@ test.each(someOf(Object.keys(ENDS), { every: 16 }))('%s: none listed is lost by 
   const isSlow = /throttle$|-slow$|^slow-/.test(name) || isGrowing
   const customers = isGrowing ? 200 : name === 'capped-total' ? 1050 : 350
   const sandbox = await aSandbox({ scenario: name, customers: [customers] })
-  const mirror: Mirror = await aMirror()
+  const mirror = await aMirror()
   // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
   const requestTimeoutMs = name === 'slow-drip' ? onThisMachine(1000) : 60_000
   const truth = watchTruth(sandbox.organizations[0]!, name)

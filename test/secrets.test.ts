@@ -24,7 +24,6 @@ const ECHO =
     return refusal(status, `key_${KEY}`, message, headers)(response, request)
   }
 
-/** Redirects to an address that contains the whole request. */
 const ECHOING_REDIRECT: Reply = (response, request) => {
   const query = new URLSearchParams({ key: KEY, secret: SECRET, signature: signatureOf(request) })
   return redirect(302, `https://login.example.com/${encodeURIComponent(KEY)}?${query.toString()}`)(response, request)

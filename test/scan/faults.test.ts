@@ -5,13 +5,11 @@ import { type Answer, honest, notFound, scanOf, type Serve, upTo } from '../supp
 import { someOf } from '../support/seeds.ts'
 import type { KnownList } from '../support/known-list.ts'
 
-const LIMITS: [string, (window: Window) => Answer, number][] = [
+test.each<[string, (window: Window) => Answer, number]>([
   ['404', notFound, 1.5],
   ['a refusal', () => 'size-refused', 1.3],
   ['an error', () => 'hole', 3.4],
-]
-
-test.each(LIMITS)('%s behind a position shows that the service shows no customer behind it', (_, refuse, most) => {
+])('%s behind a position shows that the service shows no customer behind it', (_, refuse, most) => {
   for (const limit of someOf([1000, 2500, 990])) {
     for (const parallel of someOf([1, 4, 8])) {
       const behind = (window: Window, shown: Answer) =>

@@ -95,7 +95,6 @@ export async function send(url: string, method: string, headers: Record<string, 
   return { status, headers: new Headers(each), text: await body.text() }
 }
 
-/** A recipe that signs a number used once. */
 export const WITH_NONCE: Recipe = {
   ...{ ...recipeOf(DEFAULT_PRESET), template: '{METHOD}\n{url}\n{ts}\n{nonce}' },
   ...{ encoding: 'base64', prefix: 'v1=', timestamp: 'ms' },

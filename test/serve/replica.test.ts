@@ -1,8 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Organization } from '../../src/config/organization.ts'
-import type { Reader } from '../../src/config/credentials.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
-import type { Sandbox } from '../../src/service/sandbox.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, type SentRecord } from '../support/builders.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
@@ -10,24 +6,9 @@ import { syncSandbox } from '../support/mirrored-sandbox.ts'
 import { aSandbox } from '../support/workplace.ts'
 import { aReader, aServe, WITH_NONCE } from './a-served-mirror.ts'
 
-/** Has another mirror read an organization from what is served, as it would from the service. */
-async function copyInto(replica: Mirror, { baseUrl }: { baseUrl: string }, reader: Reader, sandbox: Sandbox) {
-  const [id = ''] = reader.organizations
-  const at: Partial<Organization> = {
-    ...{ id, baseUrl: new URL(baseUrl), signing: reader.recipe },
-    ...{ apiKey: { literal: reader.apiKey }, secret: { literal: reader.secret } },
-  }
-  return syncSandbox(sandbox, replica, at)
-}
-
-/** Every active customer of an organization, with all that the service sent. */
-const rows = (mirror: Mirror, organization: string) =>
-  rowsOf(
-    mirror.file,
-    `SELECT id, name, username, email, phone, address, company_name, language, timezone, created_at, created_at_utc, extra
-     FROM active_customers WHERE organization = ? ORDER BY id`,
-    organization,
-  )
+/** Every active customer, with all that the service sent. */
+const SENT = `SELECT id, name, username, email, phone, address, company_name, language, timezone, created_at, created_at_utc, extra
+  FROM active_customers WHERE organization = 'acme' ORDER BY id`
 
 test.each([
   ['with times in common', 'proven', ['2024-01-02T03:04:05.000000Z', '2024-01-02T03:04:06.000000Z']],
@@ -39,12 +20,14 @@ test.each([
   const [mirror, replica] = [await aMirror(), await aMirror()]
   await night(mirror, 0, list)
   const reader = aReader('shop', { recipe: WITH_NONCE })
-  const served = await aServe(mirror.file, { readers: [reader] })
-  const sandbox = await aSandbox({ customers: [0] })
-  const { report } = await copyInto(replica, served, reader, sandbox)
+  const { baseUrl } = await aServe(mirror.file, { readers: [reader] })
+  const { report } = await syncSandbox(await aSandbox({ customers: [0] }), replica, {
+    ...{ baseUrl: new URL(baseUrl), signing: reader.recipe },
+    ...{ apiKey: { literal: reader.apiKey }, secret: { literal: reader.secret } },
+  })
 
   expect([report.status, report.proof, report.rejected]).toEqual(['complete', proof, 0])
-  expect(rows(replica, 'acme')).toEqual(rows(mirror, 'acme'))
+  expect(rowsOf(replica.file, SENT)).toEqual(rowsOf(mirror.file, SENT))
 })
 
 /** Created at one of these times, a number being microseconds of one second; with fields that are missing, empty or unknown. */

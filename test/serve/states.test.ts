@@ -14,9 +14,8 @@ import { aServe } from './a-served-mirror.ts'
 type Served = Awaited<ReturnType<typeof aServe>>
 
 /** Asks until an answer is as wanted: requests share a state of the mirror for a while. */
-async function until(served: Served, target: string, pleases: (answer: Awaited<ReturnType<Served['ask']>>) => boolean) {
-  return eventually(() => served.ask(target), pleases)
-}
+const until = (served: Served, pleases: (answer: Awaited<ReturnType<Served['ask']>>) => boolean) =>
+  eventually(() => served.ask('/customers'), pleases)
 
 const ready = async ({ get }: Served) => {
   const { status, text } = await get('/readyz')
@@ -36,13 +35,13 @@ test('a mirror that does not exist yet, and an organization whose list was never
 
   const mirror = await aMirror(file)
   await mirrorPages(mirror, [customers(1, 3)], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
-  await until(served, '/customers', ({ status, message }) => status === 503 && message.includes('not read to its end'))
+  await until(served, ({ status, message }) => status === 503 && message.includes('not read to its end'))
   await night(mirror, 1, customers(1, 3))
-  const page = await until(served, '/customers', ({ status }) => status === 200)
+  const page = await until(served, ({ status }) => status === 200)
   expect([page.ids.length, page.meta.total]).toEqual([3, 3])
   expect(await ready(served)).toEqual([200, { ready: true, problems: [] }])
   await mirror.organizations.retire('acme', { nowMs: Date.now(), monotonicMs: monotonicMs() })
-  const retired = await until(served, '/customers', ({ status }) => status !== 200)
+  const retired = await until(served, ({ status }) => status !== 200)
   expect([retired.status, retired.message]).toEqual([503, 'The organization acme was retired. Ask again later.'])
 })
 
@@ -60,7 +59,7 @@ test('after each run pages and searches have who came, changed, left and returne
   for (const [n, [list, listed, found]] of nights.entries()) {
     await night(mirror, n, list, { ...rule, proof: n === 3 ? 'settled' : 'proven' })
     const asOf = new Date(START_MS + n * DAY_MS).toISOString()
-    const page = await until(served, '/customers', ({ headers }) => headers.get('X-Data-As-Of') === asOf)
+    const page = await until(served, ({ headers }) => headers.get('X-Data-As-Of') === asOf)
     expect(page.ids).toEqual(listed.map((id) => customerId(id)))
     expect(page.headers.get('X-Proof')).toBe(n === 3 ? 'settled' : 'proven')
     expect((await served.ask('/customers?search=OTHER')).ids).toEqual(found.map((id) => customerId(id)))
@@ -79,13 +78,13 @@ test('a forgotten customer is on no page and found by no search any more', async
     nowMs: Date.now(),
     monotonicMs: monotonicMs(),
   })
-  await until(served, '/customers', ({ meta }) => meta.total === 3)
+  await until(served, ({ meta }) => meta.total === 3)
 
   for (const search of ['private', 'customer-4', customerId(4)])
     expect((await served.ask(`/customers?search=${search}`)).ids).toEqual([])
   // The number of the row may be given to another customer.
   await night(mirror, 2, [...customers(1, 3), aCustomer(5, { name: 'Next Person' })])
-  await until(served, '/customers', ({ meta }) => meta.total === 4)
+  await until(served, ({ meta }) => meta.total === 4)
   expect((await served.ask('/customers?search=private')).ids).toEqual([])
   expect((await served.ask('/customers?search=person')).ids).toEqual([customerId(5)])
 })
@@ -125,7 +124,7 @@ test('many requests at once, while runs write: each page is from one state, and 
     }
   })
   for (let n = 1; n < 6; n += 1) await inOneTransaction(mirror, n, list(n))
-  await until(served, '/customers', ({ data }) => data[0]?.['company_name'] === 'State 5')
+  await until(served, ({ data }) => data[0]?.['company_name'] === 'State 5')
   written.abort()
   await Promise.all(asking)
 
@@ -152,15 +151,15 @@ test.skipIf(sqliteAlone.readersOfTheFile)('each copy is served, until one lacks 
 
   await night(mirror, 1, [...customers(1, 3), aCustomer(22)])
   publishedFrom(mirror, copy)
-  expect((await until(served, '/customers', ({ meta }) => meta.total === 4)).headers.get('X-Data-As-Of')).toBe(
+  expect((await until(served, ({ meta }) => meta.total === 4)).headers.get('X-Data-As-Of')).toBe(
     new Date(START_MS + DAY_MS).toISOString(),
   )
   expect((await served.ask('/customers?search=customer-2')).ids).toEqual([customerId(2), customerId(22)])
   publishAll(aPlan(mirror.file, { file: copy, withoutPersonalData: true }))
   const refused =
     'The mirror is a copy without personal data, which has nothing to serve. Name another one. Ask again later.'
-  const { message } = await until(served, '/customers', ({ status }) => status !== 200)
+  const { message } = await until(served, ({ status }) => status !== 200)
   expect([message, (await ready(served))[0]]).toEqual([refused, 503])
   rmSync(copy)
-  await until(served, '/customers', (answer) => answer.message === 'There is no mirror yet. Ask again later.')
+  await until(served, (answer) => answer.message === 'There is no mirror yet. Ask again later.')
 })

@@ -15,9 +15,6 @@ function behindCache({ aheadMs = 0, oldMs }: { aheadMs?: number; oldMs: (request
   }
 }
 
-const pagesOf = (server: Awaited<ReturnType<typeof faultServer>>) =>
-  server.requests.filter(({ url }) => !url.searchParams.has('search'))
-
 test.each(['6', '259200'])('an answer that says it is %s seconds old is refused', async (age) => {
   const server = await faultServer(list(500, { headers: { Age: age } }))
   const error = await rejection(aSource(server).source.readPage(WINDOW, PATIENT))
@@ -82,7 +79,7 @@ test('where the clock of the service is behind, only an answer that is older sti
     codes.push(Object(await read.catch((error: unknown) => error)).code)
   }
   expect(codes).toEqual(['read', 'read', 'cached-answer', 'read', 'read'])
-  expect(pagesOf(server)).toHaveLength(5)
+  expect(server.requests.filter(({ url }) => !url.searchParams.has('search'))).toHaveLength(5)
 })
 
 test('a cached date does not teach the clock that signs: the date of the refusal itself does', async () => {
