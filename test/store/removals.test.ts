@@ -129,6 +129,12 @@ test('a customer dated into the next day, as by a service whose clock is ahead, 
   expect(await night(mirror, 2, LIST)).toMatchObject({ ...OLDER, missing: 0 })
 })
 
+test('a customer of the second of the newest one listed is judged like those who were created later', async () => {
+  const twin = aDatedCustomer(60, { created_at: LIST[0]?.['created_at'] })
+  const mirror = await aMirrorOf([NEWER, twin, ...LIST])
+  expect(await night(mirror, 2, LIST)).toMatchObject({ ...OLDER, missing: 0 })
+})
+
 test('a newer customer who comes in a rejected record shows that the list has gone forward', async () => {
   const mirror = await aMirrorOf([NEWER, ...LIST.slice(0, 2)])
   const list = [{ ...NEWER, name: ['Two', 'Names'] }, ...LIST.slice(1, 2)]
