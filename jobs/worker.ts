@@ -16,7 +16,7 @@ import { sharedTurnsIn } from './queue/shared-turns.ts'
 import { type Processing, startRunWorker } from './run-job.ts'
 import { dueTimesLook, type Occasion, requestMissedRuns } from './schedule/due-runs.ts'
 import { folderBeside } from '../src/address/mirror-address.ts'
-import { describeError, QueueUnavailable, UsageError } from '../src/errors/errors.ts'
+import { describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 import { openMirror, replaced } from '../src/store/mirror.ts'
@@ -109,11 +109,9 @@ function catchingUp({ queues, mirror, backend }: Stores, common: Common, pauses:
   const { config, log, signal, end } = common
   const look = async (occasion: Occasion, askedAtMs: number) => {
     try {
-      // One that lost what it held may have let another mirror in. Another error has a cause: the queue is away.
-      await claimQueue(backend.values, mirror).catch((error: unknown) => {
-        if (error instanceof QueueUnavailable && error.cause === undefined) end(error)
-        throw error
-      })
+      // A queue that lost what it held may have let another mirror in.
+      const taken = occasion === 'start' ? undefined : await claimQueue(backend.values, mirror)
+      if (taken !== undefined) return end(taken)
       const [{ organizations }, nowMs] = [config.current, Date.now()]
       const looking = { queues, mirror, values: backend.values, organizations, pauses: await pauses.latest() }
       const requested = await requestMissedRuns({ ...looking, occasion, nowMs, askedAtMs })
@@ -152,7 +150,8 @@ async function openStores(embedded: boolean, { config, log, signal, end }: Commo
     const backend = await openBackend(address, { folder: folderBeside(config.current), onEnded: end })
     closeBackend = backend.close
     // A queue that connects and then stalls must not keep the worker from stopping.
-    await within(claimQueue(backend.values, mirror), ANSWER_MS, undefined, signal)
+    const taken = await within(claimQueue(backend.values, mirror), ANSWER_MS, undefined, signal)
+    if (taken !== undefined) throw taken
     const queues = openQueues(backend)
     if (backend.kind === 'embedded') await putBackLeft(queues)
     return { mirror, backend, queues }

@@ -133,19 +133,21 @@ const form = z.object({ id: z.string(), place: z.string() })
 const claims = valuesNamed('', form)
 type Known = z.output<typeof form>
 
-/** Puts the mirror of a worker that starts into the queue. Throws QueueUnavailable where the queue has another one. */
-export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
+/** Puts the mirror of a worker into the queue. Returns the error of a queue that has another one. */
+export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>) {
   const own = await known(mirror)
-  if (await values.add(NAME, JSON.stringify(own))) return
-  await requireSame(values, own, own.place)
-  await claims.write(values, NAME, own)
+  if (await values.add(NAME, JSON.stringify(own))) return undefined
+  const taken = await takenFrom(values, own, own.place)
+  if (taken === undefined) await claims.write(values, NAME, own)
+  return taken
 }
 
 /** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
 export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
   // One that cannot be read is reported by what needs it.
   const mirror = await ifThere(openMirrorToRead(address)).catch(() => undefined)
-  if (mirror !== undefined) await requireSame(values, await closing(mirror, known))
+  const taken = mirror && (await takenFrom(values, await closing(mirror, known)))
+  if (taken !== undefined) throw taken
 }
 
 /** Lets the next worker that starts bring its mirror. */
@@ -158,11 +160,11 @@ async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Pro
   return { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
 }
 
-/** Throws where the queue has another mirror than this one, and not at the place `except`. */
-async function requireSame(values: Pick<SharedValues, 'read'>, own: Known, except?: string): Promise<void> {
+/** The error of a queue that has another mirror than this one, and not at the place `except`. */
+async function takenFrom(values: Pick<SharedValues, 'read'>, own: Known, except?: string) {
   const other = await claims.read(values, NAME)
-  if (other === undefined || other.id === own.id || other.place === except) return
-  throw new QueueUnavailable(
+  if (other === undefined || other.id === own.id || other.place === except) return undefined
+  return new QueueUnavailable(
     `This queue has the mirror ${other.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
       "queue --release' once, then start again.",

@@ -120,7 +120,8 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
   if (isMissing(file)) return undefined
   requireRegularFile(file)
   if (statSync(file).size === 0) return undefined
-  let db = connect(file, { fileMustExist: true, timeout: 500 })
+  const open = () => connect(file, { fileMustExist: true, timeout: 500 })
+  let db = open()
   try {
     // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
     db.pragma('locking_mode = EXCLUSIVE')
@@ -130,7 +131,7 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     db.pragma('journal_mode = DELETE')
     // Until it is closed, SQLite has a journal beside it.
     db.close()
-    db = connect(file, { fileMustExist: true, timeout: 500 })
+    db = open()
     db.exec('BEGIN EXCLUSIVE')
     return db
   } catch (error) {
@@ -140,11 +141,11 @@ async function lockMirror(file: string, force: boolean, clocks: Clocks): Promise
     if (!isDamaged && seenIn(error)?.fault !== 'busy') throw error
     // A run is to be waited for; what else has it open is to be stopped.
     if (!isDamaged)
-      await closing(connect(file, { fileMustExist: true, timeout: 500 }), (open) =>
-        requireNoLease(sqliteSession(open), 'restored', clocks),
-      ).catch((leased: unknown) => {
-        if (isOurs(leased)) throw leased
-      })
+      await closing(open(), (opened) => requireNoLease(sqliteSession(opened), 'restored', clocks)).catch(
+        (leased: unknown) => {
+          if (isOurs(leased)) throw leased
+        },
+      )
     const said = isDamaged ? TOO_DAMAGED : 'a worker, a command or a reader has the mirror open'
     throw mirrorFault(file, { fault: 'busy', said }, { kept: 'Nothing was restored.', cause: error })
   }

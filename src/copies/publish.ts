@@ -11,6 +11,7 @@ import { isOlderCopy, removeTooMany, replaceKeeping } from './older-files.ts'
 import { findRecorded, idsOf, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import {
+  type Access,
   accessOf,
   closedAbove,
   type CopyTarget,
@@ -31,9 +32,12 @@ export function publishCopies(plan: PublishPlan): Published {
   const standing: CopyTarget[] = []
   for (const target of targets)
     try {
-      if (plan.only?.includes(target.file) ?? true) done.copies.push(publishCopy(target, plan))
+      if (plan.only?.includes(target.file) ?? true) {
+        const access = accessOf({ ...plan, group: target.group })
+        done.copies.push(publishCopy(target, access, plan))
+        done.warnings.push(...closedAbove(target.file, access))
+      }
       standing.push(target)
-      done.warnings.push(...closedAbove(target.file, accessOf({ ...plan, group: target.group })))
     } catch (error) {
       if (!isOurs(error)) throw error
       done.failed.push({ file: target.file, ...describeError(error) })
@@ -47,9 +51,8 @@ export function publishCopies(plan: PublishPlan): Published {
 }
 
 /** Readers that have the copy from before open go on reading it; its second name is taken back where the new copy could not be put there. */
-function publishCopy(target: CopyTarget, { keep, lockWaitMs, ...plan }: PublishPlan): PublishedCopy {
-  const { file, organization, group } = target
-  const access = accessOf({ ...plan, group })
+function publishCopy(target: CopyTarget, access: Access, { keep, lockWaitMs, ...plan }: PublishPlan): PublishedCopy {
+  const { file, organization } = target
   return atPlace(file, () => {
     prepareFolder(dirname(file), isShared(target, plan) ? { gid: undefined, folderMode: 0o751 } : access)
     const { path, place, close } = beginFile(file, { waitMs: lockWaitMs, ...access })

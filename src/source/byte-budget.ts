@@ -9,7 +9,7 @@ export type Room = ReturnType<ByteBudget['open']>
 /** The bytes in transit of one organization. */
 export type Share = { bytes: number }
 
-type Claim = Share & { share: Share; goOn: (() => void) | undefined }
+type Claim = { bytes: number; share: Share; goOn: (() => void) | undefined }
 
 export function createByteBudget(mostBytes: number) {
   // In the order in which their first bytes arrived.
@@ -32,7 +32,7 @@ export function createByteBudget(mostBytes: number) {
   }
 
   return {
-    open(share: Share = { bytes: 0 }) {
+    open(share: Share) {
       const claim: Claim = { bytes: 0, share, goOn: undefined }
       let isClosed = false
       return {

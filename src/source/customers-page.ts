@@ -139,10 +139,10 @@ const digits = z
   .transform(Number)
 
 const WHOLE = 'must be a whole number'
-const whole = z.union([z.int().nonnegative(WHOLE), digits], WHOLE)
+const count = z.union([z.int().nonnegative(WHOLE), digits], WHOLE)
 /** Where two envelopes were merged into one, each number stands there twice. */
-const pair = z.tuple([whole, whole]).refine(([one, other]) => one === other)
-const integer = z.union([whole, pair.transform(([one]) => one)], WHOLE)
+const pair = z.tuple([count, count]).refine(([one, other]) => one === other)
+const integer = z.union([count, pair.transform(([one]) => one)], WHOLE)
 
 /** Some services write an array with holes as an object of integer keys, in order. Every own key is checked, `__proto__` too: no record is lost. */
 const holed = z

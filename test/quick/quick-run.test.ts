@@ -179,14 +179,14 @@ test('a customer whose record has lost its id does not become missing, run after
   expect(missingIn(mirror)).toEqual([])
 })
 
-test('whom a quick run found meanwhile among those read before, or did not find, is not absent for the run that continues', async () => {
+test('customers whom a quick run found, or missed, while a scan was interrupted are not absent for the run that continues it', async () => {
   const { mirror, run, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
   const stop = new AbortController()
   const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
   const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
   const list = LISTED.toSpliced(30, 1, { ...LISTED[30], name: 'Renamed' }, aDatedCustomer(5000))
 
-  expect(await quickly(without(list, 25, 26))).toMatchObject({ inserted: 1, updated: 1, missing: 2 })
+  expect(await quickly(without(list, 25, 26))).toMatchObject({ status: 'partial', inserted: 1, updated: 1, missing: 2 })
   const continued = await run(listedSource(list))
 
   expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
@@ -234,7 +234,7 @@ test('customers who came or returned in a quick run do not let more be marked at
   expect(fates(mirror)).toMatchObject({ missing: 0 })
 })
 
-test('customers of whom it is open whether they left count among those that are too many at once', async () => {
+test('where so many left at once that a person decides, those who may have left count too', async () => {
   const { mirror, run } = await aMirrored(LISTED)
   const shown = [...datedCustomers(1, 9), ...LISTED.toSpliced(400, 95).slice(0, -9)]
   const { source } = searchedSource({ shown, search: FINDS_NONE })

@@ -47,7 +47,7 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   expect(hasRoom(budget)).toBe(false)
   page.release?.()
   expect(hasRoom(budget)).toBe(true)
-  const empty = budget.open()
+  const empty = budget.open({ bytes: 0 })
   empty.add(999)
   expect(empty.mayGoOn).toBe(true)
 })

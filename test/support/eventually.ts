@@ -19,7 +19,7 @@ export function onThisMachine(ms: number): number {
   return Math.ceil(ms * Math.max(1, programsToRun() / availableParallelism()))
 }
 
-/** A worker that is told to stop ends within eight seconds, or later on a slow machine. One that waits without a limit takes a minute. */
+/** How long tests wait for a worker to stop. It takes eight seconds, or more on a slow machine; if it waited without a limit, a minute. */
 export const stoppedWithinMs = (): number => onThisMachine(30_000)
 
 /** Programs that run or want to run: the average of the last minute, or the current number if it is larger. */
