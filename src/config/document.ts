@@ -1,4 +1,4 @@
-import { close, open, read, stat } from 'node:fs'
+import { readFile, stat } from 'node:fs'
 import { promisify } from 'node:util'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
@@ -68,29 +68,17 @@ export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown
 /** A small UTF-8 file without its byte order mark; or, as a phrase that continues "the file …", why there is none. Never throws. */
 export async function readText(path: string, { maxBytes }: { maxBytes: number }) {
   try {
-    // A thread could wait for it for ever.
-    if ((await promisify(stat)(path)).isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
-    // Reading one byte past the limit shows that a file is too large, and ends the reading of an endless device.
-    const bytes = await bytesOf(path, maxBytes + 1)
-    if (bytes.length > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
+    // A thread could wait for a pipe for ever, and read a device for ever.
+    const found = await promisify(stat)(path)
+    if (found.isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
+    if (found.isCharacterDevice()) return { problem: 'is a device, not a file', missing: false }
+    if (found.size > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
+    // By callbacks: streams, and what returns promises, take a fortieth of a start to load.
+    const bytes = await promisify(readFile)(path)
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch (error) {
     const code = codeOf(error) ?? 'unknown'
     return { problem: PHRASES[code] ?? `cannot be read (${code})`, missing: code === 'ENOENT' }
-  }
-}
-
-/** The bytes of a file, as many as that. By callbacks: streams, and what returns promises, take a fortieth of a start to load. */
-async function bytesOf(path: string, most: number): Promise<Buffer> {
-  const file = await promisify(open)(path, 'r')
-  const [bytes, readInto] = [Buffer.allocUnsafe(most), promisify(read)]
-  try {
-    let length = 0
-    for (let more = -1; more !== 0 && length < most; length += more)
-      more = (await readInto(file, bytes, length, most - length, null)).bytesRead
-    return bytes.subarray(0, length)
-  } finally {
-    await promisify(close)(file)
   }
 }
 
