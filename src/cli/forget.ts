@@ -4,11 +4,12 @@ import { clocks, withMirrorToChange } from './opening.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { listCopiesLeft } from '../copies/older-files.ts'
 import { isOurs } from '../errors/errors.ts'
+import { readableId } from '../model/customer.ts'
 import type { Mirror } from '../store/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 
 const UUID = argument(
-  (text) => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined),
+  (text) => readableId({ id: text }),
   'the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001',
 )
 

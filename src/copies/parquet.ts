@@ -4,6 +4,7 @@ import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format
 import type { SqlValue } from './read-rows.ts'
 import { UsageError } from '../errors/errors.ts'
 import { PROGRAM_VERSION } from '../machine/version.ts'
+import { UUID } from '../model/customer.ts'
 
 /** Row groups end at this many rows, or this many bytes of text, whichever comes first. */
 const GROUP_ROWS = 10_000
@@ -16,7 +17,7 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       const data: Stored[] = []
       // Least and greatest value of each row group; of text, only for what readers look rows up by.
       const statistics = type !== 'TEXT' || name === 'organization' || name === 'id'
-      return { name, ...(name === 'id' && ids === 'uuid' ? UUID : KINDS[type]), statistics, data }
+      return { name, ...(name === 'id' && ids === 'uuid' ? AS_UUID : KINDS[type]), statistics, data }
     })
     const bytes = new ByteWriter(1024 * 1024)
     const writer = new ParquetWriter({
@@ -123,15 +124,12 @@ const KINDS: Readonly<Record<ExportColumn['type'], Kind>> = {
   },
 }
 
-const UUID: Kind = {
+const AS_UUID: Kind = {
   element: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   convert: (value) =>
-    typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
-      ? Buffer.from(value.replaceAll('-', ''), 'hex')
-      : undefined,
+    typeof value === 'string' && UUID.test(value) ? Buffer.from(value.replaceAll('-', ''), 'hex') : undefined,
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, with or without milliseconds, in UTC. */
 function asTimestamp(value: NonNullable<SqlValue>): bigint | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?$/.test(value)) return undefined
   const unixMs = Date.parse(`${value.replace(' ', 'T')}Z`)
