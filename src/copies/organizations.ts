@@ -29,11 +29,10 @@ async function inState<Found>(place: string, work: (session: Session) => Promise
 
 /** The organizations of a mirror or copy, in order. A file is not changed. Throws MirrorUnusable. */
 export async function listMirroredOrganizations(place: string): Promise<MirroredOrganization[]> {
-  const all = await inState(place, async (session) => {
+  return inState(place, async (session) => {
     const isCopy = (await session.first(sql`SELECT 1 FROM dictionary WHERE table_name = 'manifest'`)) !== undefined
-    return records<MirroredOrganization>(session, text(isCopy ? LISTED : `${LISTED} ${LEAVING}`))
+    return records<MirroredOrganization>(session, text(`${LISTED} ${isCopy ? '' : LEAVING} ORDER BY organization`))
   })
-  return all.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }
 
 const LISTED = 'SELECT organization, active, removed, read_as_of, retired_at, 0 AS is_leaving FROM freshness'
