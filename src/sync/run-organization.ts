@@ -7,6 +7,7 @@ import { openSource, type Source, type SourceEvent, type SourceOptions } from '.
 import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
 import { PROGRAM_VERSION } from '../machine/version.ts'
+import { closing } from '../store/mirror.ts'
 
 /** The settings of a run besides its organization's configuration. */
 export type RunSettings = Pick<
@@ -76,17 +77,14 @@ async function runOnce(organization: Organization, credentials: FoundCredentials
     onEvent?.({ kind: 'waiting', reason: 'mirror-gone', waitMs, untilMs: now() + waitMs })
   // Waits for a server that is gone as long as for the service.
   const mirror = awaitMirror(settings.mirror, { ...settings, onWait })
-  try {
-    // By name, without the references to secrets.
-    return await mirrorOrganization({
-      ...{ ...settings, organization: id, source, mirror },
-      ...{ scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention },
-      privacy: 'error' in privacy ? 'unreadable' : privacy,
-      requestLimit: settings.isPartial === true ? 'usual' : undefined,
-    })
-  } finally {
-    source.close()
+  // By name, without the references to secrets.
+  const mirroring: Mirroring = {
+    ...{ ...settings, organization: id, source, mirror },
+    ...{ scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention },
+    privacy: 'error' in privacy ? 'unreadable' : privacy,
+    requestLimit: settings.isPartial === true ? 'usual' : undefined,
   }
+  return closing(source, () => mirrorOrganization(mirroring))
 }
 
 /** Where it cannot be opened, a source whose reads fail, so that a failed start is recorded like any other failure. */

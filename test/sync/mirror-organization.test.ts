@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import type { Progress } from '../../src/sync/read-list.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf, storedNames } from '../support/listed-source.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
