@@ -318,7 +318,6 @@ export function isWaiting(error: unknown, verdict: JobVerdict): boolean {
   return comesBack && factsOf(error).from === 'outage'
 }
 
-/** What the job of a run waits for that ended with this error. */
 function waitAfter(error: unknown): Wait {
   const { status, waitMs } = refusalIn(error)
   if (waitMs !== undefined) return { why: 'rate-limit', status }

@@ -37,7 +37,6 @@ export type Opening = {
 
 /** Small texts that all workers of a queue share, by name. Every verb rejects, or never settles, while the queue cannot be reached. */
 export type SharedValues = {
-  /** Undefined where there is none of this name. */
   read(name: string): Promise<string | undefined>
   /** Those whose names begin so, by name. */
   list(beginning: string): Promise<Map<string, string>>

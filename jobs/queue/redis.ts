@@ -102,7 +102,6 @@ async function probe(client: Client, prefix: string) {
   return { dropsKeysBy: policy === 'noeviction' ? undefined : policy }
 }
 
-/** Shared values in one hash. */
 function redisValues(client: Client, prefix: string): ServerStore['values'] {
   const key = sharedKey(prefix)
   return {

@@ -98,7 +98,6 @@ const COOL_DOWN_MS = 3_600_000
 export const GRACE_MS = 2 * 3_600_000
 
 export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
-/** When an organization was read last, and when its first run began. */
 type Known = Partial<Pick<LastRun, 'readAsOfMs' | 'firstRunAtMs'>>
 
 /** Since when an organization is known whose list was never read to its end; 0 for any other, and where it is unknown. */

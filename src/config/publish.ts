@@ -125,7 +125,6 @@ export function parseBucketAddress(text: string): BucketAddress | { problem: str
 const FORM =
   'must be an address such as s3://bucket/prefix, and a prefix of at most 500 letters, digits and . _ - = between single slashes'
 
-/** The address as a person writes it. */
 export function bucketAddressText({ bucket, prefix }: BucketAddress): string {
   return prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`
 }

@@ -14,7 +14,6 @@ export type HiddenFields = {
   readonly keyCheck: string | null
 }
 
-/** A policy with its key. */
 export type PrivacyPolicy = ReturnType<typeof privacyPolicy>
 
 /** The policy in a configuration. Fields stand there as documented, as `extra.NAME`, or as NAME where none is documented. */

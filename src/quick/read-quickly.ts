@@ -16,7 +16,6 @@ const SHARE = 1.15 / 12
 /** In a short list, a share of a scan finds next to nothing. */
 const LEAST_OF_SHARE = 40
 
-/** The most requests of a quick run of a list of so many customers. */
 export function usualQuickLimit(customers: number, pageSize: number): number {
   return Math.max(LEAST_OF_SHARE, Math.ceil((SHARE * customers) / pageSize))
 }

@@ -12,7 +12,6 @@ export function keyOf({ rowId, id }: Row): RowKey | undefined {
   return rowId ?? id
 }
 
-/** One answer of the service. */
 export type WindowAnswer = Pick<AnsweredWindow, 'perPage' | 'total' | 'beyondEnd'> & {
   /** As asked for. */
   readonly window: Window

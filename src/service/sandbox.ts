@@ -129,7 +129,6 @@ export async function writeConfig(
   }
 }
 
-/** The first lines of every configuration written here. */
 const SANDBOX_HEADING = `# Mirrors the organizations of a sandbox. The keys and secrets below open nothing else; those of a real service
 # do not belong in a file like this: name them as { env: NAME } or { file: path }.
 `

@@ -71,7 +71,6 @@ export function noteLines(run: Pick<StoredRun, 'certificate'>): string[] {
   ]
 }
 
-/** A field that has changed, and for how many customers. */
 export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
   const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
   return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`

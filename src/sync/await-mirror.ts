@@ -8,7 +8,6 @@ export type Patience = {
   /** Since the mirror last answered. */
   longestWaitMs: number
   monotonicMs: () => number
-  /** Between 0 and 1. */
   random: () => number
   /** Ends a wait with the error of the mirror. */
   signal: AbortSignal

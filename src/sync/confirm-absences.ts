@@ -34,7 +34,6 @@ export type Searching = {
   /** Requests made so far; the searches may add `most`, by default a hundred. */
   requestsMade: () => number
   most?: number | undefined
-  /** Between 0 and 1. */
   random: () => number
   /** Asks for a page of the list, to tell a text that the service does not answer from a service that answers nothing. */
   askForPage: () => Promise<unknown>
@@ -183,7 +182,6 @@ class Searches {
   }
 }
 
-/** The items in random order. */
 function shuffled<Thing>(things: readonly Thing[], random: () => number): Thing[] {
   const drawn = things.map((thing) => ({ thing, turn: random() }))
   return drawn.toSorted((one, other) => one.turn - other.turn).map(({ thing }) => thing)

@@ -39,7 +39,6 @@ export class KnownList {
     return this.#doubted.has(rowId) || this.#written.has(rowId) ? -1 : place
   }
 
-  /** The warnings of the record at a place. */
   warningsAt(place: number): Warnings {
     return this.warnings[this.list.columns.oddities[place] ?? 0] ?? {}
   }
@@ -298,7 +297,6 @@ export class PlaceIndex {
     }
   }
 
-  /** Its own memory. */
   get buffer(): ArrayBufferLike {
     return this.#slots.buffer
   }

@@ -15,7 +15,6 @@ import { ContractBroken, windowFailureOf } from '../errors/errors.ts'
 import { foreignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = {
-  /** Its id. */
   organization: string
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
   scan: 'chain' | 'plain'
@@ -23,7 +22,6 @@ export type ListSettings = {
   pageSize: number
   source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
-  /** Pages requested at once. */
   concurrency: number
   /** Unix milliseconds, for dates; durations are measured by `monotonicMs`. */
   now: () => number

@@ -15,7 +15,6 @@ import { type Connection, statement } from '../sqlite/connect.ts'
 import { CACHE_KB } from '../sqlite/open-database.ts'
 import type { Own } from '../verbs.ts'
 
-/** How a file saves pages. */
 export function savingIn(db: Connection, store: Store): Pick<Own, 'savePages' | 'began' | 'pagesAtOnce' | 'ending'> {
   return {
     savePages: (run, pages, nowMs, onWaiting) => {

@@ -107,7 +107,6 @@ export function connectionSettings(address: string): PostgresSettings {
   )
 }
 
-/** The schema of the mirror at an address. */
 export function schemaOf(address: string): string {
   return parsed(address).schema
 }

@@ -10,7 +10,6 @@ export type Session = {
   run(statement: Sql): Promise<number>
 }
 
-/** The count that a query finds. */
 export async function countOf(session: Session, statement: Sql): Promise<number> {
   const [count = 0] = await session.numbers(statement)
   return count
@@ -53,7 +52,6 @@ export async function together<Work extends readonly Promise<unknown>[]>(
   return Promise.all(work)
 }
 
-/** A part that is left out. */
 export const LEFT_OUT = Promise.resolve(undefined)
 
 /** How a transaction writes. Each is for SQLite alone: PostgreSQL writes no commit without its WAL, and overwrites nothing itself. */

@@ -236,7 +236,6 @@ export function rowIdsFrom(rowIds: ArrayLike<number>): Buffer {
   return Buffer.from(numbers.buffer)
 }
 
-/** The row numbers in such a column. */
 export function rowIdsIn(blob: Buffer): number[] {
   // A loop: spreading a typed array takes six times as long.
   const rowIds: number[] = []

@@ -87,7 +87,6 @@ const TABLES_OF_FILE = tablesIn(SQLITE_SCHEMA)
 /** Those of a server have the same columns, with types of their own for truth, times and JSON. */
 export const TABLES_OF_SERVER: readonly Table[] = tablesIn(POSTGRES_SCHEMA)
 
-/** The columns of each table, by name. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   TABLES_OF_FILE.map(({ name, columns }) => [name, columns.map((column) => column.name)]),
 )
@@ -98,7 +97,6 @@ export const SHAPES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(PUBLIC_TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)])),
 }
 
-/** The columns of each table with times. */
 export const TIMES: readonly (readonly [table: string, columns: string[]])[] = TABLES_OF_FILE.map(
   ({ name, columns }) =>
     [name, columns.filter(({ type }) => type === 'DATETIME').map((column) => column.name)] as const,

@@ -44,7 +44,6 @@ export function sortPage(page: CustomersPage, window: Window | undefined, recogn
   }
 }
 
-/** The records of a page, sorted and looked at. */
 type Records = Omit<SortedPage, 'page' | 'window'> & Look
 
 function parse(page: CustomersPage, { hidden, forgotten }: Recognition): Records {

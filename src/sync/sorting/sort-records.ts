@@ -32,7 +32,6 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
  */
 export const MAX_NESTING = 60
 
-/** Sorts the records of one page, in order. */
 export function sortRecords(records: readonly unknown[], { pageBytes, known, hidden, forgotten }: SortOptions) {
   const customers: Customer[] = []
   const places: number[] = []
