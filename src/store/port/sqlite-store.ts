@@ -134,7 +134,6 @@ export function sqliteSession(db: Connection): SqliteSession {
     if (failure !== undefined && !db.inTransaction) throw failure.error
     try {
       const { text, values } = written(asked, 'sqlite')
-      // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
       // One with a place for each of many values is hardly met again.
       return ask(text.length > LONGEST_KEPT ? db.prepare(text) : statement(db, text), values)
     } catch (error) {
