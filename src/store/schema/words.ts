@@ -1,4 +1,4 @@
-import type { Kind } from '../port/sql.ts'
+import { APART, greatest, type Kind, text, written } from '../port/sql.ts'
 
 export type Words = ReturnType<typeof wordsOf>
 
@@ -42,8 +42,7 @@ export function wordsOf(kind: Kind) {
         `CAST(ROUND((julianday('now') - julianday(${time})) * 86400) AS INTEGER)`,
         `round(extract(epoch FROM now() - ${time}))::bigint`,
       ),
-    greatest: (one: string, other: string) =>
-      either(`coalesce(max(${one}, ${other}), ${one}, ${other})`, `greatest(${one}, ${other})`),
+    greatest: (one: string, other: string) => written(greatest(text(one), text(other))(kind), kind).text,
     // Whether a change was one of this field, and the value before, as JSON in text. Without operators that old SQLites cannot parse.
     has: (field: string) => either(`json_type(fields, '$.${field}') IS NOT NULL`, `(fields -> '${field}') IS NOT NULL`),
     before: (field: string) =>
@@ -57,7 +56,6 @@ export function wordsOf(kind: Kind) {
     string,
     // Small letters of ASCII alone, so that both databases fold alike.
     small: (value: string) => either(`lower(${value})`, `lower(${value} COLLATE "C")`),
-    // Ends a subquery that a server is not to do twice.
-    apart: either('', 'OFFSET 0'),
+    apart: written(APART(kind), kind).text,
   }
 }
