@@ -22,7 +22,8 @@ COPY package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production
+# With more arenas, threads keep 20 MB that they no longer use.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 COPY --from=installed /app /app
 RUN ln --symbolic /app/src/cli/customer-mirror.mjs /usr/local/bin/customer-mirror
 

@@ -70,7 +70,7 @@ const TOO_MANY_FOR_A_SHEET =
 export function publishCommand(io: Io) {
   return jsonCommand('publish', {
     about:
-      'The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it. In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+      'The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. Only its owner may read it, and the group that publish.group in the configuration names. In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
     publish: 'the copy of the configuration, as after each night',
     'publish ./copies/customers.db --json': 'another file, and what it holds as JSON',
     'publish s3://analytics/customer-mirror': 'a Parquet object for each organization',

@@ -139,7 +139,7 @@ export function harmlessInSpreadsheet(text: string): string {
 const CELL = 32_767
 
 /** Where a cell begins, for any separator and in quotes; what programs skip there; and the start of a formula, also in its wide form. */
-const CELL_START = /((?:^|[;|\t\r\n])[\s\p{C}\p{Z}"']*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/gu
+const CELL_START = /((?:[;|\t\r\n]|^)[\s\p{C}\p{Z}"']*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/gu
 
 /** Digits, and what stands between them in numbers, dates and times, whatever the language of the program. */
 const NUMBER_OR_DATE = /^\s*[(.,$€£¥]?\d[\d\s.,:'’/()%eE+$€£¥-]*$/

@@ -124,7 +124,8 @@ export type Access = { gid: number | undefined; mode: number; folderMode: number
 /** Throws UsageError for a group that the system does not know. */
 export function accessOf({ group, withoutPersonalData }: Pick<FolderPlan, 'group' | 'withoutPersonalData'>): Access {
   const gid = group === undefined ? undefined : groupNumber(group)
-  return withoutPersonalData ? { gid, mode: 0o444, folderMode: 0o755 } : { gid, mode: 0o440, folderMode: 0o750 }
+  if (withoutPersonalData) return { gid, mode: 0o444, folderMode: 0o755 }
+  return gid === undefined ? { gid, mode: 0o400, folderMode: 0o700 } : { gid, mode: 0o440, folderMode: 0o750 }
 }
 
 /** The number of a group, from its name or number, as the system looks groups up: in files and in directories of the network. */

@@ -51,7 +51,7 @@ export function plainName(name: string): string {
   return name
     .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[-_\s]/g, '')
+    .replaceAll(/[\p{P}\s]/gu, '')
 }
 
 const EXTRA = 'extra.'
@@ -216,9 +216,15 @@ function jsonOf(fields: readonly [string, unknown][]): string | null {
 function hiddenFields(record: object, hide: Hide): [string, unknown][] {
   return Object.entries(record).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
     const action = hide.actionOf(name)
-    if (action === 'keep') return [[name, value]]
+    if (action === 'keep') return [[name, hiddenWithin(value, hide)]]
     return action === 'hash' ? [[name, value === null ? null : hide.hashOf(value)]] : []
   })
+}
+
+/** A service that wraps its fields in another one must not show them again. */
+function hiddenWithin(value: unknown, hide: Hide): unknown {
+  if (Array.isArray(value)) return value.map((each) => hiddenWithin(each, hide))
+  return isMapping(value) ? Object.fromEntries(hiddenFields(value, hide)) : value
 }
 
 function hiddenRecord(record: unknown, hide: Hide): object {
@@ -255,10 +261,18 @@ export function isFilled(
   const known = parsedJson(before.extra ?? '{}')
   if (!isMapping(known)) return false
   const lacking = { ...NOTHING_HIDDEN, drop: unfilled }
-  const fields = Object.entries(Object(JSON.parse(after.extra ?? '{}'))).filter(
-    ([name]) => Object.hasOwn(known, name) || !hides(lacking, fieldOf(`extra.${name}`)),
+  return jsonOf(Object.entries(withoutNew(JSON.parse(after.extra ?? '{}'), known, lacking))) === before.extra
+}
+
+/** The fields, at every depth, without those that are new and hidden. */
+function withoutNew(fields: object, known: unknown, hidden: HiddenFields): object {
+  const before = Object(known)
+  const within = (value: unknown, held: unknown) => (value instanceof Object ? withoutNew(value, held, hidden) : value)
+  if (Array.isArray(fields)) return fields.map((value, at) => within(value, before[at]))
+  const kept = Object.entries(fields).filter(
+    ([name]) => Object.hasOwn(before, name) || !hides(hidden, fieldOf(`extra.${name}`)),
   )
-  return jsonOf(fields) === before.extra
+  return Object.fromEntries(kept.map(([name, value]) => [name, within(value, before[name])]))
 }
 
 function canonicalJson(value: unknown): string {

@@ -140,11 +140,11 @@ async function textsOf(session: Session, of: Of): Promise<{ all: string[]; email
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
 async function deleteRejects(session: Session, { organization, id }: Of, email: readonly string[]): Promise<number> {
-  const quoted = email.map((address) => JSON.stringify(address))
+  const written = email.map((address) => JSON.stringify(address).slice(1, -1))
   return session.run(sql`
     DELETE FROM rejects WHERE organization = ${organization} AND (
       record_id = ${id} OR ${place('lower(payload)', id)} > 0 OR ${place('lower(payload)', id.replaceAll('-', ''))} > 0
-      OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${givenAs('address', quoted)} WHERE ${mentions('payload', sql`address`)})))`)
+      OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${givenAs('address', written)} WHERE ${mentions('payload', sql`address`)})))`)
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */

@@ -166,6 +166,7 @@ test.runIf(isThere).each(TRIED)('a launcher that starts another Node %s', async 
   const exited = once(launcher, 'exit')
   await gate.reached
   const pid = Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'))
+  expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toContain('MALLOC_ARENA_MAX=')
   const program = nameOfProcess(pid)
   onTestFinished(() => {
     gate.open()

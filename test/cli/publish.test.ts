@@ -20,7 +20,7 @@ test('publishes to the file that is named, then as configured', async () => {
     stdout: expect.stringContaining('Not in a copy: soon, '),
   })
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
-  expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o440, 0o750])
+  expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o400, 0o700])
 
   const parquet = join(folder, 'copies', 'parquet')
   const settings = { file: 'copies/x-{organization}.db', parquet: 'copies/parquet', group: OUR_GROUP, keep: 1 }

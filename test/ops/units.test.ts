@@ -89,7 +89,8 @@ test.each(SERVICES)(
 
     expect(program).toBe(PROGRAM)
     expect(await notInTheProgram(words)).toEqual([])
-    expect(variables.toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'XDG_CACHE_HOME'])
+    const arenas = name === 'customer-mirror-worker.service' ? ['MALLOC_ARENA_MAX'] : []
+    expect(variables.toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', ...arenas, 'XDG_CACHE_HOME'])
     expect(valuesOf(name, 'ProtectSystem')).toEqual(['strict'])
     expect(writable).toContain('/srv/customer-mirror/data')
     expect(written.filter((file) => !writable.some((folder) => file.startsWith(`${folder}/`)))).toEqual([])

@@ -117,7 +117,7 @@ test('publish.report writes the page beside each copy, for those who may read th
   const { copies, warnings } = await publishApart([plan], new AbortController())
 
   expect(copies).toHaveLength(2)
-  expect(statSync(places[0] ?? '').mode & 0o777).toBe(0o440)
+  expect(statSync(places[0] ?? '').mode & 0o777).toBe(0o400)
   expect(readFileSync(places[0] ?? '', 'utf8')).toContain('<h2>acme</h2>')
   expect(readFileSync(places[0] ?? '', 'utf8')).not.toContain('globex')
   expect(warnings).toEqual([

@@ -45,7 +45,7 @@ async function everywhere(mirror: Mirror) {
     ...others,
     { ...wanted(3), id: `{${ID.toUpperCase()}}` },
     { ...wanted(3), id: ID.replaceAll('-', '') },
-    { email: 'WANTED2@hidden.example' },
+    { email: 'mailto:WANTED2@hidden.example' },
     ...REJECTED,
   ])
   await night(mirror, 4, [...others, wanted(4)])

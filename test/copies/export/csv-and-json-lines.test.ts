@@ -75,6 +75,7 @@ test.each([
   ['\uFF1D1', "'\uFF1D1"],
   ['\u3000\uFF0B1', "\u3000'\uFF0B1"],
   ['a;=1', "a;'=1"],
+  [';=1', ";'=1"],
   ['a\n"=1"', `a\n"'=1"`],
   ['a\t@x|-y', "a\t'@x|'-y"],
 ])('for a spreadsheet %j becomes %j', (text, harmless) => {
