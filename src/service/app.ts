@@ -50,6 +50,7 @@ export function createService(options: ServiceOptions): Hono<ServiceEnv> {
     const serve: Serve = (query) => {
       const found = matching(customers?.list(query) ?? [], query)
       const rows = found.slice((query.page - 1) * query.perPage, query.page * query.perPage)
+      // Like Laravel's paginator, links contain the page and no other parameter.
       return envelopeOf(rows, found.length, { query, address: url.origin + url.pathname })
     }
     return send(c, await answer(read.query, serve, url), c.env.outgoing)

@@ -8,7 +8,7 @@ export type ListQuery = { page: number; perPage: number; search: string; languag
 
 export type ListEnvelope<Row = ServiceCustomer> = ReturnType<typeof envelopeOf<Row>>
 
-/** The envelope of the rows on one page, of `total` on all pages; `address` is the URL of the list without a query, for the links. */
+/** The envelope of the rows on one page, of `total` on all pages; for the links, `address` is the URL of the list, without a query for a page. */
 export function envelopeOf<Row>(
   data: readonly Row[],
   total: number,
@@ -16,8 +16,7 @@ export function envelopeOf<Row>(
 ) {
   const start = (page - 1) * perPage
   const lastPage = Math.max(1, Math.ceil(total / perPage))
-  // Like Laravel's paginator, links contain the page and no other parameter.
-  const link = (number: number): string => `${address}?page=${number}`
+  const link = (number: number): string => `${address}${address.includes('?') ? '&' : '?'}page=${number}`
   return {
     success: true as const,
     data,

@@ -133,6 +133,14 @@ test('behind a proxy that ends TLS, links and the signed address are those that 
   expect(links.next).toBe('https://acme.shop.test/api/v1/customers?page=2')
 })
 
+test('links keep what was asked for, so that whoever follows them stays on that list', async () => {
+  const { links } = await (await serve()).ask('/customers?per_page=2&page=2&search=cust%20%26')
+  const { links: next } = await (await serve()).ask('/customers?per_page=2&page=2')
+
+  expect(links.first).toMatch(/customers\?per_page=2&search=cust\+%26&page=1$/)
+  expect(next.next).toMatch(/customers\?per_page=2&page=3$/)
+})
+
 test('each reader has a limit of its own, which only signed requests use up, and the answer says when to ask again', async () => {
   const readers = [aReader('shop', { requestsPerMinute: 2 }), aReader('other')]
   const { ask } = await serve({ readers, now: () => START_MS })
