@@ -174,7 +174,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     valid_to: orNull.time('when the mirror replaced or removed it, UTC; NULL for the version of now'),
     valid_from_after: orNull.time('the service began to list this version after this time, UTC; NULL if unknown'),
     valid_to_after: orNull.time(
-      'the service stopped to list it after this time, UTC, unless it was missing then; NULL if unknown or not yet',
+      'after this time the service stopped to list it, if it was listed then, UTC; NULL if unknown or not yet',
     ),
     opened_by: text('listed (before the first complete run), kept (before history_from), added, changed or returned'),
     closed_by: orNull.text('changed or removed; NULL for the version of now'),

@@ -17,6 +17,8 @@ test.each<[what: string, event: string, list: readonly unknown[]]>([
   ['new customers of the feed', 'INSERT ON changes', customers(1, 44)],
   ['changes of the feed', 'INSERT ON changes', [aCustomer(1, { name: 'Ada' }), ...customers(2, 40)]],
   ['changed customers', 'UPDATE ON customers', [aCustomer(1, { name: 'Ada' }), ...customers(2, 40)]],
+  ['lost fields', 'UPDATE ON customers', [aCustomer(1, { phone: null }), ...customers(2, 40)]],
+  ['lost fields of the feed', 'INSERT ON changes', [aCustomer(1, { phone: null }), ...customers(2, 40)]],
   ['rejects', 'INSERT ON rejects', [aCustomer(1, { name: [] }), ...customers(2, 40)]],
   ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 44)],
   ['a missing customer', 'UPDATE OF missing_since ON customers', customers(2, 40)],

@@ -143,51 +143,79 @@ const withPhones = (all = 60) =>
     await night(mirror, 1, customers(1, 2 * all, { phone: null }), { organization: 'globex' })
   }, all)
 
-test.each([
+test.each<[number, number, Night?]>([
   [21, 60],
   [22, 210],
-])('a field that %d of %d customers lose at once keeps its values, and the run names it', async (many, all) => {
+  [21, 60, { ending: { removals: undefined } }],
+  [31, 60, { rule: { after: 2, maxShare: 0.5 } }],
+])('a field that %d of %d customers lose at once keeps its values, and the run names it', async (many, all, told) => {
   const mirror = await withPhones(all)
   const came = customers(1001, 1010, { phone: null })
 
   // Those who come are not among those who could lose it.
   for (const list of [without(many, all), [...without(many, all), ...came]]) {
-    const report = await night(mirror, list.length > all ? 3 : 2, list)
+    const report = await night(mirror, list.length > all ? 3 : 2, list, told)
     expect(report).toMatchObject({ ...CHANGED, unchanged: all, missing: 0 })
     const shape = [{ field: 'phone', customers: many, isRejected: false }]
-    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { shape } })
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { shape, isWhole: false } })
     expect(phones(mirror)).toBe(all)
   }
   expect(rowsOf(mirror.file, `SELECT * FROM changes WHERE change <> 'added'`)).toEqual([])
 })
 
-test.each([
+test.each<[number, number, Night?]>([
   [20, 60],
   [21, 210],
-])('a field that %d of %d customers lose is emptied when the run ends, and each is an update', async (few, all) => {
-  const mirror = await withPhones(all)
+  [30, 60, { rule: { after: 2, maxShare: 0.5 } }],
+])(
+  'a field that %d of %d customers lose is emptied when the run ends, and each is an update',
+  async (few, all, told) => {
+    const mirror = await withPhones(all)
 
-  const report = await night(mirror, 2, without(few, all))
+    const report = await night(mirror, 2, without(few, all), told)
 
-  expect(report).toMatchObject({ proof: 'proven', updated: few, unchanged: all - few })
-  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ updated: few, unchanged: all - few })
-  expect(phones(mirror)).toBe(all - few)
-  expect(valueOf(mirror.file, 'SELECT fields FROM changes WHERE id = ?', customerId(1))).toBe('{"phone":["1",null]}')
-  expect(await night(mirror, 3, without(few, all))).toMatchObject({ proof: 'proven', updated: 0, unchanged: all })
-  expect(await night(mirror, 4, wrapped(few, all))).toMatchObject({ proof: 'proven', rejected: few })
+    expect(report).toMatchObject({ proof: 'proven', updated: few, unchanged: all - few })
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ updated: few, unchanged: all - few })
+    expect(phones(mirror)).toBe(all - few)
+    expect(valueOf(mirror.file, 'SELECT fields FROM changes WHERE id = ?', customerId(1))).toBe('{"phone":["1",null]}')
+    expect(await night(mirror, 3, without(few, all))).toMatchObject({ proof: 'proven', updated: 0, unchanged: all })
+    expect(await night(mirror, 4, wrapped(few, all), told)).toMatchObject({ proof: 'proven', rejected: few })
+  },
+)
+
+test('a field that few customers had, and records that are rejected of new ones, are no sign of another shape', async () => {
+  const mirror = await aMirrorOf([...withPhone(1, 30), ...customers(31, 60, { phone: null })])
+  const rejected = [...customers(1, 5, { address: [] }), ...customers(1001, 1040, { address: [] })]
+
+  const report = await night(mirror, 2, [...rejected, ...customers(6, 60, { phone: null })])
+  expect(report).toMatchObject({ proof: 'proven', rejected: 45, updated: 25 })
+})
+
+test('what customers lose before the first complete run is no change of the feed, and the shape is guarded then too', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, withPhone(1, 60), { ending: { status: 'failed', readToEnd: false } })
+
+  expect(await night(mirror, 2, without(30))).toMatchObject(CHANGED)
+  expect(await night(mirror, 3, without(5))).toMatchObject({ proof: 'proven', updated: 5 })
+  expect(changes(mirror)).toEqual([])
 })
 
 test('a customer who changes and loses fields in one run is one update, with the lost fields behind it in the feed', async () => {
   const mirror = await withPhones()
 
-  const changed = customers(1, 2, { phone: null, company_name: null, name: 'New' })
+  const changed = customers(1, 2, { phone: null, created_at: null, name: 'New' })
   const report = await night(mirror, 2, [...changed, ...withPhone(3, 60)])
 
   expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
   const fed = [
     { change: 'changed', fields: expect.stringMatching(/^{"name":\[[^\]]*"New"\]}$/) },
-    { change: 'changed', fields: expect.stringMatching(/"company_name":.*"phone":|"phone":.*"company_name":/) },
+    { change: 'changed', fields: expect.stringMatching(/"created_at":.*"phone":|"phone":.*"created_at":/) },
   ]
+  const at = 'SELECT count(created_at) AS sent, count(created_at_utc) AS utc FROM customers WHERE name'
+  expect(rowsOf(mirror.file, `${at} = 'New' UNION ALL ${at} <> 'New'`)).toMatchObject([
+    { sent: 0, utc: 0 },
+    { utc: 178 },
+  ])
   expect(rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id, seq')).toEqual([...fed, ...fed])
 })
 
