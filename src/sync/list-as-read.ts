@@ -173,8 +173,10 @@ function gather(windows: readonly WindowRead[], list: ListColumns, room: number)
     count: 0,
   }
   const last = new Map(windows.map((window) => [window.columns, window]))
+  let reach = 0
   for (const window of windows) {
-    appendWindow(window, gathered)
+    appendWindow(window, gathered, reach)
+    reach = Math.max(reach, window.start + window.count)
     if (window.columns !== list && last.get(window.columns) === window) release(Object.values(window.columns))
   }
   return gathered
@@ -185,7 +187,8 @@ function release(arrays: readonly { buffer: ArrayBufferLike }[]): void {
   for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
-function appendWindow({ columns: source, from, count }: WindowRead, gathered: Gathered): void {
+/** `reach`: where the windows before it end. What stands behind that stands behind all of them, and not only behind who is before it here. */
+function appendWindow({ start, columns: source, from, count }: WindowRead, gathered: Gathered, reach: number): void {
   const { columns, index, followers } = gathered
   const to = from + count
   let before = 0
@@ -193,9 +196,11 @@ function appendWindow({ columns: source, from, count }: WindowRead, gathered: Ga
     const rowId = source.rowIds[at] ?? 0
     let entry = index.find(rowId)
     if (entry < 0 && rowId !== 0) {
+      const isKnownPlace = before > 0 && (start + at - from < reach || before === lastOf(gathered))
+      const behind = isKnownPlace ? before : placeBefore(gathered, source, at + 1, to)
       entry = gathered.count++
       copyEntry(source, at, columns, entry)
-      seat(gathered, entry + 1, before > 0 ? before : placeBefore(gathered, source, at + 1, to))
+      seat(gathered, entry + 1, behind)
       index.add(entry)
     } else if (entry >= 0 && source.fingerprints[at] !== columns.fingerprints[entry]) {
       columns.fingerprints[entry] = UNKNOWN
@@ -210,12 +215,17 @@ function appendWindow({ columns: source, from, count }: WindowRead, gathered: Ga
 }
 
 /** The customer before one that opens its window: that before the next known customer of the window, or the last one so far. */
-function placeBefore({ index, ring, count }: Gathered, source: ListColumns, from: number, to: number): number {
+function placeBefore(gathered: Gathered, source: ListColumns, from: number, to: number): number {
+  const { index, ring } = gathered
   for (let at = from; at < to; at += 1) {
     const entry = index.find(source.rowIds[at] ?? 0)
     if (entry >= 0) return ring === undefined ? entry : (ring.previous[entry + 1] ?? 0)
   }
-  return ring === undefined ? count - 1 : (ring.previous[0] ?? 0)
+  return lastOf(gathered)
+}
+
+function lastOf({ ring, count }: Gathered): number {
+  return ring === undefined ? count : (ring.previous[0] ?? 0)
 }
 
 /** Seats the customer that was added last. */

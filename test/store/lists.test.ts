@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
+import { EMPTY_LIST } from '../../src/model/list-as-read.ts'
+import { RowSet } from '../../src/model/row-set.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
+import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
 import { makeNight } from '../support/alike-nights.ts'
 import { aCustomer, anEnding, customerId, customers, printOf, START_MS, DAY_MS } from '../support/builders.ts'
 import { namesOf, storedNames } from '../support/listed-source.ts'
@@ -22,6 +25,22 @@ test('the list is given back as the last complete run read it, in order, with it
   expect(list.warnings).toEqual([{}, { unknown_field: 1 }])
   expect(Array.from(list.columns.oddities)).toEqual([0, 1, 0])
   expect((await nextRun(mirror, 'globex')).list.columns.rowIds).toHaveLength(0)
+})
+
+test('a customer who comes while a list is read stands among those beside him, and not behind all who follow', () => {
+  const recorder = new ListRecorder(new KnownList(EMPTY_LIST, { doubted: new RowSet(), written: new RowSet() }))
+  const rows = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+  for (const [start, rowIds] of [
+    [0, rows(1, 10)],
+    // 14 came after the windows behind this one were read.
+    [6, rows(7, 14)],
+    [10, rows(11, 21).filter((row) => row !== 14)],
+    [18, rows(20, 28)],
+  ] as const)
+    recorder.add({ start, size: rowIds.length }, rowIds)
+
+  // Which of two came first who were never on one page, nobody knows.
+  expect([...recorder.next(28).columns.rowIds]).toEqual([...rows(1, 13), 15, 14, ...rows(16, 28)])
 })
 
 test('a list that did not change is not written again', async () => {
