@@ -223,7 +223,11 @@ test.skipIf(sqliteAlone.wal)('a reader that keeps the file busy is waited for by
 test('stored rejects lose hidden values too: cut ones, and those that are no objects', async () => {
   const list = [
     ...[aCustomer(1), ...customers(4, 8)],
-    ...[['in a list', 'x'.repeat(100_000)], 'a text alone', { phone: 'without an id', data: [{ PHONE: 'wrapped phone' }] }],
+    ...[
+      ['in a list', 'x'.repeat(100_000)],
+      'a text alone',
+      { phone: 'without an id', data: [{ PHONE: 'wrapped phone' }] },
+    ],
     aCustomer(2, { language: [], phone: 'of the cut '.repeat(10_000) }),
     aCustomer(3, { language: [], phone: 'short phone', note: 'y'.repeat(100_000) }),
   ]

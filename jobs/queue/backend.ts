@@ -151,8 +151,12 @@ export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, a
 }
 
 /** Lets the next worker that starts bring its mirror. */
-export async function releaseQueue(config: QueueConfig): Promise<void> {
-  await withQueues(config, ({ backend: { values } }) => values.delete(NAME))
+export async function releaseQueue(config: QueueConfig): Promise<string | undefined> {
+  return withQueues(config, async ({ backend: { values } }) => {
+    const had = await claims.read(values, NAME)
+    await values.delete(NAME)
+    return had?.place
+  })
 }
 
 async function known({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Promise<Known> {

@@ -42,13 +42,15 @@ export function nextDueMs(organization: string, schedule: Schedule, nowMs: numbe
   return momentsAround(schedule, nowMs - delayMs).nextMs + delayMs
 }
 
-/** The moments of the next `count` runs after `nowMs`, in Unix milliseconds. */
+/** The moments of the next `count` runs after `nowMs`, in Unix milliseconds; fewer where a calendar ends before. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): number[] {
-  let atMs = nowMs
-  return Array.from({ length: count }, () => (atMs = nextDueMs(organization, schedule, atMs)))
+  const runs: number[] = []
+  const next = (afterMs: number) => nextDueMs(organization, schedule, afterMs)
+  for (let atMs = next(nowMs); runs.length < count && atMs < Infinity; atMs = next(atMs)) runs.push(atMs)
+  return runs
 }
 
-/** The moments of a cron line around one: the latest until then, 0 if there was none for years, and the first after it. */
+/** The moments of a cron line around one: the latest until then, 0 if there was none for years, and the first after it, if any. */
 function momentsAround(line: Schedule, atMs: number): { lastMs: number; nextMs: number } {
   const key = `${line.cron}\n${line.timezone}`
   const found = FOUND.get(key) ?? []
@@ -56,9 +58,8 @@ function momentsAround(line: Schedule, atMs: number): { lastMs: number; nextMs: 
   if (known !== undefined) return known
   const runs = parsedCron(line)
   const next = runs.nextRun(new Date(atMs))
-  if (next === null) throw new Error('there is no such day')
   const [last = EPOCH] = runs.previousRuns(1, new Date(atMs + 1))
-  const around = { lastMs: last.getTime(), nextMs: next.getTime() }
+  const around = { lastMs: last.getTime(), nextMs: next?.getTime() ?? Infinity }
   FOUND.set(key, [around, ...found.slice(0, MOST_FOUND - 1)])
   return around
 }

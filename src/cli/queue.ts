@@ -19,7 +19,13 @@ export function queueCommand(io: Io) {
     .action(async ({ config: file, json, release }) => {
       const config = await namedConfig(file)
       const { listJobs } = await import('../../jobs/commands.ts')
-      if (release) await (await import('../../jobs/queue/backend.ts')).releaseQueue(config)
+      if (release) {
+        const had = await (await import('../../jobs/queue/backend.ts')).releaseQueue(config)
+        say(
+          io.stderr,
+          had === undefined ? 'The queue had no mirror.\n' : `The queue no longer has the mirror ${had}.\n`,
+        )
+      }
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
       const underway = new Map((await listUnderway(config)).map((run) => [run.organization, run]))

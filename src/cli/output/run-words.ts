@@ -148,7 +148,8 @@ function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
   const names = alike.map(({ report }) => report.organization)
   // The causes of the others differ in names and addresses alone.
   const whose = names.length > 1 ? `${organization}: ` : ''
-  const cause = whose + (error?.message ?? '').replace(`${organization}: `, '')
+  const said = error?.message ?? ''
+  const cause = whose + (said.startsWith(`${organization}: `) ? said.slice(organization.length + 2) : said)
   const isStopped = status === 'interrupted'
   // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
   const isStored = runId !== undefined && !dryRun && error?.code !== 'replaced'

@@ -50,7 +50,11 @@ async function savePages(
       const work = { run, pages, ids, toFind, nowMs, onWaiting, disturbed }
       return await database.write((session) => saveOnce(session, work), {}, pages)
     } catch (error) {
-      if (disturbed.isTooLong === true && (await database.write(dropTextIndexes))) continue
+      if (disturbed.isTooLong === true && tries < TRIES) {
+        // The save of another run may have dropped them just now.
+        await database.write(dropTextIndexes)
+        continue
+      }
       if (disturbed.by === undefined) throw error
       if (tries === TRIES) throw lasting(disturbed.by, database.place)
     }

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Client as DriverClient, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
@@ -48,11 +49,26 @@ const ANSWER_MS = 330_000
 
 const IDLE_MS = 60_000
 
-/** The connections to the server at `address`, opened when they are needed. */
-export function openPool(address: string): Connections {
+/** How long a server may take for what is under way once the program was told to stop: then it may be frozen. */
+const STOP_MS = 5000
+
+/** The connections to the server at `address`, opened when they are needed, and ended some seconds after `signal`. */
+export function openPool(address: string, signal?: AbortSignal): Connections {
+  const sockets = new Set<Socket>()
+  let isEnded = false
+  const end = () => {
+    isEnded = true
+    for (const socket of sockets) socket.destroy()
+  }
+  signal?.addEventListener('abort', () => setTimeout(end, STOP_MS).unref(), { once: true })
   const pool = new Pool({
     ...connectionSettings(address),
     Client: MirrorClient,
+    stream: () => {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
     max: CONNECTIONS,
     pipeline: true,
     keepAlive: true,
@@ -65,7 +81,10 @@ export function openPool(address: string): Connections {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
-    connect: async () => clientOf(await pool.connect()),
+    connect: async () => {
+      if (isEnded) throw new Error('Connection terminated by this program, which was told to stop')
+      return clientOf(await pool.connect())
+    },
     end: () => pool.end(),
   }
 }

@@ -19,7 +19,7 @@ const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
     /^(42601: invalid command-line|42704: unrecognized configuration|22023: .*"replication"|0A000: .*WAL sender)/,
     'denied',
   ],
-  [/^(28|3D|25006|42501)/, 'denied'],
+  [/^(28|3D|25006|42501|55000: cannot connect)/, 'denied'],
   [/^(42P01|3F000)/, 'replaced'],
   [/^(42P07|42710|42723|42703|54000|22|23|P0|55000|0A000|0L|2F|38|39|44)/, 'foreign'],
   [/^(XX|58)/, 'damaged'],

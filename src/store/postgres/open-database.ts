@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
+import type { Opening } from '../../model/mirror.ts'
 import { savingIn } from '../pages/save-in-postgres.ts'
 import { type Connections, type Database, openPool, schemaOf } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
@@ -12,8 +13,8 @@ import { vacuum } from './vacuum.ts'
 import { dictionary, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn, type Mirror } from '../verbs.ts'
 
-export async function openMirror(address: string): Promise<Mirror> {
-  return mirrorOf(await openDatabase(address, 'write'))
+export async function openMirror(address: string, { signal }: Opening = {}): Promise<Mirror> {
+  return mirrorOf(await openDatabase(address, 'write', (server) => openPool(server, signal)))
 }
 
 export async function openMirrorToRead(address: string): Promise<Mirror> {

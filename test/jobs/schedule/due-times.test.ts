@@ -19,6 +19,10 @@ test.each([
   expect(runs.map((atMs) => new Date(atMs).toISOString().replace(':00.000', ''))).toEqual(expected)
 })
 
+test('of a day that comes every four years, as many runs are told as the calendar has', () => {
+  expect(comingRuns('acme', { ...NIGHTLY, cron: '0 0 29 2 *' }, Date.UTC(2026, 0, 1), 366).length).toBeGreaterThan(99)
+})
+
 test.each([
   [NIGHTLY.cron, 600_000, 600_000, 80],
   ['* * * * *', DAY_MS, MINUTE_MS, 40],

@@ -1,10 +1,12 @@
+import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
-import { connectionSettings, schemaOf } from '../../../src/store/port/postgres-connections.ts'
-import { postgresError } from '../../../src/store/port/postgres-errors.ts'
+import { connectionSettings, openPool, schemaOf } from '../../../src/store/port/postgres-connections.ts'
+import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
@@ -66,6 +68,29 @@ test('each connection trusts what the file of certificates holds then, and what 
   expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
 })
 
+test('once a program was told to stop, a server that does not answer is waited for no longer than five seconds', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+    server.close()
+  })
+  const stopping = new AbortController()
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const { port } = server.address() as AddressInfo
+  const pool = openPool(`postgres://ann@127.0.0.1:${port}/crm?sslmode=disable`, stopping.signal)
+  const asked = pool.connect()
+  await once(server, 'connection')
+
+  stopping.abort()
+  vi.advanceTimersByTime(5000)
+
+  await expect(asked).rejects.toSatisfy(isLost)
+  await expect(pool.connect()).rejects.toSatisfy(isLost)
+  await pool.end()
+})
+
 const ADDRESS = 'postgres://db.test/crm'
 
 test.each([
@@ -77,6 +102,7 @@ test.each([
   ['25006', 'cannot execute pg_current_xact_id() during recovery', 'gone'],
   ['25006', 'cannot execute INSERT in a read-only transaction', 'denied'],
   ['28P01', 'password authentication failed for user "ann"', 'denied'],
+  ['55000', 'cannot connect to invalid database "crm"', 'denied'],
   ['42501', 'permission denied for table runs', 'denied'],
   ['42601', 'invalid command-line argument for server process: odd', 'denied'],
   ['55P03', 'canceling statement due to lock timeout', 'busy'],
