@@ -23,7 +23,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 # With more arenas, threads keep 20 MB that they no longer use.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=2
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1
 COPY --from=installed /app /app
 RUN ln --symbolic /app/src/cli/customer-mirror.mjs /usr/local/bin/customer-mirror
 

@@ -78,7 +78,7 @@ async function runWith(node) {
   const launcher = fileURLToPath(import.meta.url)
   const args = [launcher, ...process.argv.slice(2)]
   // With more places to take memory from, threads keep 20 MB that they no longer use. Only the environment of a process can say so.
-  const env = { MALLOC_ARENA_MAX: '2', ...process.env }
+  const env = { MALLOC_ARENA_MAX: '1', ...process.env }
   const child = spawn(node, args, { stdio: 'inherit', env })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
   for (const signal of signals) process.on(signal, () => child.kill(signal))
