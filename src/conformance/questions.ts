@@ -95,7 +95,7 @@ class Inquiry {
   }
 
   /** A request that fails is made once more. */
-  get #asking(): Asking {
+  #asking(): Asking {
     let failures = 0
     const mayAskMore = (refusal: unknown) => {
       const isFailure = refusal !== undefined && factsOf(refusal).askAgain === 'retry'
@@ -136,7 +136,7 @@ class Inquiry {
   /** Searches by each field as a run does before it removes a customer: for a made-up text, and for customers who are listed. */
   async #searchAll(): Promise<void> {
     const { size, source } = this
-    const search = (text: string) => source.search(text, { size, ...this.#asking })
+    const search = (text: string) => source.search(text, { size, ...this.#asking() })
     // What ends every request ends the next one too.
     this.matching = (await search('@').catch(() => undefined))?.total
     for (const field of ['email', 'username', 'name'] as const) {
@@ -157,7 +157,7 @@ class Inquiry {
     if (this.#left <= 0) return undefined
     const reading: Reading = { asked: window, rows: [] }
     try {
-      const page = await this.source.readPage(window, this.#asking)
+      const page = await this.source.readPage(window, this.#asking())
       const records = page.records()
       page.release?.()
       const rows = records.map((record) => ({ ...rowOf(record), id: namedId(record) }))
