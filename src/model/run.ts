@@ -154,6 +154,7 @@ export type Absent = Listed & {
   rowId: number
   /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
   createdAtUtc: string | null
+  createdAt: string | null
   /** In how many scans in a row before this one: proven ones, proven and settled ones, and these with unproven ones that were whole. */
   missingProven: number
   missingScans: number

@@ -17,6 +17,8 @@ export type Cut = {
   /** The positions of records that may belong to any customer: without a readable id, or with one that stands further up on the page. */
   readonly nameless: readonly number[]
   readonly isEnd: boolean
+  /** Its first and its last row, if any. */
+  readonly ends: ReadWindow['ends']
   readonly blocks: readonly Block[]
 }
 
@@ -30,7 +32,7 @@ type Block = {
 
 /** What an answer shows of the list, as far as its rows are expected. A full page at a total below what was there is no end: services stop counting. */
 export function cutFrom(read: ReadWindow, rows: readonly Row[], expected: ExpectedOrder): Cut {
-  const { start, reach, total, window } = read
+  const { start, reach, total, window, ends } = read
   const isShort = rows.length < window.size
   const isEnd = total === undefined ? isShort : total === reach && (isShort || total >= expected.rowIds.length)
   const keys = rows.map(keyOf)
@@ -38,7 +40,8 @@ export function cutFrom(read: ReadWindow, rows: readonly Row[], expected: Expect
   // Forgotten customers and rejects have no row.
   const rowIds = rows.map(({ rowId = 0 }, at) => (nameless.includes(at) ? 0 : Math.max(0, rowId)))
   const positions = nameless.map((at) => start + at)
-  return { start, reach, rowIds, nameless: positions, isEnd, blocks: blocksOf(rowIds, { start, reach }, expected) }
+  const blocks = blocksOf(rowIds, { start, reach }, expected)
+  return { start, reach, rowIds, nameless: positions, isEnd, ends, blocks }
 }
 
 function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {
@@ -182,11 +185,12 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
 /** What the pages read show. */
 export type Conclusion = Readonly<ReturnType<typeof conclude>>
 
-/** What else is known: rows that an earlier run missed, and whether the rows read stand in an order that no change of a customer alters. */
+/** What else is known: rows that an earlier run missed; whether the rows read stand in an order that no change alters, and which is first by it. */
 type Known = {
   readonly size: number
   readonly isEndKnown: boolean
   readonly orderStays: boolean
+  readonly isBefore: (one: Row, other: Row) => boolean
   readonly pending: readonly number[]
 }
 
@@ -195,21 +199,25 @@ const MOST_MOVED = 5
 
 /**
  * A row is gone from its place where one answer shows both neighbours and not the row. It may have moved to a part that was not read: only where
- * the counts explain every such part, it has left the list. That holds in an order that no change alters too: the order expected may be wrong at
- * one row, where the list changed while it was read.
+ * the counts explain every such part, it has left the list. They may agree by chance, and the order expected may be wrong where the list changed
+ * while it was read. So that is certain only where one answer shows rows before it and behind it, in an order that no change alters.
  */
 export function conclude(
   cuts: readonly Cut[],
   { kept, known, gaps }: Comparison,
   expected: ExpectedOrder,
-  { size, isEndKnown, orderStays, pending }: Known,
+  { size, isEndKnown, orderStays, isBefore, pending }: Known,
 ) {
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
   // New rows may push those at the end behind a total that stops counting: they are listed all the same, and only searches tell.
   const hasCome = read.values().some((rowId) => rowId !== 0 && expected.placeOf(rowId) < 0)
-  const end = hasCome ? read.values().reduce((most, rowId) => Math.max(most, expected.placeOf(rowId)), -1) : Infinity
+  const isAbsentFrom = (row: Row, { start, isEnd, ends, nameless }: Cut) => {
+    const isBehind = start === 0 || (ends !== undefined && isBefore(ends[0], row))
+    const isAhead = (isEnd && !hasCome) || (ends !== undefined && isBefore(row, ends[1]))
+    return isBehind && isAhead && nameless.length === 0
+  }
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const isWhole = isEndKnown && areExplained && !isAnyMetTwice(cuts)
   // The rows expected where all positions were read, in more than one answer.
@@ -220,11 +228,8 @@ export function conclude(
     gone: isWhole ? missed : [],
     /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
     pending: isWhole ? [] : missed,
-    /**
-     * Those of the rows gone that need no search: they left in this run, in an order that no change alters. One that an earlier run missed may
-     * have come back, to a part that was not read and that another row has left.
-     */
-    certain: isWhole && orderStays ? missed.filter((rowId) => left.has(rowId) && expected.placeOf(rowId) < end) : [],
+    /** Whether one of the rows gone needs no search: it would stand in an answer that does not show it. */
+    isCertain: (row: Row) => orderStays && cuts.some((cut) => isAbsentFrom(row, cut)),
     /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
     isAnyUnmet: unmet.some((rowId) => rowId !== 0),
     /** Pages that were not read, and that are trusted to hold the rows expected there. */

@@ -259,7 +259,9 @@ export class QuickScan implements Scan {
     const orderStays = this.#witnesses.believed(this.#size) !== undefined
     // Without a total, a page from which one row was left out looks like the last one.
     const isEndKnown = this.#isEndMet && this.#total !== undefined
-    return conclude(this.#cuts, this.#compared(), expected, { size: this.#size, isEndKnown, orderStays, pending })
+    const { isBefore } = this.#witnesses
+    const known = { size: this.#size, isEndKnown, orderStays, isBefore, pending }
+    return conclude(this.#cuts, this.#compared(), expected, known)
   }
 
   #compared(): Comparison {

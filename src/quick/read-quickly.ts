@@ -67,17 +67,22 @@ type SearchSettings = {
 const SEARCHES = 3
 
 /**
- * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so that the
+ * Searches for customers that left their places, but for those of whom an answer shows it: one may stand where another one left, so that the
  * numbers agree. A customer is pending until the next full run if searches by two fields do not confirm the absence, or none can be made.
  */
 export async function searchForGone(
   { source, budget, mirror, random, signal }: SearchSettings,
   run: Run,
-  { gone, certain, pending }: Pick<Conclusion, 'gone' | 'certain' | 'pending'>,
+  { gone, isCertain, pending }: Pick<Conclusion, 'gone' | 'isCertain' | 'pending'>,
   pageSize: number,
 ): Promise<Pick<Conclusion, 'gone' | 'pending'>> {
-  if (certain.length === gone.length) return { gone, pending }
-  const candidates = await mirror.findGone(run, [...new Set(gone).difference(new Set(certain))])
+  if (gone.length === 0) return { gone, pending }
+  const known = await mirror.findGone(run, gone)
+  const certain = known.filter(({ id, createdAt, createdAtUtc }) => {
+    return createdAtUtc !== null && isCertain({ id, createdAt: createdAt ?? undefined })
+  })
+  const candidates = known.filter((candidate) => !certain.includes(candidate))
+  if (candidates.length === 0) return { gone: rowsOf(certain), pending }
   const { left } = budget
   const most = Math.min(left, MOST_REQUESTS)
   const searched = candidates.slice(0, Math.max(0, Math.floor(most / SEARCHES) - MOST_CONTROLS))
@@ -104,6 +109,9 @@ export async function searchForGone(
   // Searches that had to be repeated left too few requests for the others.
   const absent = !isPostponed && !isSample ? searched.filter(({ id }) => confirmed.has(id)) : []
   const open = candidates.filter((candidate) => found?.has(candidate.id) !== true && !absent.includes(candidate))
-  const rowsOf = (some: readonly Candidate[]) => some.map(({ rowId }) => rowId)
-  return { gone: [...certain, ...rowsOf(absent)], pending: [...pending, ...rowsOf(open)] }
+  return { gone: rowsOf([...certain, ...absent]), pending: [...pending, ...rowsOf(open)] }
+}
+
+function rowsOf(some: readonly Candidate[]): number[] {
+  return some.map(({ rowId }) => rowId)
 }

@@ -1,3 +1,4 @@
+import type { Row } from '../model/customer.ts'
 import { compareRows, type Comparison } from './row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
@@ -40,6 +41,10 @@ export function allWitnesses() {
     /** Two windows were linked: the witnesses that do not span their seam vouch for the list no more. */
     link(seam: Seam, before: ReadWindow, after: ReadWindow): void {
       for (const witness of left) if (!isSpannedBy(witness, seam, before, after)) left.delete(witness)
+    },
+    /** Whether a row stands before another one by each of them. */
+    isBefore(one: Row, other: Row): boolean {
+      return hopes().every((witness) => orderBy(witness, compareRows(one, other)) < 0)
     },
     /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
     believed(pageSize: number): string | undefined {

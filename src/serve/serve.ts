@@ -75,7 +75,7 @@ function answering(opened: readonly string[], { organizations, mirror, log }: Se
     try {
       const { rows, total, readAsOfMs, proof } = await mirror.page(organization, query)
       const headers = { 'X-Data-As-Of': isoTime(readAsOfMs), 'X-Proof': proof }
-      // Whoever follows the links stays on the list that was asked for.
+      // A client that follows the links stays on the list that it asked for.
       address.searchParams.delete('page')
       const envelope = envelopeOf(rows, total, { query, address: address.href })
       return { kind: 'page', envelope, headers }

@@ -283,7 +283,8 @@ async function searching(told: Searching) {
   const mirror = { findGone, findListed: async () => [CONTROL] }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const { signal } = new AbortController()
-  const conclusion = { gone: [...certain, 8, 9], pending: [5], certain }
+  const isCertain = ({ id = '' }) => certain.map(customerId).includes(id)
+  const conclusion = { gone: [...certain, 8, 9], pending: [5], isCertain }
   const left = await searchForGone({ source, budget, mirror, random: () => 0, signal }, run, conclusion, 100)
   expect(budget.left).toBe(Math.max(0, most - searches * requestsEach - pages))
   return { left, searches }

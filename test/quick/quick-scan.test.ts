@@ -155,7 +155,8 @@ test('what a quick scan finds, whatever happened to the list and however the ser
       const unread = list.rows.filter((rowId) => rowId > size && !found.read.has(rowId)).length
       const differing = found.laterOrder?.filter((rowId, index) => rowId !== list.rows[index]).length
       const end = found.stoppedAt ? '!' : found.reasons.includes('request-limit') ? '…' : ''
-      const gone = `-${found.gone.length}/${found.certain.length} ?${found.pending.length}${found.isAnyUnmet ? '!' : ''}`
+      const certain = found.gone.filter((rowId) => found.isCertain(rowOf(rowId)))
+      const gone = `-${found.gone.length}/${certain.length} ?${found.pending.length}${found.isAnyUnmet ? '!' : ''}`
       return `${found.requests}${end} ${gone} +${unread} t${found.trustedPages} ${differing === undefined ? '' : `~${differing}`}`
     })
     return [name, ...cells, [...said].toSorted().join(', ')]

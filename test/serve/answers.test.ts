@@ -133,7 +133,7 @@ test('behind a proxy that ends TLS, links and the signed address are those that 
   expect(links.next).toBe('https://acme.shop.test/api/v1/customers?page=2')
 })
 
-test('links keep what was asked for, so that whoever follows them stays on that list', async () => {
+test('links keep what was asked for, so that a client that follows them stays on that list', async () => {
   const { links } = await (await serve()).ask('/customers?per_page=2&page=2&search=cust%20%26')
   const { links: next } = await (await serve()).ask('/customers?per_page=2&page=2')
 

@@ -39,7 +39,7 @@ test('a customer who comes while a list is read stands among those beside him, a
   ] as const)
     recorder.add({ start, size: rowIds.length }, rowIds)
 
-  // Which of two came first who were never on one page, nobody knows.
+  // Which of two stands first that were never on one page is not known.
   expect([...recorder.next(28).columns.rowIds]).toEqual([...rows(1, 13), 15, 14, ...rows(16, 28)])
 })
 

@@ -135,6 +135,6 @@ const named = (n: number) => ({ name: null, username: `customer-${n}`, email: `c
 export const CONTROL: Listed = { id: customerId(1), ...named(1) }
 
 export function anAbsentCustomer(n: number, fields: Partial<Candidate> = {}): Candidate {
-  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: null, earlier: [] }
+  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: '', createdAt: '', earlier: [] }
   return { rowId: n, id: customerId(n), ...named(n), ...counted, ...fields }
 }

@@ -38,7 +38,7 @@ export async function findUnseen(session: Session, { organization, seen }: Run) 
 
 async function findNotRemoved(session: Session, organization: string, rowIds: readonly number[], more: Sql) {
   const rows = await session.all<Absent>(sql`
-    SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc",
+    SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc", created_at AS "createdAt",
       coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans",
       coalesce(absences.whole, 0) AS "missingWhole"
     FROM customers LEFT JOIN absences ON absences.organization = customers.organization
