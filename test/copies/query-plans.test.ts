@@ -1,11 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { jsonLinesFormat } from '../../src/copies/format.ts'
 import { beginExport } from '../../src/copies/export-mirror.ts'
-import type { Mirror } from '../../src/store/mirror.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, aPlayedFile, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { aMirror, fileAfter, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { night } from '../store/nights.ts'
 
 const ONE = `WHERE organization = 'acme' AND id = '${customerId(1)}'`
@@ -69,12 +68,10 @@ test('the indexes of readers are made when a first run is complete, not before, 
   expect(indexesOf(mirror.file)).toEqual(ALL)
 })
 
-const aMirrorOfTwoNights = () => aPlayedFile(twoNights)
-
-async function twoNights(mirror: Mirror): Promise<void> {
+const aMirrorOfTwoNights = fileAfter(async (mirror) => {
   await night(mirror, 0, customers(1, 30))
   await night(mirror, 1, [aCustomer(1, { name: 'Ada' }), ...customers(2, 30)])
-}
+})
 
 function planOf(file: string, sql: string): string {
   return rowsOf(file, `EXPLAIN QUERY PLAN ${sql}`)

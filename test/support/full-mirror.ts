@@ -6,7 +6,7 @@ import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { night, scanEnding } from '../store/nights.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from './builders.ts'
-import { aMirror, aPlayedFile, aPlayedMirror, mirrorPages, tamper, valueOf } from './mirror-file.ts'
+import { aMirror, aPlayedMirror, fileAfter, mirrorPages, tamper, valueOf } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
@@ -18,11 +18,7 @@ export async function aSqliteMirror(): Promise<Mirror> {
 }
 
 /** Five nights of two organizations, and rows in every other table. */
-export function aFullMirror(): Promise<string> {
-  return aPlayedFile(fill)
-}
-
-async function fill(mirror: Mirror): Promise<void> {
+export const aFullMirror = fileAfter(async (mirror) => {
   for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
   const { file } = mirror
   const firstOf = (id: string) => Number(valueOf(file, 'SELECT min(row_id) FROM customers WHERE organization = ?', id))
@@ -44,7 +40,7 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
   const at = '2026-01-01 00:00:00.000'
   tamper(file, `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', ?, ?, NULL)`, at, at)
-}
+})
 
 /** Values that other programs may get wrong. */
 const ODD = aCustomer(6, {
@@ -155,18 +151,14 @@ export const CUSTOMERS = 3000
 export const ENDLESS = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c'
 
 /** acme: 1 to 4 with 2 removed; globex: 101. The feed has a change of 1 and the removal of 2. */
-export function aMirrorToExport(): Promise<string> {
-  return aPlayedFile(nightsToExport)
-}
-
-async function nightsToExport(open: Mirror): Promise<void> {
+export const aMirrorToExport = fileAfter(async (open) => {
   const rule = { rule: { after: 2, maxShare: 1 } }
   await night(open, 0, customers(1, 4), rule)
   await night(open, 0, [aCustomer(101)], { organization: 'globex' })
   const later = [aCustomer(1, { name: 'Ada, "Countess"', vip: { n: 1 } }), ...customers(3, 4)]
   await night(open, 1, later, rule)
   await night(open, 2, later, rule)
-}
+})
 
 export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
   return overviewOf(await aPlayedMirror(mirrorAllStates), IN_STATES, paused)

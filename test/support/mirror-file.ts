@@ -51,12 +51,11 @@ export async function aPlayedFile(play: Play, file = aSqliteFile(), key: unknown
   return file
 }
 
-/** A mirror of five customers of acme in a file, which is closed. */
-export function aMirrorOfFive(file?: string): Promise<string> {
-  return aPlayedFile(fiveCustomers, file)
-}
+/** A builder of such files, at a path if one is named. */
+export const fileAfter = (play: Play) => (file?: string) => aPlayedFile(play, file)
 
-const fiveCustomers: Play = (mirror) => mirrorPages(mirror, [customers(1, 5)])
+/** Five customers of acme. */
+export const aMirrorOfFive = fileAfter((mirror) => mirrorPages(mirror, [customers(1, 5)]))
 
 type Play = (mirror: Mirror) => Promise<unknown>
 const played = new Map<unknown, Promise<Buffer>>()

@@ -7,7 +7,7 @@ import { recordedIn } from '../../src/copies/organizations.ts'
 import { publishCopies } from '../../src/copies/publish.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
-import { aPlayedFile, aPlayedMirror, tamper } from './mirror-file.ts'
+import { aPlayedMirror, fileAfter, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
 import { message } from './worker-log.ts'
 
@@ -31,11 +31,7 @@ export function publishAll(plan: PublishPlan): Published {
 }
 
 /** Three nights: acme's 1 changes twice, 2 is removed, 3 is missing, 31 comes late; globex has a reject and a held removal. */
-export function aMirrorOfNights(): Promise<string> {
-  return aPlayedFile(threeNights)
-}
-
-async function threeNights(mirror: Mirror): Promise<void> {
+export const aMirrorOfNights = fileAfter(async (mirror) => {
   await night(mirror, 0, customers(1, 30))
   await night(mirror, 0, [aCustomer(101), { id: 'no-uuid', name: 'Rejected Person' }], { organization: 'globex' })
   const changed = aCustomer(1, { name: 'Renamed Person', language: 'fr' })
@@ -46,16 +42,12 @@ async function threeNights(mirror: Mirror): Promise<void> {
     mirror.file,
     `INSERT INTO held_rows SELECT organization, row_id, last_run_id, 0 FROM customers WHERE organization = 'globex'`,
   )
-}
+})
 
 /** Whether the tests may give files to others. */
 export const isRoot = process.getuid?.() === 0
 
-export function aSmallMirror(): Promise<string> {
-  return aPlayedFile(twentyCustomers)
-}
-
-const twentyCustomers = (mirror: Mirror) => night(mirror, 0, customers(1, 20))
+export const aSmallMirror = fileAfter((mirror) => night(mirror, 0, customers(1, 20)))
 
 /** An open mirror of the same five customers in acme and in globex. */
 export function aMirrorOfTwo(): Promise<Mirror> {
