@@ -1,8 +1,9 @@
-import { existsSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, renameSync, symlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { postgresPrograms } from '../../bench/postgres-server.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
+import { lose } from '../support/backing-up.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { aSilentProxy } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
@@ -25,10 +26,8 @@ test('waits between pages that were saved do not add up to maxWait', async () =>
   expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
 })
 
-const remove = (mirror: string) => ['', '-wal', '-shm'].map((end) => rmSync(mirror + end, { force: true }))
-
 test.each<[what: string, harm: (mirror: string) => unknown, error: object]>([
-  ['is deleted', remove, { code: 'replaced', message: expect.stringContaining('was deleted or moved away') }],
+  ['is deleted', lose, { code: 'replaced', message: expect.stringContaining('was deleted or moved away') }],
   ['a newer version changes', (mirror) => tamper(mirror, `PRAGMA user_version = ${VERSION + 1}`), { code: 'version' }],
 ])('a mirror that %s ends the worker, and a worker for which it is right makes the run', async (_what, harm, error) => {
   const gate = aGate({ fromPage: 4 })

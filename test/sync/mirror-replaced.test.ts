@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
+import { lose } from '../support/backing-up.ts'
 import { customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { listedSource, mirroring, readBy } from '../support/listed-source.ts'
 import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
@@ -14,7 +15,7 @@ const list = customers(1, 60)
 describe.each(['an initial sync', 'a night'])('during %s', (occasion) => {
   test.each([
     ['deleted', unlinkSync, /was deleted or moved away while it was open.*a new mirror is made/],
-    ['deleted with its journal', deleteAll, /was deleted or moved away/],
+    ['deleted with its journal', lose, /was deleted or moved away/],
     ['moved away', (file: string) => renameSync(file, `${file}.old`), /was deleted or moved away/],
     ['replaced by a backup', putInPlace, /was replaced by another file.*the file that is there now is used/],
   ])('a mirror that is %s ends the run, which is not complete', async (_how, meddle, message) => {
@@ -100,8 +101,4 @@ function aBackup(): string {
 
 function putInPlace(file: string): void {
   renameSync(aBackup(), file)
-}
-
-function deleteAll(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }

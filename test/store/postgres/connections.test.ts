@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { connectionSettings, openPool, schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
+import { listenHere } from '../../support/fault-server.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
@@ -69,16 +70,11 @@ test('each connection trusts what the file of certificates holds then, and what 
 })
 
 test('once a program was told to stop, a server that does not answer is waited for no longer than five seconds', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer()
+  const port = await listenHere(server)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => {
-    vi.useRealTimers()
-    server.close()
-  })
+  onTestFinished(() => void vi.useRealTimers())
   const stopping = new AbortController()
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { port } = server.address() as AddressInfo
   const pool = openPool(`postgres://ann@127.0.0.1:${port}/crm?sslmode=disable`, stopping.signal)
   const asked = pool.connect()
   await once(server, 'connection')
