@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { rejectsCommand, runsCommand } from '../src/cli/runs.ts'
 import { statusCommand } from '../src/cli/status.ts'
 import { customerId } from './support/builders.ts'
-import { html, list, redirect, refusal, type Reply } from './support/fault-server.ts'
+import { bytes, html, list, refusal, type Reply } from './support/fault-server.ts'
 import { runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
@@ -26,7 +26,8 @@ const ECHO =
 
 const ECHOING_REDIRECT: Reply = (response, request) => {
   const query = new URLSearchParams({ key: KEY, secret: SECRET, signature: signatureOf(request) })
-  return redirect(302, `https://login.example.com/${encodeURIComponent(KEY)}?${query.toString()}`)(response, request)
+  const Location = `https://login.example.com/${encodeURIComponent(KEY)}?${query.toString()}`
+  return bytes(302, '', { Location })(response, request)
 }
 
 const ECHOING_GARBAGE: Reply = (response, request) => {

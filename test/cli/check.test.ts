@@ -3,7 +3,7 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { written } from '../support/commands.ts'
-import { aReceiver, faultServer, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { aReceiver, bytes, faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
 
@@ -37,7 +37,7 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   ['bad key', /signing explain acme.*signing solve/, 4, refusal(401, 'invalid_signature', 'The signature is another.')],
   ['throttled', /requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
   ['service failing', /has to recover/, 5, html(500)],
-  ['not the documented', /baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
+  ['not the documented', /baseUrl is the final address/, 3, bytes(302, '', { Location: 'http://127.0.0.1:9/login' })],
 ])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
   const server = await faultServer(reply)
   const done = await check(aWorkplace([organizationAt(server)]))

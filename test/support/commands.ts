@@ -11,7 +11,7 @@ export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
   return runCommand(checkCommand, ['--config', config])
 }
 
-export function written(path: string, content: string): string {
+export function written(path: string, content: string | Buffer): string {
   writeFileSync(path, content)
   return path
 }

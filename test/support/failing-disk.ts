@@ -23,15 +23,10 @@ export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, c
   return repair
 }
 
-/** Until the test ends, no folder can be flushed to the disk. */
-export function failToFlushFolders(code?: string): void {
-  failOnDisk('fsyncSync', (descriptor) => fs.fstatSync(Number(descriptor)).isDirectory(), code)
-}
-
-/** Makes a named pipe whose writer stays silent until the test ends. Returns its path, and its descriptor in this process. */
-export function heldPipe(path: string): { path: string; descriptor: number } {
+/** Makes a named pipe whose writer stays silent until the test ends. Returns its path. */
+export function heldPipe(path: string): string {
   execFileSync('mkfifo', [path])
   const descriptor = openSync(path, 'r+')
   onTestFinished(() => closeSync(descriptor))
-  return { path, descriptor }
+  return path
 }

@@ -107,10 +107,6 @@ export function aRecord(number: number): { id: string; name: string; email: stri
   return { id, name: `Customer ${number}`, email: `customer${number}@example.com` }
 }
 
-export function redirect(status: number, location: string): Reply {
-  return bytes(status, '', { Location: location })
-}
-
 export function hang(): Reply {
   return () => {}
 }

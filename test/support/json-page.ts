@@ -42,10 +42,6 @@ function sectionsOf(page: string): Map<string, Section> {
   return sections
 }
 
-function schemaOf(heading: string): z.ZodType {
-  return z.strictObject(shapeOf(heading))
-}
-
 function shapeOf(heading: string): Record<string, z.ZodType> {
   const { keys, further } = SECTIONS.get(heading) ?? { keys: [], further: undefined }
   if (keys.length === 0 && further === undefined)
@@ -62,7 +58,7 @@ function typeOf(value: string): z.ZodType {
   const listed = /^list of (.+)$/.exec(value)?.[1]
   if (listed !== undefined) return z.array(typeOf(listed))
   const described = /^\[(.+)\]\(#.+\)$/.exec(value)?.[1]
-  if (described !== undefined) return z.lazy(() => schemaOf(described))
+  if (described !== undefined) return z.lazy(() => z.strictObject(shapeOf(described)))
   const plain = PLAIN.get(value)
   if (plain === undefined) throw new Error(`docs/reference/json.md has a value of an unknown kind: ${value}.`)
   return plain

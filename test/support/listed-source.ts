@@ -20,7 +20,7 @@ export function pageOfList(list: readonly unknown[], { page, size: asked }: Wind
 /** A source that answers each page by `readPage`, and counts requests. */
 export function sourceOf(
   readPage: ReadPage,
-  search: Source['search'] = nothingFound,
+  search: Source['search'] = async () => aSourcePage(1, [], { total: 0 }),
 ): PageSource & { asked: Window[] } {
   const asked: Window[] = []
   return {
@@ -37,10 +37,6 @@ export function sourceOf(
       return { requests: asked.length, throttled: 0, waitedMs: 0 }
     },
   }
-}
-
-async function nothingFound(): Promise<CustomersPage> {
-  return aSourcePage(1, [], { total: 0 })
 }
 
 /** A source over a list that may change between its pages. */
@@ -89,13 +85,4 @@ export function storedNames(mirror: Mirror): unknown[] {
 
 export function namesOf(list: readonly Record<string, unknown>[]): unknown[] {
   return list.map(({ name }) => name)
-}
-
-/** Fails as soon as the signal is aborted, and does nothing before. */
-export function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const end = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers, START_MS, HOUR_MS } from '../support/builders.ts'
-import { mirroring, pageOfList, sourceOf, untilAborted } from '../support/listed-source.ts'
+import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 
 test.each([
   ['is refused', 'withdrawn', 'replaced', 'failed unauthorized, complete'],
@@ -123,7 +124,8 @@ test('maxRun ends requests that are still open five seconds later, keeps what ha
   const source = sourceOf(async (window, { signal }) => {
     if (window.page < 3) return pageOfList(LIST, window)
     hanging.resolve(signal)
-    return untilAborted(signal)
+    await once(signal, 'abort')
+    throw signal.reason
   })
   const run = mirrorOrganization(mirroring(mirror, source, { ...CHAIN, maxRunMs: 60_000 }))
   const signal = await hanging.promise

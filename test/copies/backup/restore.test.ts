@@ -11,6 +11,7 @@ import { aMirrorOf, CLOCKS, night, organizationsOf } from '../../store/nights.ts
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { written } from '../../support/commands.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
@@ -126,8 +127,8 @@ test.each<[what: string, make: (place: Place) => string | Promise<string>, expec
   ['is the mirror', ({ mirror }) => mirror, { code: 'usage', message: expect.stringMatching(/is the mirror itself/) }],
   ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
   ['is damaged', ({ backup }) => damaged(backup), { code: 'damaged', message: expect.stringMatching(/older backup/) }],
-  ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'usage' }],
-  ['is a pipe', ({ backup }) => heldPipe(`${backup}.pipe`).path, { code: 'foreign' }],
+  ['is empty', ({ backup }) => written(backup, ''), { code: 'usage' }],
+  ['is a pipe', ({ backup }) => heldPipe(`${backup}.pipe`), { code: 'foreign' }],
 ])('nothing is changed by a backup that %s', async (_, make, expected) => {
   const place = await aBackup()
   const file = await make(place)
@@ -147,7 +148,7 @@ test('nothing is changed after a stop that was asked for', async () => {
 
 test('a mirror that is damaged beyond locking is replaced only with --force, and is kept too', async () => {
   const { mirror, backup } = await aBackup()
-  overwritten(mirror, 'x'.repeat(5000))
+  written(mirror, 'x'.repeat(5000))
 
   await expect(restore(backup, mirror)).rejects.toThrow(/restore with --force/)
   const { kept = '' } = await restore(backup, mirror, { force: true })
@@ -209,14 +210,9 @@ function opened(file: string, options: Database.Options = {}): () => void {
   return () => void other.close()
 }
 
-function overwritten(file: string, content: string | Buffer): string {
-  writeFileSync(file, content)
-  return file
-}
-
 function damaged(file: string): string {
   const bytes = readFileSync(file)
-  return overwritten(file, bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096))
+  return written(file, bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096))
 }
 
 function changed(file: string, sql: string): string {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, fstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,7 +10,7 @@ import { lockPlace } from '../../../src/copies/written-file.ts'
 import type { Mirror } from '../../../src/store/mirror.ts'
 import { aMirrorOf, CLOCKS, night, organizationsOf, quickRun } from '../../store/nights.ts'
 import { anEnding, customerId, customers, START_MS } from '../../support/builders.ts'
-import { failOnDisk, failToFlushFolders, heldPipe } from '../../support/failing-disk.ts'
+import { failOnDisk, heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfTwo, aPlan, aSmallMirror, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
 import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
@@ -42,7 +42,7 @@ test('a reader who has the copy from before open goes on reading it', async () =
 
 test('a copy that the disk did not confirm is said to be in its place, and the one from before has its second name', async () => {
   const { plan, namesThere } = await aCopyToReplace()
-  failToFlushFolders()
+  failOnDisk('fsyncSync', (descriptor) => fstatSync(Number(descriptor)).isDirectory())
 
   const done = publishCopies(plan)
   const message = expect.stringMatching(/readers\.db: is in its place, but the disk/)
