@@ -4,14 +4,11 @@ import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { publishCommand } from '../src/cli/export.ts'
-import { syncCommand } from '../src/cli/sync.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../src/signing/signing.ts'
 import { type Block, blocksIn, commandsIn, isMarkedUnrun, PAGES, RUN_HERE } from './support/documents.ts'
 import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './support/jobs-workplace.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { LAUNCHER, runCli, startCli } from './support/run-cli.ts'
-import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Written } from './support/workplace.ts'
 
@@ -97,7 +94,7 @@ test('every query runs, on the mirror or on the copy for readers; the documented
 })
 
 test('each example of publishing, used as it stands, makes copies that those it names may read', async () => {
-  const { config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
+  const { config, folder, run } = aWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
   const group = execFileSync('id', ['--group', '--name'], { encoding: 'utf8' }).trim()
   const examples = BLOCKS.filter(({ page, language }) => page === 'docs/operate/copies.md' && language === 'yaml')
   const settings = readFileSync(config, 'utf8')
@@ -105,7 +102,7 @@ test('each example of publishing, used as it stands, makes copies that those it 
     const copies = join(folder, `copies-${number}`)
     const here = text.replaceAll('/srv/copies', copies).replace('group: analysts', `group: ${group}`)
     writeFileSync(config, settings + here)
-    expect(await runCommand(syncCommand, ['--config', config])).toMatchObject({ code: 0 })
+    expect(await run('sync')).toMatchObject({ code: 0 })
     const [made = ''] = readdirSync(copies, { recursive: true, encoding: 'utf8' }).filter((name) =>
       /\.(db|parquet)$/.test(name),
     )
@@ -133,9 +130,9 @@ async function aDocumentedMachine() {
   const backups = temporaryFolder()
   const organizations = organizationsOf(await aSandbox({ customers: CUSTOMERS }))
   const settings = { defaults: { scan: 'chain' }, queue: aQueue(), schedule: FAR_AWAY }
-  const { folder, config, mirror } = aWorkplace(organizations, { ...settings, publish: { file: copy, keep: 7 } })
+  const { folder, mirror, ...home } = aWorkplace(organizations, { ...settings, publish: { file: copy, keep: 7 } })
   writeFileSync(mirror, await (mirrored ??= mirrorNights()), { mode: 0o600 })
-  await runCommand(publishCommand, ['--config', config])
+  await home.run('publish')
   const queue = join(mirror, '..', 'queue')
 
   /** Runs shell commands in one of its folders, and stops at the first that fails. */
@@ -164,12 +161,11 @@ let mirrored: Promise<Buffer> | undefined
 /** The mirror of all these machines, made once: four nights, and one of organizations that are not configured. */
 async function mirrorNights(): Promise<Buffer> {
   const organizations = organizationsOf(await aSandbox({ customers: CUSTOMERS }))
-  const { config, mirror } = aWorkplace(organizations, { defaults: { scan: 'chain' } })
-  for (let night = 0; night < 4; night += 1) await runCommand(syncCommand, ['--config', config])
+  const { run, mirror } = aWorkplace(organizations, { defaults: { scan: 'chain' } })
+  for (let night = 0; night < 4; night += 1) await run('sync')
   const others = organizationsOf(await aSandbox({ customers: [5, 4, 2] }))
   const renamed = others.map((other, place) => ({ ...other, id: LEFT[place] ?? other.id }))
-  const left = aWorkplace(renamed, { mirror })
-  await runCommand(syncCommand, ['--config', left.config])
+  await aWorkplace(renamed, { mirror }).run('sync')
   return readFileSync(mirror)
 }
 
@@ -179,8 +175,7 @@ async function aCheckout(): Promise<string> {
   for (const name of ['package.json', 'src', 'jobs', 'node_modules']) symlinkSync(join(ROOT, name), join(folder, name))
   mkdirSync(join(folder, 'data', 'demo'), { recursive: true, mode: 0o700 })
   const organizations = organizationsOf(await aSandbox({ customers: [2500, 1000, 40] }))
-  const { config } = aWorkplace(organizations, { mirror: join(folder, 'data', 'demo', 'customers.db') })
-  await runCommand(syncCommand, ['--config', config])
+  await aWorkplace(organizations, { mirror: join(folder, 'data', 'demo', 'customers.db') }).run('sync')
   return folder
 }
 

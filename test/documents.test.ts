@@ -3,14 +3,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { loadCommands } from '../src/cli/program.ts'
-import { queryCommand } from '../src/cli/query.ts'
-import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import { blocksIn, commandsIn, isMarkedUnrun, LINKED_PAGES, PAGES, RUN_HERE } from './support/documents.ts'
 import { DOCUMENTED_COMMANDS } from './support/json-page.ts'
 import { rowsOf } from './support/mirror-file.ts'
-import { runCommand } from './support/run-command.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
@@ -65,13 +62,13 @@ test('each command that a page shows is one, with those options; each is shown; 
 })
 
 test('every query of the README runs against a mirror, and those about the present, and its search, find something', async () => {
-  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [300, 7, 3] })))
-  await runCommand(syncCommand, ['--config', config])
+  const { run, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [300, 7, 3] })))
+  await run('sync')
   const found = PAGES.slice(0, 1)
     .flatMap((page) => blocksIn(page, 'sql'))
     .map(({ text }) => [/FROM (\w+)/.exec(text)?.[1], rowsOf(mirror, text.trim()).length > 0])
   const [, search = ''] = /query --search (\w+)/.exec(README) ?? []
-  const { stdout } = await runCommand(queryCommand, ['--config', config, '--search', search])
+  const { stdout } = await run(`query --search ${search}`)
 
   expect(Object.fromEntries(found)).toMatchObject({ active_customers: true, freshness: true })
   expect(stdout).toMatch(/^acme +[\w-]{36} /m)

@@ -1,17 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { rejectsCommand, runsCommand } from '../src/cli/runs.ts'
-import { statusCommand } from '../src/cli/status.ts'
 import { customerId } from './support/builders.ts'
 import { bytes, html, list, refusal, type Reply } from './support/fault-server.ts'
-import { runCli } from './support/run-cli.ts'
-import { runCommand } from './support/run-command.ts'
 import { someOf } from './support/seeds.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 
 const KEY = 'unmistakable.key/5150'
 const SECRET = 'unmistakable secret 2112 +='
+const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
 const PEOPLE = ['Unmistakable Fictional', 'unmistakable.fictional@example.com', '+1-555-0100-unmistakable']
 
 /** Repeats the whole request, like a service in debug mode. */
@@ -53,16 +50,14 @@ test.each(
 )('%s puts no key, secret or signature anywhere, and shows no customer', async (_, code, replies) => {
   const server = await aFaultServer(...replies)
   const defaults = { maxWait: '0s', concurrency: 1 }
-  const { folder, config, mirror } = aWorkplace([anOrganization(server)], { defaults })
-  const env = { ACME_API_KEY: KEY, ACME_SECRET: SECRET }
-  const run = (...args: string[]) => runCli(args, { cwd: folder, env })
-  const synced = await run('sync', '--json')
-  const ended = [synced, await run('sync'), await run('sync', '--dry-run'), await run('check')]
+  const { folder, mirror, run } = aWorkplace([anOrganization(server)], { defaults })
+  const synced = await run('sync --json', { env })
+  const ended = [synced]
+  for (const line of ['sync', 'sync --dry-run', 'check']) ended.push(await run(line, { env }))
   const said = ended.map(({ stdout, stderr }) => stdout + stderr)
   expect(found(PEOPLE, said)).toEqual([])
-  const commands = [[runsCommand], [runsCommand, '--json'], [rejectsCommand], [statusCommand]] as const
-  for (const [command, ...options] of commands) {
-    const { stdout, stderr } = await runCommand(command, [...options, '--config', config])
+  for (const line of ['runs', 'runs --json', 'rejects', 'status']) {
+    const { stdout, stderr } = await run(line)
     said.push(stdout, stderr)
   }
 
@@ -82,7 +77,7 @@ test('a mirror that is being written holds no key, secret or signature either, n
     return list(250)(response, request)
   })
   const place = aWorkplace([anOrganization(server)], { defaults: { concurrency: 1 } })
-  await runCli(['sync'], { cwd: place.folder, env: { ACME_API_KEY: KEY, ACME_SECRET: SECRET } })
+  await place.run('sync', { env })
 
   // Two of them at least: the configuration, and the journal with the page that came first.
   expect(journals.some((text) => text.includes('customer1@example.com'))).toBe(true)

@@ -15,7 +15,7 @@ import { aPlan, publishAll } from '../support/publishing.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { failing, runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirroredWorkplace, anAwayOrganization, aWorkplace } from '../support/workplace.ts'
+import { anAwayOrganization, anAwayWorkplace, aWorkplace } from '../support/workplace.ts'
 
 let mirror: string
 
@@ -123,7 +123,7 @@ test('--tables lists the public tables and columns, and needs no mirror; no line
 
 /** Acme over four nights: customer 1 gets another name and e-mail address, 2 leaves and returns, 31 comes. */
 async function fourNights() {
-  const { workplace, mirror: open } = await aMirroredWorkplace()
+  const { workplace, mirror: open } = await anAwayWorkplace()
   const later = [aCustomer(1, { name: 'Eve\u001b[31m', email: '=1+1@example.com' }), ...customers(3, 31)]
   await night(open, 0, customers(1, 30))
   await night(open, 1, later)

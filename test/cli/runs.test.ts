@@ -6,7 +6,7 @@ import { quickRun } from '../store/nights.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { aPlayedFile, mirrorPages } from '../support/mirror-file.ts'
-import { anAwayOrganization, aMirroredWorkplace, aWorkplace, type Workplace } from '../support/workplace.ts'
+import { anAwayOrganization, anAwayWorkplace, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace
 
@@ -81,8 +81,7 @@ describe('runs show', () => {
   let mirror: Mirror
 
   beforeEach(async () => {
-    ;({ workplace, mirror } = await aMirroredWorkplace())
-    return () => mirror.close()
+    ;({ workplace, mirror } = await anAwayWorkplace())
   })
 
   const ended = (ending: Partial<Ending>) => mirrorPages(mirror, [customers(1, 3)], { ending })

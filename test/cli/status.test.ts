@@ -9,7 +9,7 @@ import { readStandings } from '../../src/status/overview.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { quickRun, scanEnding } from '../store/nights.ts'
 import { customers, START_MS, HOUR_MS } from '../support/builders.ts'
-import { aMirroredWorkplace as aMirroredPlace } from '../support/commands.ts'
+import { aMirroredWorkplace } from '../support/commands.ts'
 import { faultServer, list, refusal } from '../support/fault-server.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { PROMTOOL, metricsOf, promtool, readExposition } from '../support/metrics.ts'
@@ -17,7 +17,7 @@ import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { failing } from '../support/run-command.ts'
 import {
   type Workplace,
-  aMirroredWorkplace,
+  anAwayWorkplace,
   aSandbox,
   aWorkplace,
   organizationAt,
@@ -32,8 +32,7 @@ let workplace: Workplace
 let mirror: Mirror
 
 beforeEach(async () => {
-  ;({ workplace, mirror } = await aMirroredWorkplace())
-  return () => mirror.close()
+  ;({ workplace, mirror } = await anAwayWorkplace())
 })
 
 const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
@@ -171,7 +170,7 @@ const FORMS = [
 ] as const
 
 test.each(FORMS)('%s has its mode, replaces nothing but itself, and outlives a mirror', async (name, mode, writing) => {
-  const place = await aMirroredPlace([12, 7])
+  const place = await aMirroredWorkplace([12, 7])
   const file = join(place.folder, name)
 
   for (let time = 0; time < 2; time += 1) {
@@ -196,7 +195,7 @@ test.each(FORMS)('%s has its mode, replaces nothing but itself, and outlives a m
 })
 
 test('the metrics are what the mirror knows, by the names and with the help of the worker, and without an age', async () => {
-  const place = await aMirroredPlace([12, 7])
+  const place = await aMirroredWorkplace([12, 7])
   tamper(place.mirror, `UPDATE runs SET read_as_of = '2026-01-04 02:00:00.500' WHERE organization = 'acme'`)
   appendFileSync(place.config, '\nschedule: { cron: "0 2 * * *", timezone: Etc/UTC }\n')
   const { code, stdout } = await place.run('status --format prometheus')

@@ -2,13 +2,11 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDue } from '../../jobs/publisher.ts'
-import { queueCommand } from '../../src/cli/queue.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { SOON, published } from '../support/publishing.ts'
-import { runCommand } from '../support/run-command.ts'
 import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { aWorkerOf } from './a-worker.ts'
@@ -68,8 +66,7 @@ test('while a service is down, the page, the log and the queue say so, and the c
   expect(page).not.toContain('Running')
   expect(worker.lines.join('\n')).toMatch(/"reason":"unavailable","status":503,"attempt":2/)
   if (isEmbedded) return
-  const { stdout } = await runCommand(queueCommand, ['--json', '--config', place.config])
-  expect(JSON.parse(stdout).jobs).toMatchObject([
+  expect((await place.json('queue')).jobs).toMatchObject([
     { organization: 'acme', state: 'running', why: 'outage', status: 503, attempt: expect.any(Number) },
   ])
 })

@@ -1,14 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { moveCommand } from '../../src/cli/backup.ts'
-import { checkCommand } from '../../src/cli/check.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
 import { type Done, runCommand } from './run-command.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
-  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
-  return runCommand(checkCommand, ['--config', config])
+  return aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings).run('check')
 }
 
 export function written(path: string, content: string | Buffer): string {
@@ -24,10 +21,9 @@ export function move(mirror: string, to: string, ...[option]: ('--json' | AbortS
 }
 
 export async function aMirroredWorkplace(counts = [12]) {
-  const organizations = organizationsOf(await aSandbox({ customers: counts }))
-  const workplace = aWorkplace(organizations)
-  await runCommand(syncCommand, ['--config', workplace.config])
-  return { ...workplace, organizations }
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: counts })))
+  await workplace.run('sync')
+  return workplace
 }
 
 export const KEY = 'made-up key of a test, 32 characters and more'

@@ -33,10 +33,12 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
   return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db'), run, json }
 }
 
-/** A workplace of the organization `acme`, of which no service answers, and its mirror, which the caller closes. */
-export async function aMirroredWorkplace(): Promise<{ workplace: Workplace; mirror: Mirror }> {
+/** A workplace of the organization `acme`, of which no service answers, and its mirror, open until the test ends. */
+export async function anAwayWorkplace(): Promise<{ workplace: Workplace; mirror: Mirror }> {
   const workplace = aWorkplace([anAwayOrganization()])
-  return { workplace, mirror: await openMirror(workplace.mirror) }
+  const mirror = await openMirror(workplace.mirror)
+  onTestFinished(() => mirror.close())
+  return { workplace, mirror }
 }
 
 type Settings = Partial<Record<'publish' | 'notify' | 'heartbeat' | 'quick' | 'jobs', object>> & {

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
 import { Agent } from 'undici'
-import { syncCommand } from '../../src/cli/sync.ts'
 import { aRecord, envelopeOf, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { onlyRun } from '../support/json-page.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
 import { someOf } from '../support/seeds.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
@@ -51,9 +49,9 @@ test.each<[scan: 'chain' | 'plain', ...Lie]>(someOf(IN_EACH_SCAN, { every: 6 }))
     let lies = true
     const later: Reply = (response, request) => (lies ? lie : honest)(response, request)
     const server = await aFaultServer(honest, honest, later)
-    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
+    const { run, mirror } = aWorkplace([organizationAt(server, { scan })])
 
-    const failed = await runCommand(syncCommand, ['--json', '--config', config])
+    const failed = await run('sync --json')
 
     expect(onlyRun(failed.stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code } })
     expect(failed.code).toBe(exit)
@@ -66,7 +64,7 @@ test.each<[scan: 'chain' | 'plain', ...Lie]>(someOf(IN_EACH_SCAN, { every: 6 }))
     expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
 
     lies = false
-    const healed = await runCommand(syncCommand, ['--json', '--config', config])
+    const healed = await run('sync --json')
 
     expect(onlyRun(healed.stdout)).toMatchObject({ status: 'complete', error: null })
     expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(CUSTOMERS)
@@ -100,11 +98,11 @@ test.each([
   '%s: a first page refused for its size is asked for again with fifty, and so is the rest; refused too, it ends the run, naming the setting',
   async (scan, proof) => {
     const [server, strict] = [await aFaultServer(upTo(50)), await aFaultServer(upTo(20))]
-    const { config, mirror } = aWorkplace([organizationAt(server, { scan })])
+    const { run, mirror } = aWorkplace([organizationAt(server, { scan })])
     const refused = aWorkplace([organizationAt(strict, { scan })])
 
-    const { code, stdout } = await runCommand(syncCommand, ['--json', '--config', config])
-    const ended = await runCommand(syncCommand, ['--json', '--config', refused.config])
+    const { code, stdout } = await run('sync --json')
+    const ended = await refused.run('sync --json')
 
     expect({ code, ...onlyRun(stdout) }).toMatchObject({ code: 0, status: 'complete', proof, error: null })
     expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(LISTED)
@@ -132,8 +130,8 @@ test.each([
     const meta = { current_page: 1, per_page: request.size, total: data.length }
     return json(200, { success: true, data, meta })(response, request)
   })
-  const { config, mirror } = aWorkplace([organizationAt(server, { scan: 'chain', pageSize })])
-  const night = async () => onlyRun((await runCommand(syncCommand, ['--json', '--config', config])).stdout)
+  const { run, mirror } = aWorkplace([organizationAt(server, { scan: 'chain', pageSize })])
+  const night = async () => onlyRun((await run('sync --json')).stdout)
   expect(await night()).toMatchObject({ proof: 'proven', removed: 0 })
   listed -= 1
   expect(await night()).toMatchObject({ proof: 'proven', missing: 1, removed: 0 })

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { backupCommand } from '../../../src/cli/backup.ts'
 import { aMirrorOf } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS, DAY_MS } from '../../support/builders.ts'
@@ -9,7 +8,6 @@ import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSmallMirror, publishAll } from '../../support/publishing.ts'
-import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a backup holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
@@ -101,10 +99,10 @@ test.each<[what: string, make: (mirror: string, folder: string) => string, says:
 })
 
 test('the command makes a backup and says where, as text and as JSON', async () => {
-  const { config, folder } = await aMirroredWorkplace()
+  const { folder, run } = await aMirroredWorkplace()
   const file = join(folder, 'backups', 'customers.db')
-  const first = await runCommand(backupCommand, [file, '--config', config])
-  const second = await runCommand(backupCommand, [file, '--config', config, '--keep', '2', '--json'])
+  const first = await run(`backup ${file}`)
+  const second = await run(`backup ${file} --keep 2 --json`)
 
   expect(first).toMatchObject({ code: 0, stdout: `Backup: ${file} (12 customers, checked)\n`, stderr: '' })
   expect(JSON.parse(second.stdout)).toMatchObject({

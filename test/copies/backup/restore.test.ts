@@ -2,7 +2,6 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { restoreCommand } from '../../../src/cli/backup.ts'
 import { replacedMirrors } from '../../../src/copies/older-files.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
@@ -14,7 +13,6 @@ import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../sup
 import { written } from '../../support/commands.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { runCommand } from '../../support/run-command.ts'
 import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
 
 const COUNT = 'SELECT count(*) FROM customers'
@@ -167,9 +165,9 @@ test('a file of someone else at the place of the mirror is left alone, with --fo
 
 test('the command says in its JSON what was restored and what was kept', async () => {
   const { mirror, backup } = await aBackup()
-  const { config } = aWorkplace([anAwayOrganization()], { mirror })
-  const first = await runCommand(restoreCommand, [backup, '--config', config])
-  const second = await runCommand(restoreCommand, [backup, '--config', config, '--json'])
+  const { run } = aWorkplace([anAwayOrganization()], { mirror })
+  const first = await run(`restore ${backup}`)
+  const second = await run(`restore ${backup} --json`)
 
   expect(first).toMatchObject({ code: 0, stderr: '' })
   expect(JSON.parse(second.stdout)).toMatchObject({
