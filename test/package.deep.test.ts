@@ -1,15 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
@@ -26,19 +16,19 @@ describe('the package, packed and installed', () => {
   let files: string[] = []
 
   beforeAll(async () => {
-    place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
+    place = fs.mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
     checkout = aCheckout(join(place, 'checkout'))
-    for (const part of ['objects', 'refs']) mkdirSync(join(checkout, '.git', part), { recursive: true })
-    writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
+    for (const part of ['objects', 'refs']) fs.mkdirSync(join(checkout, '.git', part), { recursive: true })
+    fs.writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
     const packed = await pack(checkout)
     files = packed.files
-    mkdirSync(prefix)
+    fs.mkdirSync(prefix)
     npm(prefix, 'install', '--global', '--prefix', prefix, '--ignore-scripts', '--prefer-offline', packed.tarball)
     program = join(prefix, 'bin', 'customer-mirror')
     installed = join(prefix, 'lib', 'node_modules', manifest.name)
   })
-  afterAll(() => rmSync(place, { recursive: true, force: true }))
+  afterAll(() => fs.rmSync(place, { recursive: true, force: true }))
 
   test('it holds the program, compiled, with the types of the library, and nothing else', () => {
     const programs = ['cli/main', 'library', 'cli/statement-process', 'report/publish-process']
@@ -63,7 +53,7 @@ describe('the package, packed and installed', () => {
     const [version, init] = await Promise.all([ended('--version'), ended('init', 'mine.yaml')])
     expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}+c0ffeec0ffee\n`, stderr: '' })
     expect(init).toMatchObject({ code: 0 })
-    expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
+    expect(fs.readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
 
     await sandbox.lineOnStderr(/^Wrote trial\.yaml/)
     expect(await ended('sync', '--config', 'trial.yaml')).toMatchObject({ code: 0 })
@@ -75,8 +65,8 @@ describe('the package, packed and installed', () => {
     const counted = await ended('sql', '--csv', '--config', 'trial.yaml', count)
     expect(counted).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })
     expect(await worker.ended).toMatchObject({ code: 143 })
-    const queue = readdirSync(join(cwd, 'data', 'queue'), { recursive: true, withFileTypes: true })
-    const open = queue.filter((each) => each.isFile() && statSync(join(each.parentPath, each.name)).mode & 0o077)
+    const queue = fs.readdirSync(join(cwd, 'data', 'queue'), { recursive: true, withFileTypes: true })
+    const open = queue.filter((each) => each.isFile() && fs.statSync(join(each.parentPath, each.name)).mode & 0o077)
     expect(open).toEqual([])
     sandbox.send('SIGTERM')
     expect(await sandbox.ended).toMatchObject({ code: 143 })
@@ -86,22 +76,22 @@ describe('the package, packed and installed', () => {
       { organization: 'acme', proof: 'proven', inserted: 0, unchanged: 230 },
       { organization: 'globex', proof: 'proven', inserted: 0, unchanged: 7 },
     ])
-    expect(existsSync(join(installed, 'node_modules', '.cache'))).toBe(false)
+    expect(fs.existsSync(join(installed, 'node_modules', '.cache'))).toBe(false)
   })
 
   test('it knows the commit that the environment of its build names, as in the image', () => {
     const env = { ...ours, CUSTOMER_MIRROR_COMMIT: 'a'.repeat(40) }
     spawnSync(execPath, ['src/build.mjs'], { cwd: checkout, env })
-    expect(readFileSync(join(checkout, 'dist/commit'), 'utf8')).toBe(`${'a'.repeat(40)}\n`)
+    expect(fs.readFileSync(join(checkout, 'dist/commit'), 'utf8')).toBe(`${'a'.repeat(40)}\n`)
   })
 
   test('another program imports it: the example of the page runs, and its types hold without those that only we have', async () => {
     const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
-    mkdirSync(join(folder, 'node_modules', '@customer-mirror'), { recursive: true })
-    symlinkSync(installed, join(folder, 'node_modules', '@customer-mirror', 'cli'))
-    symlinkSync(join(checkout, 'node_modules/@types'), join(folder, 'node_modules/@types'))
-    writeFileSync(join(folder, 'example.mts'), LIBRARY_EXAMPLE)
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, files: ['example.mts'] }))
+    fs.mkdirSync(join(folder, 'node_modules', '@customer-mirror'), { recursive: true })
+    fs.symlinkSync(installed, join(folder, 'node_modules', '@customer-mirror', 'cli'))
+    fs.symlinkSync(join(checkout, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+    fs.writeFileSync(join(folder, 'example.mts'), LIBRARY_EXAMPLE)
+    fs.writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, files: ['example.mts'] }))
 
     const check = startCli(['--project', folder], { cwd: folder, program: join(checkout, 'node_modules/.bin/tsc') })
     const ran = await startCli(['example.mts'], { cwd: folder, program: execPath }).ended

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { getegid } from 'node:process'
 import Database from 'better-sqlite3'
@@ -21,7 +11,7 @@ import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, aSmallMirror, isRoot, publishAll } from '../../support/publishing.ts'
 import { someOf } from '../../support/seeds.ts'
 
-const mode = (path: string) => statSync(path).mode & 0o7777
+const mode = (path: string) => fs.statSync(path).mode & 0o7777
 
 test.each<[string, Parameters<typeof aPlan>[1], number, number]>([
   ['its owner alone', {}, 0o700, 0o400],
@@ -33,17 +23,17 @@ test.each<[string, Parameters<typeof aPlan>[1], number, number]>([
   publishAll({ ...plan, file })
 
   expect([dirname(plan.file), dirname(file), file].map(mode)).toEqual([folderMode, folderMode, fileMode])
-  expect(readdirSync(dirname(file)).toSorted()).toEqual(['metadata.json', 'readers.db'])
+  expect(fs.readdirSync(dirname(file)).toSorted()).toEqual(['metadata.json', 'readers.db'])
 })
 
 test.runIf(isRoot)('the group owns a copy and its folder, by its name or its number', async () => {
   const mirror = await aSmallMirror()
-  const [, name = '', , number = ''] = /^(games):([^:]*):(\d+)/m.exec(readFileSync('/etc/group', 'utf8')) ?? []
+  const [, name = '', , number = ''] = /^(games):([^:]*):(\d+)/m.exec(fs.readFileSync('/etc/group', 'utf8')) ?? []
   for (const group of [name, number, Number(number)]) {
     const { file } = aPlan(mirror)
     publishAll(aPlan(mirror, { file, group }))
 
-    expect([file, dirname(file)].map((path) => statSync(path).gid)).toEqual([Number(number), Number(number)])
+    expect([file, dirname(file)].map((path) => fs.statSync(path).gid)).toEqual([Number(number), Number(number)])
   }
 })
 
@@ -64,7 +54,7 @@ test('an unknown group is refused before anything is written', async () => {
   const plan = aPlan(await aSmallMirror(), { group: 'no-such-group' })
 
   expect(() => publishCopies(plan)).toThrow('there is no group no-such-group on this machine')
-  expect(existsSync(dirname(plan.file))).toBe(false)
+  expect(fs.existsSync(dirname(plan.file))).toBe(false)
 })
 
 const OPEN = /users besides its owner may write there, and could replace the copy/
@@ -74,45 +64,45 @@ test.each(
   someOf<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
     ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
     ['the WAL of the mirror', /is where SQLite keeps a part of a database/, (_, mirror) => `${mirror}-wal`],
-    ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => linkSync(mirror, file)],
-    ['a link to the mirror', /is the mirror itself/, (file, mirror) => symlinkSync(mirror, file)],
-    ['a link to nowhere', /is a symbolic link/, (file) => symlinkSync('/nowhere', file)],
-    ['a folder', /is a folder; name a file in it/, (file) => mkdirSync(file)],
+    ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => fs.linkSync(mirror, file)],
+    ['a link to the mirror', /is the mirror itself/, (file, mirror) => fs.symlinkSync(mirror, file)],
+    ['a link to nowhere', /is a symbolic link/, (file) => fs.symlinkSync('/nowhere', file)],
+    ['a folder', /is a folder; name a file in it/, (file) => fs.mkdirSync(file)],
     ['a file in the folder of the mirror', /is the folder of the mirror/, (_, mirror) => join(dirname(mirror), 'x.db')],
-    ['another mirror', OTHERS, (file, mirror) => writeFileSync(file, readFileSync(mirror))],
-    ['a text', OTHERS, (file) => writeFileSync(file, 'notes of a person\n')],
+    ['another mirror', OTHERS, (file, mirror) => fs.writeFileSync(file, fs.readFileSync(mirror))],
+    ['a text', OTHERS, (file) => fs.writeFileSync(file, 'notes of a person\n')],
     ['another SQLite file', OTHERS, (file) => void new Database(file).exec('CREATE TABLE t (x)').close()],
     ['a pipe', /is not a file/, (file) => void heldPipe(file)],
-    ['a file with a journal beside it', /has readers.db-journal/, (file) => writeFileSync(`${file}-journal`, 'x')],
-    ['a file in a folder in which every user may write', OPEN, (file) => chmodSync(dirname(file), 0o1777)],
+    ['a file with a journal beside it', /has readers.db-journal/, (file) => fs.writeFileSync(`${file}-journal`, 'x')],
+    ['a file in a folder in which every user may write', OPEN, (file) => fs.chmodSync(dirname(file), 0o1777)],
   ]),
 )('a target that is not a copy is refused, and left as it is: %s', async (_, said, make) => {
   const mirror = await aSmallMirror()
   const { file, ...plan } = aPlan(mirror)
-  mkdirSync(dirname(file), { mode: 0o750 })
+  fs.mkdirSync(dirname(file), { mode: 0o750 })
   const target = make(file, mirror) ?? file
-  const before = readdirSync(dirname(file))
+  const before = fs.readdirSync(dirname(file))
 
   const refused = expect.objectContaining({ code: 'usage', message: expect.stringMatching(said) })
   expect(() => publishCopies({ ...plan, file: target })).toThrow(refused)
-  expect(readdirSync(dirname(file))).toEqual(before)
+  expect(fs.readdirSync(dirname(file))).toEqual(before)
   expect(valueOf(mirror, 'SELECT count(*) FROM customers')).toBe(20)
 })
 
 test('older copies as many as asked for are kept, named by their time; other files are left alone', async () => {
   const plan = aPlan(await aSmallMirror(), { keep: 2 })
   const folder = dirname(plan.file)
-  mkdirSync(folder, { mode: 0o750 })
+  fs.mkdirSync(folder, { mode: 0o750 })
   const foreign = ['readers-20200101T000000000Z.db', 'readers-20200101T000000000Z.db.bak', 'readers-acme.db']
-  for (const name of foreign) writeFileSync(join(folder, name), 'not a copy')
+  for (const name of foreign) fs.writeFileSync(join(folder, name), 'not a copy')
   const times = Array.from({ length: 4 }, () => publishAll(plan).copies[0]?.publishedAt ?? '')
   const older = times.slice(1, 3).map((at) => `readers-${at.replaceAll(/[-:.]/g, '').replace(' ', 'T')}Z.db`)
 
-  expect(readdirSync(folder).toSorted()).toEqual(['metadata.json', 'readers.db', ...older, ...foreign].toSorted())
+  expect(fs.readdirSync(folder).toSorted()).toEqual(['metadata.json', 'readers.db', ...older, ...foreign].toSorted())
   for (const [index, name] of [...older, basename(plan.file)].entries()) {
     expect(valueOf(join(folder, name), 'SELECT published_at FROM manifest')).toBe(times[index + 1])
     expect(mode(join(folder, name))).toBe(0o400)
   }
   publishAll({ ...plan, keep: 0 })
-  expect(readdirSync(folder).toSorted()).toEqual(['metadata.json', 'readers.db', ...foreign].toSorted())
+  expect(fs.readdirSync(folder).toSorted()).toEqual(['metadata.json', 'readers.db', ...foreign].toSorted())
 })
