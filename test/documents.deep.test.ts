@@ -65,7 +65,6 @@ function commandsToRun(block: Block): string[] {
   return commandsIn(block).filter(isToRun)
 }
 
-/** The result that the page shows below a block. */
 function shownAfter(block: Block): string {
   const next = BLOCKS[BLOCKS.findIndex(({ page, text }) => page === block.page && text === block.text) + 1]
   return next?.language === 'text' ? next.text.trim() : ''

@@ -16,7 +16,6 @@ const README = read('README.md')
 const SCRIPTS: Record<string, string> = JSON.parse(read('package.json')).scripts
 const BLOCKS = PAGES.filter(({ name }) => name !== 'docs/read/recipes.md').flatMap((page) => blocksIn(page))
 
-/** What is tried out from every example of these pages. */
 const COMMANDS = PAGES.flatMap((page) =>
   callsIn([...blocksIn(page, 'sh', 'crontab', 'ini').map(({ text }) => text), ...inline(page.text)]),
 )
@@ -202,7 +201,6 @@ const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence
   ['npm install --global --ignore-scripts', 'test/package.deep.test.ts', /'install', '--global', .*'--ignore-scripts'/],
 ]
 
-/** The headings of a page, as links name them. */
 function anchorsIn(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title

@@ -9,7 +9,6 @@ import { codeOf, seenIn, tlsFailure } from '../src/errors/faults.ts'
 import { fileError, sqliteError } from '../src/store/port/sqlite-errors.ts'
 import { readProgram } from './support/program.ts'
 
-/** Each row of the table: the code, and what follows. */
 const ROWS = Object.entries<ErrorFacts>(ERRORS).flatMap(([code, facts]) => (isErrorCode(code) ? [{ code, facts }] : []))
 
 const CIRCUMSTANCES: Circumstances = {

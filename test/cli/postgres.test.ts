@@ -4,7 +4,6 @@ import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 import { move } from '../support/commands.ts'
 import { aSqliteMirror } from '../support/full-mirror.ts'
 
-/** No server listens there. */
 const AWAY = 'postgres://ann@127.0.0.1:1/crm'
 
 test.each<[command: string, settings: object, waiting: RegExp]>([

@@ -4,7 +4,6 @@ import { type Config, readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
-/** A folder of its own for one test, removed when the test ends. */
 export async function aFolder(files: Record<string, string | Uint8Array> = {}): Promise<string> {
   const folder = temporaryFolder()
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)

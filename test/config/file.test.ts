@@ -115,7 +115,6 @@ async function outcome(cwd: string, text: string | Uint8Array): Promise<void> {
   }
 }
 
-/** A good file with up to three slips. */
 const damaged = fc.array(slip, { minLength: 1, maxLength: 3 }).map((slips) => {
   const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  maxShare: 0.2')}`
   return slips.reduce((before, [at, lost, put]) => {

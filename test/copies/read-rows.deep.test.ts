@@ -73,7 +73,6 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
   })
 })
 
-/** A mirror of five customers in a folder that others may look into. */
 async function aMirrorForOthers(): Promise<string> {
   return aMirrorOfFive(join(aFolderForOthers(), 'a mirror?.db'))
 }

@@ -127,7 +127,6 @@ const MADE = `
     FROM pg_attribute WHERE attrelid = 'customers'::regclass AND attnum > 0
   ORDER BY 1`.replaceAll('pg_get_indexdef(indexrelid)', `replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ')`)
 
-/** The rows of customers, and of the tables that refer to them. */
 const ROWS = ['customers', 'lists', 'list_columns', 'windows', 'absences', 'held_rows', 'edited_customers']
   .map((table) => `SELECT '${table}' AS table, to_json(${table})::text AS row FROM ${table}`)
   .join(' UNION ALL ')

@@ -60,7 +60,6 @@ test('there is one worker, which is asked where it answers; its labels lead to i
   expect(mounted).toEqual(expect.arrayContaining(['/etc/customer-mirror', '/run/secrets']))
 })
 
-/** The objects of a manifest, by their kind. */
 function objectsOf(file: string) {
   const documents = parseAllDocuments(opsFile(file)).map((document) => {
     expect(document.errors).toEqual([])
@@ -74,7 +73,6 @@ const NAMES = readdirSync(new URL('../../docs/ops/systemd/', import.meta.url))
 const SERVICES = NAMES.filter((name) => name.endsWith('.service'))
 const unit = (name: string) => opsFile(`systemd/${name}`)
 
-/** The values of a setting of a unit, in their order. */
 function valuesOf(name: string, setting: string): string[] {
   return [...unit(name).matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 }

@@ -7,7 +7,6 @@ import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 
 export type SentRecord = Record<string, unknown>
 
-/** The moment at which tests begin, in Unix milliseconds. */
 export const START_MS = Date.UTC(2026, 0, 5, 2)
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS

@@ -20,7 +20,6 @@ export type FaultServer = {
   baseUrl: URL
   /** Every request in order of arrival, also those that were answered badly or not at all. */
   requests: SeenRequest[]
-  /** The most requests that were answered at a time. */
   mostInFlight: number
 }
 

@@ -24,7 +24,6 @@ export function syncSandbox(sandbox: Sandbox, mirror: Mirror, settings: Partial<
   })
 }
 
-/** An organization of a sandbox as configured, with these settings. */
 export function configured({ organizations }: Sandbox, settings: Partial<Organization>): Organization {
   const { id = 'acme' } = settings
   const found = organizations.find((organization) => organization.id === id)
@@ -105,7 +104,6 @@ export const BROKEN = {
   'with no customer, whatever the text': finding(() => false),
 } satisfies Record<string, SearchKind>
 
-/** The service is out of reach for a while. */
 export const OUTAGES = {
   'the network': refusing(() => new SourceUnavailable('reset', { code: 'network' })),
   'a 503': refusing(() => new SourceUnavailable('503', { code: 'server-error', status: 503 })),

@@ -9,7 +9,6 @@ export type SourceFile = {
   code: string
   /** Files by path, packages by name; `typeOnly` ones are gone when the program runs. */
   imports: { target: string; typeOnly: boolean }[]
-  /** Imports that run only when needed. */
   lazyImports: string[]
 }
 

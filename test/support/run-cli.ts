@@ -30,7 +30,6 @@ type CliOptions = {
 export type ProcessOptions = CliOptions & {
   /** A stream whose reader closed it before the first write, as with `| head`. */
   unread?: 'stdout' | 'stderr'
-  /** A different user than the one that runs the tests. */
   uid?: number
   /** Called once with the first of its results, before any more of them is taken. */
   onFirstOutput?: () => void

@@ -197,7 +197,6 @@ test.each(Object.entries(USELESS))(
   },
 )
 
-/** A night of the list, and one that lacks a customer. */
 async function lackingOne(mirror: Mirror) {
   await night(mirror, 1, { shown: LIST })
   await night(mirror, 2, { shown: WITHOUT_50 })

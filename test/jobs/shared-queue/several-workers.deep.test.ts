@@ -26,7 +26,6 @@ test.skipIf(redisProgram() === undefined)('two workers use a cluster where their
   expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue fails|rate limit is away/)
 })
 
-/** The slots of each server of a cluster. */
 const SLOTS = ['0 5460', '5461 10922', '10923 16383']
 
 /** The address of one of the servers that share the slots, which agree on that in some seconds. */
