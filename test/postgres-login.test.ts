@@ -6,7 +6,6 @@ import { QueueClient } from '../jobs/queue/postgres.ts'
 import { passwordFor } from '../src/address/postgres-login.ts'
 import { openMirrorToRead } from '../src/store/mirror.ts'
 import { MirrorClient, openPool } from '../src/store/port/postgres-connections.ts'
-import { eventually } from './support/eventually.ts'
 import { listenHere } from './support/fault-server.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
@@ -64,7 +63,7 @@ test.each([
   await expect(client.connect()).rejects.toThrow('password must be a string')
 
   const socket = await connected
-  expect(await eventually(() => socket.closed, Boolean)).toBe(true)
+  await expect.poll(() => socket.closed).toBe(true)
 })
 
 function stubEnvironment(name: string, value: string): void {

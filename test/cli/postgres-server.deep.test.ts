@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { oneStatement, PLAIN_USER, startPostgres } from '../../bench/postgres-server.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
-import { eventually } from '../support/eventually.ts'
 import { opsFile } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -104,10 +102,7 @@ test('a standby is read and exported, and a sync to it is refused', async () => 
 
   expect(await run(at('mirrors'), 'sync')).toMatchObject({ code: 0 })
   const newest = await standing(at('mirrors'))
-  await eventually(
-    () => standing(standby.url),
-    (found) => isDeepStrictEqual(found, newest),
-  )
+  await expect.poll(() => standing(standby.url)).toEqual(newest)
   expect(await exported(standby.url)).toEqual(await exported(at('mirrors')))
   const counted = await run(standby.url, 'sql', 'SELECT count(*) FROM active_customers', '--csv')
   expect(counted).toMatchObject({ code: 0, stdout: expect.stringContaining('300') })

@@ -7,7 +7,6 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/command.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
-import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli } from '../support/run-cli.ts'
@@ -173,10 +172,7 @@ test.runIf(isThere).each(TRIED)('a launcher that starts another Node %s', async 
     launcher.kill('SIGKILL')
     if (isGone(program) === false) kill(pid, 'SIGKILL')
   })
-  await eventually(
-    () => rowsOf(mirror, 'SELECT received FROM runs'),
-    ([run]) => run?.['received'] === 100,
-  )
+  await expect.poll(() => rowsOf(mirror, 'SELECT received FROM runs')).toEqual([{ received: 100 }])
   if (signal === 'SIGKILL') kill(pid, signal)
   else launcher.kill(signal)
   gate.open(2)

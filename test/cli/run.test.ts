@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { eventually } from '../support/eventually.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -27,10 +26,7 @@ test.skipIf(isEmbedded)('cancel ends a run after its page, and the next run alon
   await gate.reached
 
   const cancelling = place.run('cancel acme')
-  await eventually(
-    () => cancellations.list(backend.values),
-    (found) => found.has('acme'),
-  )
+  await expect.poll(async () => (await cancellations.list(backend.values)).has('acme')).toBe(true)
   gate.open()
   const cancelled = await cancelling
   isSlow = false

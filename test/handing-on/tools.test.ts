@@ -11,7 +11,6 @@ import { openS3Store } from '../../src/copies/objects/bucket.ts'
 import { publishBucket } from '../../src/copies/objects/publish-objects.ts'
 import { aBucketPlan, BUCKET } from '../support/bucket-server.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
-import { eventually } from '../support/eventually.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights } from '../support/publishing.ts'
@@ -196,12 +195,7 @@ withPython('moto', ['moto', 'duckdb', 'duckdb_extensions', 'duckdb_extension_htt
     const server = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' })
     onTestFinished(() => void server.kill('SIGKILL'))
     const endpoint = `http://127.0.0.1:${port}`
-    const makeBucket = () =>
-      fetch(`${endpoint}/${BUCKET}`, { method: 'PUT' }).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    await eventually(makeBucket, (isMade) => isMade)
+    await expect.poll(async () => (await fetch(`${endpoint}/${BUCKET}`, { method: 'PUT' })).ok).toBe(true)
     const env = { AWS_ACCESS_KEY_ID: 'writer', AWS_SECRET_ACCESS_KEY: 'of the writer', AWS_ENDPOINT_URL_S3: endpoint }
     const mirror = await aMirrorOfNights()
     await publishBucket(aBucketPlan(mirror), env)
