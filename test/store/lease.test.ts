@@ -8,8 +8,8 @@ import { anEnding, aPage, customers, START_MS, HOUR_MS } from '../support/builde
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
-const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
-  mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
+const start = (mirror: Mirror, afterMs = 0, monotonicMs?: () => number) =>
+  mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + afterMs, monotonicMs })
 
 const YEAR_MS = 365 * 86_400_000
 const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
@@ -77,26 +77,22 @@ function goneProcess(): number {
   return spawnSync('true').pid
 }
 
-const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
-  mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })
-
 test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])('with a clock set by %d ms a lease lasts a minute', async (byMs) => {
   const mirror = await aMirror()
-  await startAt(mirror, START_MS, 5000)
+  await start(mirror, 0, () => 5000)
 
-  const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
+  const second = start(await aMirror(mirror.file), byMs, () => 5000 + LEASE_MS - 1)
 
   await expect(second).rejects.toThrow(LEASED)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
   expect(valueOf(mirror.file, 'SELECT boot FROM leases')).toBe(onPostgres ? null : (BOOT_NAME ?? hostname()))
-  await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
+  await expect(start(mirror, byMs, () => 5000 + LEASE_MS)).resolves.toBeDefined()
 })
 
 test.each([-5 * YEAR_MS, 5 * YEAR_MS])('with a wall clock set by %d ms a run took as long as it did', async (byMs) => {
   const mirror = await aMirror()
   let monotonicMs = 0
-  const asked = { organization: 'acme', trigger: 'sync', nowMs: START_MS, monotonicMs: () => monotonicMs } as const
-  const run = await mirror.startRun(asked)
+  const run = await start(mirror, 0, () => monotonicMs)
   monotonicMs = HOUR_MS
   const told = await mirror.finishRun(run, anEnding(), START_MS + byMs)
 
