@@ -53,9 +53,10 @@ test('the defaults that the JSON Schema names are the ones that hold', async () 
     .object({ properties: z.object({ defaults: z.unknown(), jobs: z.unknown() }) })
     .parse(configJsonSchema())
   const named = defaultsIn(properties.defaults)
+  const lines = Object.entries(named).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   const plain = await configOf(acme())
   expect(named).toMatchObject({ maxWait: '15m', removals: { maxShare: 0.1 }, signing: { encoding: 'hex' } })
-  expect((await configOf(acme('<<<').replace('    <<<', lines(named)))).organizations).toEqual(plain.organizations)
+  expect((await configOf(acme(...lines))).organizations).toEqual(plain.organizations)
   expect(plain.jobs).toEqual({ concurrency: 8, ...defaultsIn(properties.jobs) })
 })
 
@@ -68,10 +69,4 @@ function defaultsIn(value: unknown): Record<string, unknown> {
       return Object.keys(named).length === 0 ? [] : [[key, named]]
     }),
   )
-}
-
-function lines(settings: Record<string, unknown>): string {
-  return Object.entries(settings)
-    .map(([key, value]) => `    ${key}: ${JSON.stringify(value)}`)
-    .join('\n')
 }

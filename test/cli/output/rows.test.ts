@@ -39,12 +39,8 @@ test('every kind of value is exact, and columns of one name are told apart, in e
     .prepare<[], SqlValue[]>(
       `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`,
     )
-  const text = (layout: Layout) =>
-    written(
-      layout,
-      statement.columns().map(({ name }) => name),
-      statement.raw().all(),
-    )
+  const names = statement.columns().map(({ name }) => name)
+  const text = (layout: Layout) => written(layout, names, statement.raw().all())
 
   expect(text({ format: 'json', before: '[', after: ']', onOneLine: true })).toBe(
     '[{"none":null,"empty":"","big":9007199254740993,"one":1.0,"infinite":-9e999,"bytes":{"base64":"AP8="},"id":"a","id_2":"b"}]',
