@@ -51,7 +51,7 @@ test('a backup with keep, those of a clock that was a year ahead push no later o
   ])
 })
 
-test('a backup of a damaged mirror is not made, and the one from before stays', async () => {
+test('a backup of a damaged mirror is not made, nor one of a copy for readers, and the one from before stays', async () => {
   const mirror = await aMirrorOf(customers(1, 400))
   await mirror.close()
   const { file } = await backUp(mirror.file)
@@ -59,16 +59,12 @@ test('a backup of a damaged mirror is not made, and the one from before stays', 
   const bytes = readFileSync(mirror.file)
   bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
   writeFileSync(mirror.file, bytes)
-
-  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'damaged' })
-  expect(readFileSync(file).equals(before)).toBe(true)
-  expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
-})
-
-test('a copy for readers is no mirror to make a backup of', async () => {
   const [copy] = publishAll(aPlan(await aSmallMirror())).copies
 
-  await expect(backUp(copy?.file ?? '')).rejects.toMatchObject({ code: 'foreign' })
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'damaged' })
+  await expect(backUp(copy?.file ?? '', { file })).rejects.toMatchObject({ code: 'foreign' })
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
 })
 
 test('a backup of which an older one cannot be removed is said to be in its place', async () => {
