@@ -1,11 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
-import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { hang } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
@@ -47,13 +46,10 @@ test('in a folder that was removed a command ends with 2, and says so', () => {
 })
 
 test('SIGUSR1 opens no debugger', async () => {
-  const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']
-  const child = spawn(execPath, ['--import', signalledAtLoad(), LAUNCHER, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  const args = ['--import', signalledAtLoad(), LAUNCHER, 'sync', '--config', '/nowhere/customer-mirror.yaml']
+  const { stderr } = await startCli(args, { cwd: temporaryFolder(), program: execPath }).ended
 
-  expect(await text(child.stderr)).toMatch(/^\/nowhere\/customer-mirror.yaml does not exist/)
+  expect(stderr).toMatch(/^\/nowhere\/customer-mirror.yaml does not exist/)
 })
 
 /** Sends SIGUSR1 to the process in which the program is about to be loaded. */

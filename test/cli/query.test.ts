@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { beforeEach, expect, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
@@ -12,7 +9,7 @@ import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { aMirrorToExport, ENDLESS } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
+import { runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { failing, runCommand, runOnScreen } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, anAwayWorkplace, aWorkplace } from '../support/workplace.ts'
@@ -70,7 +67,7 @@ test('a copy without personal data can be read, and says why it cannot be search
 const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', mirror, ...args, '--', statement])
 
-test('a statement that fails ends with 2 and says why, and changes nothing', async () => {
+test('a statement that fails ends with 2 and says why, one that takes longer than --timeout with 5, and neither changes anything', async () => {
   const before = readFileSync(mirror)
   const refused = await sql('SELECT * FROM custmers')
 
@@ -78,27 +75,19 @@ test('a statement that fails ends with 2 and says why, and changes nothing', asy
   const said = "no such table: custmers. 'customer-mirror sql --tables' lists them all."
   expect(refused).toMatchObject(failing(2, said))
   expect(refused.stderr).not.toMatch(/^\s+at |Unexpected|SqliteError/m)
+  const ended = /^The statement was ended: it took longer than 50 ms\..*--timeout/
+  expect(await sql(ENDLESS, '--timeout', '50ms')).toMatchObject(failing(5, ended))
   expect(readFileSync(mirror).equals(before)).toBe(true)
   expect(readdirSync(dirname(mirror)).filter((name) => !/^customers\.db(-wal|-shm)?$/.test(name))).toEqual([])
 })
 
-test('a statement that takes longer than --timeout is ended with 5', async () => {
-  const said = /^The statement was ended: it took longer than 50 ms\..*--timeout/
-  expect(await sql(ENDLESS, '--timeout', '50ms')).toMatchObject(failing(5, said))
-})
-
 test('Ctrl-C ends a statement at once', async () => {
   const rowsThenNone = ENDLESS.replace('COUNT(*)', 'x').concat(' WHERE x < 100000')
-  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', mirror, rowsThenNone])
-  const said = text(child.stderr)
-  const ended = once(child, 'close')
-  await once(child.stdout, 'data')
-  child.stdout.resume()
-  child.kill('SIGINT')
+  const args = ['sql', '--csv', '--timeout=1h', '--mirror', mirror, rowsThenNone]
+  const running = startCli(args, { cwd: dirname(mirror), onFirstOutput: () => running.send('SIGINT') })
 
   // Also the process that runs the statement has standard output open until it ends.
-  expect(await ended).toEqual([130, null])
-  expect(await said).toBe('')
+  expect(await running.ended).toMatchObject({ code: 130, signal: null, stderr: '' })
 })
 
 test('the statement may come from standard input; its rows are a table for people', () => {
