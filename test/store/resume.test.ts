@@ -35,6 +35,23 @@ test.each(['bad-answer', 'unexpected'])('after %s the next run begins anew, with
   expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
 })
 
+test.each([
+  ['page-mismatch', [], false],
+  ['page-mismatch', [3], true],
+  ['network', [], true],
+])(
+  'after %s where the run before stopped, with the pages %j, the next one goes on: %s',
+  async (code, pages, goesOn) => {
+    const mirror = await aMirror()
+    await endedWith(mirror, 'page-mismatch')
+    const second = await start(mirror, START_MS + HOUR_MS)
+    await mirror.savePages(second, pages.map(recorded), START_MS + HOUR_MS)
+    await mirror.finishRun(second, ended(code), START_MS + HOUR_MS)
+
+    expect((await start(mirror, START_MS + HOUR_MS)).resumedFrom === second.id).toBe(goesOn)
+  },
+)
+
 test('a run whose process was killed is continued, and recorded as interrupted', async () => {
   const mirror = await aMirror()
   const killed = await start(mirror, START_MS)

@@ -28,9 +28,11 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
     : unproven(shaped, absences.reasons, { found: absences.found })
   const report = reportOf(run, ending, { ...absences, ...shape }, nowMs)
   const isWhole = ending.status === 'complete' && ending.readToEnd
+  // A list that is much shorter by now may answer so, wherever the run before had come to.
+  const isStuck = ending.error?.code === 'page-mismatch' && run.resumedFrom !== undefined && run.pages === 0
   const [, , hadLease] = await together(
     isWhole ? resolveRejects(session, run, nowMs) : endedWell(ending) ? resolveValid(session, run, nowMs) : LEFT_OUT,
-    ending.status === 'complete' ? forgetWindows(session, run.organization) : LEFT_OUT,
+    ending.status === 'complete' || isStuck ? forgetWindows(session, run.organization) : LEFT_OUT,
     releaseLease(session, run),
   )
   if (!hadLease) return report
