@@ -12,7 +12,7 @@ export function isLikeAddress(text: string): boolean {
 
 /** Quotes stay around a value in a file of `docker run --env-file`. */
 const LIKE_ADDRESS = [
-  /^[\s"']*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?:|[^/\\]*:[^/\\]*@)/i,
+  /^[\s"']*(?:[a-z][a-z0-9+.:-]*:\/\/|(?:jdbc:)?postgres(?:ql)?(?::|\/\/)|[^/\\]*:[^/\\]*@)/i,
   // As libpq, ODBC and .NET have it: `host=db user=mirror password=…`, and a password as a parameter of anything.
   /^[\s"']*\w+\s*=\s*[^\s;]+[\s;]+\w+\s*=/,
   /(?:^|[\s"';?&])(?:password|passwd|pwd)\s*=/i,

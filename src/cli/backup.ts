@@ -84,7 +84,7 @@ export function moveCommand(io: Io) {
           : { place: 'the environment of every command and worker', line: `${MIRROR_VARIABLE}=${target}` }
       const text = `Mirror: ${there}
 Moved from ${from}: ${rowsWords(moved.rows)} of ${count(moved.organizations, 'organization')}
-Every row was read again there, and is the same.
+Every row was read again there, and is the same. What others added, as columns and tables, is not there.
 ${from} is as it was, and what is written there from now on is not in this copy. Runs go on in this copy once you change one line in ${setting.place}:
   ${setting.line}
 Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.

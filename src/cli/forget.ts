@@ -113,7 +113,7 @@ export function beyondText({ copies, replaced, organization, id }: Beyond): stri
 const WORKER =
   'a worker whose configuration still names this organization, and which would load it again until it has read the new one'
 const ELSEWHERE =
-  'backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the service or of a proxy: delete them there, or let them expire'
+  'backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, failed jobs in the queue, and logs of a worker, the service or a proxy: delete them there, or let them expire'
 const COPIES =
   'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); other and older ones, and what a killed publish left (.unfinished), stay until you remove them:'
 const REPLACED = 'mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them'

@@ -108,8 +108,7 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
       return body
     } catch (error) {
       if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place)
-      const name = `"${(encoding ?? '').replace(/[^\w, -]/g, '').slice(0, 40)}"`
-      const message = `${place}: the content encoding ${name} cannot be decompressed. Look for a broken proxy in between.`
+      const message = `${place}: the answer cannot be decompressed. Look for a broken proxy in between.`
       throw new ContractBroken(message, { code: 'bad-answer' })
     }
   }

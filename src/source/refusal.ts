@@ -85,19 +85,19 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
   return new SourceUnavailable(message, { code: 'server-error', status, waitMs })
 }
 
-function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {
+function redirected({ status, headers }: Answer, { place, url, secrets, settings }: RefusalContext): ContractBroken {
   const location = headerOf(headers, 'location')
   const host = location === undefined ? '' : (URL.parse(location, url.href)?.host ?? '')
-  const where = host === '' ? 'nowhere readable' : `the host ${shortened(host)}`
+  const where = host === '' || settings.quotesAnswers === false ? '' : ` ("${scrubbed(host, secrets)}")`
   const message =
-    `${place} answered ${status}, a redirect to ${where}, which is never followed. ` +
+    `${place} answered ${status}, a redirect${where}, which is never followed. ` +
     'Check baseUrl: its scheme, host and path must be the final ones. Where it leads to a login page, check the API key too.'
   return new ContractBroken(message, { code: 'bad-answer' })
 }
 
-/** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */
+/** What the service said, where it may be repeated: any sentence may hold a value. */
 function saidBy(answer: Answer, { settings: { quotesAnswers = true }, secrets }: RefusalContext): string {
-  return quotesAnswers || answer.status === 401 ? quoted(beginningOf(answer), secrets) : ''
+  return quotesAnswers ? quoted(beginningOf(answer), secrets) : ''
 }
 
 function beginningOf({ body }: Answer): string {
@@ -115,11 +115,12 @@ export function quoted(text: string, secrets: readonly string[]): string {
 
 const LONGEST_QUOTE = 200
 
-/** Masked before it is cut, so that no half of a secret is left at the end. */
+/** Masked before it is cut, so that no half of a secret is left at the end; in capitals and as in an address too. */
 function scrubbed(text: string, secrets: readonly string[]): string {
   const masked = secrets
-    .filter((secret) => secret.length > 0)
+    .flatMap((secret) => (secret === '' ? [] : [secret, encodeURIComponent(secret.toWellFormed())]))
     .toSorted((a, b) => b.length - a.length)
+    .map((secret) => new RegExp(secret.replaceAll(/\W/g, String.raw`\$&`), 'gi'))
     .reduce((rest, secret) => rest.replaceAll(secret, MASK), text)
     .replace(EMAIL, MASK)
     .replace(TOKEN_LIKE, MASK)

@@ -5,10 +5,10 @@ import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../pri
 import { requireTaken } from './refusals.ts'
 import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
 import { countOf, type Session, type Store, together } from './port/store.ts'
-import { HOLDING_TABLES } from './privacy.ts'
+import { HOLDING_TABLES, QUOTATION } from './privacy.ts'
 import { type Clocks, requireUnleased } from './runs/lease.ts'
 import { forgetReading, forgetWindows } from './runs/list-memory.ts'
-import { parsedJson } from '../text/parsed-json.ts'
+import { isMapping, parsedJson } from '../text/parsed-json.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
 export function forgetting(store: Store) {
@@ -97,9 +97,9 @@ const where = ({ organization, id }: Of, column = 'id'): Sql =>
 
 /** Deletes all that the mirror holds of a customer, and the memory of the list, which may hold its fingerprints: the next run reads it anew. */
 export async function purgeCustomer(session: Session, of: Of) {
-  const texts = await textsOf(session, of)
+  const addresses = await addressesOf(session, of)
   const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
-  const rejects = await deleteRejects(session, of, texts.email)
+  const rejects = await deleteRejects(session, of, addresses)
   for (const table of ['held_rows', 'absences'])
     await session.run(sql`
       DELETE FROM ${text(table)} WHERE organization = ${of.organization} AND row_id IN (SELECT row_id FROM customers ${where(of)})`)
@@ -109,33 +109,27 @@ export async function purgeCustomer(session: Session, of: Of) {
     const left = await countOf(session, sql`SELECT count(*) FROM ${text(table)} ${where(of, column)}`)
     requireTaken(of, table, { given: left, taken: 0 })
   }
-  await hideInRuns(session, of, texts.all)
+  await hideInRuns(session, of)
   await forgetReading(session, of.organization)
   return { changes, rejects, customers }
 }
 
-/** Shorter texts are no names, and stand everywhere. */
+/** Shorter texts are no addresses, and stand everywhere. */
 const SHORTEST = 6
 
-const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
-
-/** `all` are the values that name a customer, also earlier ones and rejected ones; `email` are the addresses. */
-async function textsOf(session: Session, of: Of): Promise<{ all: string[]; email: string[] }> {
+/** The e-mail addresses of a customer, also earlier ones and rejected ones. */
+async function addressesOf(session: Session, of: Of): Promise<string[]> {
   const documents = await session.all<{ document: string | null }>(sql`
-    SELECT ${either(`json_object(${DOCUMENT})`, `json_build_object(${DOCUMENT})::text`)} AS document FROM customers ${where(of)}
+    SELECT ${either(`json_object('email', email)`, `json_build_object('email', email)::text`)} AS document FROM customers ${where(of)}
     UNION ALL SELECT ${asText('fields')} FROM changes ${where(of)}
     UNION ALL SELECT payload FROM rejects ${where(of, 'record_id')}`)
-  const records = documents.map(({ document }): Partial<Record<string, unknown>> => {
-    const parsed = parsedJson(document ?? '')
-    return typeof parsed === 'object' ? { ...parsed } : {}
-  })
   // A change has both values of a field.
-  const valuesOf = (field: string) =>
-    records
-      .flatMap((record) => record[field])
-      .filter((value) => typeof value === 'string')
-      .filter(({ length }) => length >= SHORTEST)
-  return { all: [...new Set(NAMING_FIELDS.flatMap(valuesOf))], email: [...new Set(valuesOf('email'))] }
+  const addresses = documents.flatMap(({ document }) => {
+    const parsed = parsedJson(document ?? '')
+    return isMapping(parsed) ? [parsed['email']].flat() : []
+  })
+  const texts = addresses.filter((address) => typeof address === 'string')
+  return [...new Set(texts.filter(({ length }) => length >= SHORTEST))]
 }
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
@@ -147,10 +141,14 @@ async function deleteRejects(session: Session, { organization, id }: Of, email: 
       OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${givenAs('address', written)} WHERE ${mentions('payload', sql`address`)})))`)
 }
 
-/** A certificate names customers that a search found, and the message of an error may quote the service. */
-async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]) {
+/** A certificate names customers that a search found, and the message of an error may quote the service, which may name a customer in any way. */
+async function hideInRuns(session: Session, { organization, id }: Of) {
+  const quoting = await session.all<{ id: number; error: string }>(sql`
+    SELECT id, error FROM runs WHERE organization = ${organization} AND ${place('error', '"')} > 0`)
+  for (const run of quoting)
+    await session.run(sql`UPDATE runs SET error = ${run.error.replace(QUOTATION, '')} WHERE id = ${run.id}`)
   const digits = id.replaceAll('-', '')
-  const texts = givenAs('value', [id, id.toUpperCase(), digits, digits.toUpperCase(), ...values])
+  const texts = givenAs('value', [id, id.toUpperCase(), digits, digits.toUpperCase()])
   await session.run(sql`
     UPDATE runs SET error = 'The message named a customer that is forgotten.'
     WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM ${texts} WHERE ${mentions('error', sql`given.value`)})`)
@@ -162,8 +160,6 @@ async function hideInRuns(session: Session, { organization, id }: Of, values: re
     )}
     WHERE organization = ${organization} AND ${place('certificate', id)} > 0`)
 }
-
-const DOCUMENT = NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')
 
 /** The forgotten customers of an organization; undefined if there are none. */
 export async function loadForgotten(session: Session, organization: string): Promise<Forgotten | undefined> {

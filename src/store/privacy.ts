@@ -214,7 +214,7 @@ async function rewriteRejects(step: Step) {
 }
 
 /** What the service said about a refusal may repeat a value. */
-const QUOTATION = / \((?:[\w.-]{1,60}: )?".*"\)/s
+export const QUOTATION = / \((?:[\w.-]{1,60}: )?".*"\)/s
 
 async function rewriteErrors(step: Step) {
   const found = await nextRows<{ error: string }>(step, 'runs', 'error', sql`AND error IS NOT NULL`)

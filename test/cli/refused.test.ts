@@ -75,6 +75,7 @@ test.each<[line: string, said: RegExp | string]>([
   ['publish gs://analytics/customers.db', ADDRESS],
   ['export --format csv -o s3://analytics/customers.csv', ADDRESS],
   ['move --to mysql://ann:hunter2@db.test/crm', ADDRESS],
+  ['move --to postgres//ann:hunter2@db.test/crm', ADDRESS],
   ['sql --mirror postgres:/ann:hunter2@db.test/crm SELECT', ADDRESS],
   ['sandbox --customers many', 'It must be a whole number from 0 to 1000000.'],
   ['signing explain acne', /did you mean "acme"/],

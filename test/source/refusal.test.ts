@@ -25,13 +25,13 @@ test.each([
 })
 
 test.each([
-  [401, true],
-  [403, false],
-  [422, false],
-])('where answers may hold values, what was said with a %i is quoted: %s', async (status, isQuoted) => {
-  const reply = refusal(status, 'some_code', 'No access for Ada Lovelace')
-  const { error } = await readFrom(reply, { settings: { quotesAnswers: false } })
-  expect(String(error).includes('Ada Lovelace')).toBe(isQuoted)
+  ['a 401', refusal(401, 'some_code', 'No access for Ada Lovelace')],
+  ['a 403', refusal(403, 'some_code', 'No access for Ada Lovelace')],
+  ['a redirect', bytes(302, '', { Location: 'https://lovelace.example.com' })],
+])('where answers may hold values, nothing of %s is quoted', async (_, reply) => {
+  const [plain, hiding] = [await readFrom(reply), await readFrom(reply, { settings: { quotesAnswers: false } })]
+  expect(String(plain.error)).toMatch(/lovelace/i)
+  expect(String(hiding.error)).not.toMatch(/lovelace/i)
 })
 
 /** Accepts signatures whose second is within a minute of its own clock. */
@@ -97,11 +97,13 @@ test.each([
   ['of control characters and line breaks', 'a\u0000b\u001b[31m\nc\u202ed', ' ("a b [31m c d")'],
   ['of an address', 'no customer1@example.com here', ' ("no […] here")'],
   ['of a secret', `bad ${CREDENTIALS.secret}!`, ' ("bad […]!")'],
+  ['of a secret in capitals', `bad ${CREDENTIALS.secret.toUpperCase()}!`, ' ("bad […]!")'],
+  ['of a secret as in an address', 'bad a%2fb%20c', ' ("bad […]")'],
   ['of a secret that begins with another one', 'no key ab-12-cd-34 here', ' ("no key […] here")'],
   ['of a signature it names', `expected sha256=${'a1'.repeat(32)}`, ' ("expected […]")'],
   ['that is long', 'a b '.repeat(200), expect.stringMatching(/^.{150,220}…"\)$/)],
 ])('a quotation %s is fit for a message', (_, message, expected) => {
-  const secrets = [CREDENTIALS.secret, 'ab-12', 'ab-12-cd-34']
+  const secrets = [CREDENTIALS.secret, 'ab-12', 'ab-12-cd-34', 'a/b c']
   expect(quoted(JSON.stringify({ success: false, message }), secrets)).toEqual(expected)
 })
 
@@ -117,6 +119,8 @@ test('no key, secret or signature that a service repeats is in anything that an 
     return refusal(403, CREDENTIALS.apiKey, `you sent ${sent.join(' ')}`)(response, request)
   })
   for (const secret of sent) expect(everythingIn(error)).not.toContain(secret)
+  const redirected = await readFrom(bytes(302, '', { Location: `https://${CREDENTIALS.apiKey}.example.com` }))
+  expect(String(redirected.error)).toContain('a redirect ("[…].example.com")')
 })
 
 test.each([

@@ -52,7 +52,7 @@ async function everywhere(mirror: Mirror) {
   await night(mirror, 5, others)
   const found = { certificate: { proof: 'unproven', found: [ID] } }
   await night(mirror, 6, [...others, wanted(5)], { ending: found })
-  const error = { code: 'not-found', message: `The service said: no Wanted "Person" 5ü` }
+  const error = { code: 'not-found', message: `It answered 404 (gone: "no Wanted "Person" 5ü"). Ask.` }
   await night(mirror, 7, [...others, wanted(5)], { ending: { status: 'failed', error } })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 8 * DAY_MS })
   const window = { page: 1, size: 100, perPage: 100, total: 2, beyondEnd: false }
@@ -80,7 +80,7 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
     { certificate: '{"proof":"unproven","found":["forgotten"]}' },
   ])
   expect(rowsOf(file, `SELECT error FROM runs WHERE error_code = 'not-found'`)).toEqual([
-    { error: 'The message named a customer that is forgotten.' },
+    { error: 'It answered 404. Ask.' },
   ])
   for (const table of ['lists', 'list_columns', 'edited_customers', 'windows'])
     expect(rowsOf(file, `SELECT * FROM ${table}`), table).toEqual([])

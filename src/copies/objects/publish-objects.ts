@@ -88,13 +88,18 @@ async function publishOnce(plan: ObjectsPlan, place: FoundPlace, db: Connection)
   return 'to' in plan ? { ...done, bucket: objects } : { ...done, parquet: objects }
 }
 
-/** The next manifest. Objects that one before of the same kind named stay a while for its readers; not those of an organization that is gone. */
+/**
+ * The next manifest. Objects that one before of the same kind named stay a while for its readers; not those of an organization that is gone, or
+ * of which a customer was forgotten since.
+ */
 function contentOf(plan: ObjectsPlan, entries: PublishedObject[], place: FoundPlace, writtenAt: string): Manifest {
   const { generation, manifest: before } = place
   const graceMs = 'to' in plan ? plan.graceMs : 0
   const folderOf = (key: string) => key.slice(0, key.lastIndexOf('/'))
   const named = new Set(entries.map(({ object }) => object))
-  const folders = new Set(entries.map(({ object }) => folderOf(object)))
+  const forgotten = new Map(before?.organizations.map((one) => [one.organization, one.forgotten]))
+  const stay = entries.filter((one) => one.forgotten <= (forgotten.get(one.organization) ?? one.forgotten))
+  const folders = new Set(stay.map(({ object }) => folderOf(object)))
   const isRecent = (since = '') => Math.abs(Date.parse(writtenAt) - Date.parse(since)) < graceMs
   const earlier = (before?.replaced ?? []).filter(({ since }) => isRecent(since))
   const replaced = (before?.organizations ?? []).map(({ object }) => ({ object, since: writtenAt }))

@@ -232,7 +232,7 @@ test('what a manifest replaces stays for its readers, and then goes, however oft
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
 
-test('objects of organizations that were renamed, retired or forgotten go at once', async () => {
+test('objects of organizations that were renamed, retired or forgotten, or of which a customer was, go at once', async () => {
   const mirror = await aMirror()
   for (const [place, organization] of ['acme', 'globex', 'initech', 'hooli'].entries())
     await night(mirror, 0, customers(place * 10 + 1, place * 10 + 4), { organization })
@@ -243,6 +243,7 @@ test('objects of organizations that were renamed, retired or forgotten go at onc
   await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
   await organizations.retire('globex', CLOCKS)
   await organizations.forget('initech', CLOCKS)
+  await mirror.forgetCustomer({ organization: 'hooli', id: customerId(31), nowMs: START_MS, monotonicMs: undefined })
   const { bucket: after } = await publishInto(bucket, plan)
 
   expect(after?.gone).toEqual(['acme', 'globex', 'initech'])
