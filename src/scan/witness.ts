@@ -43,9 +43,7 @@ export function allWitnesses() {
       for (const witness of left) if (!isSpannedBy(witness, seam, before, after)) left.delete(witness)
     },
     /** Whether a row stands before another one by each of them. */
-    isBefore(one: Row, other: Row): boolean {
-      return hopes().every((witness) => orderBy(witness, compareRows(one, other)) < 0)
-    },
+    isBefore: (one: Row, other: Row) => hopes().every((witness) => orderBy(witness, compareRows(one, other)) < 0),
     /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
     believed(pageSize: number): string | undefined {
       const [witness] = hopes()
