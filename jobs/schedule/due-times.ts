@@ -35,7 +35,7 @@ export function previousDueMs(organization: string, schedule: Schedule, nowMs: n
 
 /**
  * The first moment after `nowMs` at which the organization is due. A time of day that clocks skip is due when the gap ends, and one that they show
- * twice the first time; a line with `*` or a step for its hours or minutes goes on through both. Throws when there is none.
+ * twice the first time; a line with `*` or a step for its hours or minutes goes on through both. Infinity when there is none.
  */
 export function nextDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)

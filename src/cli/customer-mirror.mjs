@@ -77,7 +77,7 @@ async function runWith(node) {
   const { spawn } = await import('node:child_process')
   const launcher = fileURLToPath(import.meta.url)
   const args = [launcher, ...process.argv.slice(2)]
-  // With more places to take memory from, threads keep 20 MB that they no longer use. Only the environment of a process can say so.
+  // With more arenas, threads keep 20 MB that they no longer use. Only the environment of a process can say so.
   const env = { MALLOC_ARENA_MAX: '1', ...process.env }
   const child = spawn(node, args, { stdio: 'inherit', env })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']

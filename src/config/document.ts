@@ -70,8 +70,7 @@ export async function readText(path: string, { maxBytes }: { maxBytes: number })
   try {
     // A thread could wait for a pipe for ever, and read a device for ever.
     const found = await promisify(stat)(path)
-    if (found.isFIFO()) return { problem: 'is a pipe, not a file', missing: false }
-    if (found.isCharacterDevice()) return { problem: 'is a device, not a file', missing: false }
+    if (!found.isFile() && !found.isDirectory()) return { problem: 'is a pipe or a device, not a file', missing: false }
     if (found.size > maxBytes) return { problem: `is larger than ${maxBytes / 1024} KiB`, missing: false }
     // By callbacks: streams, and what returns promises, take a fortieth of a start to load.
     const bytes = await promisify(readFile)(path)

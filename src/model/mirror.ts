@@ -69,8 +69,8 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 /** How a mirror is opened to write. */
 export type Opening = {
   /**
-   * Ends the wait for a file that another program has locked, and five seconds later for a server that does not answer; meanwhile the event
-   * loop goes on, so that signals of the system are heard.
+   * Ends the wait for a file that another program has locked, and that for an answer of a server some seconds later; meanwhile the event loop
+   * goes on, so that signals of the system are heard.
    */
   signal?: AbortSignal | undefined
   /** Its verbs wait for a file also after that: a worker that is stopped records how its runs ended. */

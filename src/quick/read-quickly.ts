@@ -78,11 +78,11 @@ export async function searchForGone(
 ): Promise<Pick<Conclusion, 'gone' | 'pending'>> {
   if (gone.length === 0) return { gone, pending }
   const known = await mirror.findGone(run, gone)
-  const certain = known.filter(({ id, createdAt, createdAtUtc }) => {
-    return createdAtUtc !== null && isCertain({ id, createdAt: createdAt ?? undefined })
-  })
-  const candidates = known.filter((candidate) => !certain.includes(candidate))
-  if (candidates.length === 0) return { gone: rowsOf(certain), pending }
+  const isShown = ({ id, createdAt, createdAtUtc }: Candidate) =>
+    createdAtUtc !== null && isCertain({ id, createdAt: createdAt ?? undefined })
+  const certain = new Set(known.filter(isShown))
+  const candidates = known.filter((candidate) => !certain.has(candidate))
+  if (candidates.length === 0) return { gone: rowsOf([...certain]), pending }
   const { left } = budget
   const most = Math.min(left, MOST_REQUESTS)
   const searched = candidates.slice(0, Math.max(0, Math.floor(most / SEARCHES) - MOST_CONTROLS))

@@ -147,11 +147,6 @@ async function hideInRuns(session: Session, { organization, id }: Of) {
     SELECT id, error FROM runs WHERE organization = ${organization} AND ${place('error', '"')} > 0`)
   for (const run of quoting)
     await session.run(sql`UPDATE runs SET error = ${run.error.replace(QUOTATION, '')} WHERE id = ${run.id}`)
-  const digits = id.replaceAll('-', '')
-  const texts = givenAs('value', [id, id.toUpperCase(), digits, digits.toUpperCase()])
-  await session.run(sql`
-    UPDATE runs SET error = 'The message named a customer that is forgotten.'
-    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM ${texts} WHERE ${mentions('error', sql`given.value`)})`)
   // Only the id: a name that someone chose may be a word of the certificate.
   await session.run(sql`
     UPDATE runs SET certificate = ${either(

@@ -120,10 +120,9 @@ export class ListRecorder {
   }
 
   /**
-   * The list a complete run leaves behind: its windows in the order of their positions. A customer who was not met in an earlier window
-   * stands between those who stand before and behind it in its own: positions shift while a scan reads, its neighbours do not. A customer
-   * that came with two different records is kept without a fingerprint, since only one of them is stored. `customers`: the most that the
-   * windows can have, each counted once. To be called once: the windows give their memory back.
+   * The list a complete run leaves behind: its windows in the order of their positions. A customer who was not met in an earlier window stands
+   * beside its neighbours there: positions shift while a scan reads, neighbours do not. One that came with two different records is kept without
+   * a fingerprint, since only one of them is stored. `customers`: the most that the windows can have. To be called once: it frees the windows.
    */
   next(customers: number): Pick<ListAsRead, 'columns' | 'warnings'> {
     const windows = [...this.#windows.values()].toSorted((one, other) => one.start - other.start)
@@ -187,7 +186,7 @@ function release(arrays: readonly { buffer: ArrayBufferLike }[]): void {
   for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
-/** `reach`: where the windows before it end. What stands behind that stands behind all of them, and not only behind who is before it here. */
+/** `reach`: where the windows before it end. A new row behind that goes to the end, unless a known one follows it in this window. */
 function appendWindow({ start, columns: source, from, count }: WindowRead, gathered: Gathered, reach: number): void {
   const { columns, index, followers } = gathered
   const to = from + count
@@ -214,7 +213,7 @@ function appendWindow({ start, columns: source, from, count }: WindowRead, gathe
   }
 }
 
-/** The customer before one that opens its window: that before the next known customer of the window, or the last one so far. */
+/** The customer before one whose place the rows before it do not show: that before the next known customer of the window, or the last one so far. */
 function placeBefore(gathered: Gathered, source: ListColumns, from: number, to: number): number {
   const { index, ring } = gathered
   for (let at = from; at < to; at += 1) {

@@ -31,7 +31,7 @@ test('a missing file says how to get one; an empty --config and a named pipe are
     `other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): ${advice}`,
   ])
   heldPipe(join(cwd, 'customer-mirror.yaml'))
-  expect(await said()).toEqual(['customer-mirror.yaml is a pipe, not a file'])
+  expect(await said()).toEqual(['customer-mirror.yaml is a pipe or a device, not a file'])
   expect(await said({ file: '' })).toEqual(['--config is empty: name a configuration file'])
 })
 

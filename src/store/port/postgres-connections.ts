@@ -4,6 +4,7 @@ import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
 import { postgresSettings, type PostgresSettings, prepareLogin } from '../../address/postgres-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
+import { within } from '../../machine/timers.ts'
 import { Texts } from './sql.ts'
 import type { Session, Store } from './store.ts'
 
@@ -49,18 +50,22 @@ const ANSWER_MS = 330_000
 
 const IDLE_MS = 60_000
 
-/** How long a server may take for what is under way once the program was told to stop: then it may be frozen. */
-const STOP_MS = 5000
+/** How long a server may take for an answer once the program was told to stop: then it may be frozen. */
+const STOP_MS = 7000
 
-/** The connections to the server at `address`, opened when they are needed, and ended some seconds after `signal`. */
+/** The connections to the server at `address`, opened when they are needed. After `signal`, one that does not answer ends them all. */
 export function openPool(address: string, signal?: AbortSignal): Connections {
   const sockets = new Set<Socket>()
   let isEnded = false
-  const end = () => {
+  const answered: Answered = async (asked) => {
+    if (signal === undefined) return asked
+    const told = asked.then((answer) => ({ answer }))
+    const found = (await within(told, 2 ** 31 - 1, undefined, signal)) ?? (await within(told, STOP_MS, undefined))
+    if (found !== undefined) return found.answer
     isEnded = true
     for (const socket of sockets) socket.destroy()
+    throw new Error(STOPPED)
   }
-  signal?.addEventListener('abort', () => setTimeout(end, STOP_MS).unref(), { once: true })
   const pool = new Pool({
     ...connectionSettings(address),
     Client: MirrorClient,
@@ -82,12 +87,16 @@ export function openPool(address: string, signal?: AbortSignal): Connections {
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     connect: async () => {
-      if (isEnded) throw new Error('Connection terminated by this program, which was told to stop')
-      return clientOf(await pool.connect())
+      if (isEnded) throw new Error(STOPPED)
+      return clientOf(await answered(pool.connect()), answered)
     },
     end: () => pool.end(),
   }
 }
+
+type Answered = <Answer>(asked: Promise<Answer>) => Promise<Answer>
+
+const STOPPED = 'Connection terminated by this program, which was told to stop'
 
 /** A connection to the server of a mirror. The limit of a pool would include the wait for a free one. */
 export class MirrorClient extends DriverClient {
@@ -99,13 +108,13 @@ export class MirrorClient extends DriverClient {
   }
 }
 
-function clientOf(client: PoolClient): Client {
+function clientOf(client: PoolClient, answered: Answered): Client {
   return {
     process: processOf(client),
     query: async (text, parameters, { limitMs } = { limitMs: ANSWER_MS }) => {
       const limited = { text, query_timeout: limitMs }
       const sent = parameters?.map((value) => (value instanceof Texts ? binaryArray(value) : value))
-      const answer: QueryResult | QueryResult[] = await client.query(limited, sent)
+      const answer: QueryResult | QueryResult[] = await answered(client.query(limited, sent))
       const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
       return { rows, rowCount }
     },

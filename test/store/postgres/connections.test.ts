@@ -1,13 +1,10 @@
-import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
-import { connectionSettings, openPool, schemaOf } from '../../../src/store/port/postgres-connections.ts'
-import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
-import { listenHere } from '../../support/fault-server.ts'
+import { connectionSettings, schemaOf } from '../../../src/store/port/postgres-connections.ts'
+import { postgresError } from '../../../src/store/port/postgres-errors.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
@@ -67,24 +64,6 @@ test('each connection trusts what the file of certificates holds then, and what 
   expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
   rmSync(file)
   expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
-})
-
-test('once a program was told to stop, a server that does not answer is waited for no longer than five seconds', async () => {
-  const server = createServer()
-  const port = await listenHere(server)
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const stopping = new AbortController()
-  const pool = openPool(`postgres://ann@127.0.0.1:${port}/crm?sslmode=disable`, stopping.signal)
-  const asked = pool.connect()
-  await once(server, 'connection')
-
-  stopping.abort()
-  vi.advanceTimersByTime(5000)
-
-  await expect(asked).rejects.toSatisfy(isLost)
-  await expect(pool.connect()).rejects.toSatisfy(isLost)
-  await pool.end()
 })
 
 const ADDRESS = 'postgres://db.test/crm'

@@ -1,7 +1,13 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
+import { openPool } from '../../../src/store/port/postgres-connections.ts'
+import { isLost } from '../../../src/store/port/postgres-errors.ts'
+import { listenHere } from '../../support/fault-server.ts'
+import { aGate } from '../../support/gate.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
@@ -127,3 +133,34 @@ async function aServerWith(settings: Readonly<Record<string, string>>) {
     runCli(args, { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: as('careful'), COLUMNS: '80' } })
   return { url: server.url, as, run }
 }
+
+test('once a program was told to stop, a server that does not answer is waited for no longer than seven seconds', async () => {
+  const server = createServer()
+  const port = await listenHere(server)
+  const stopping = new AbortController()
+  const pool = openPool(`postgres://ann@127.0.0.1:${port}/crm?sslmode=disable`, stopping.signal)
+  const asked = pool.connect()
+  await once(server, 'connection')
+
+  stopping.abort()
+  await expect(asked).rejects.toSatisfy(isLost)
+  await expect(pool.connect()).rejects.toSatisfy(isLost)
+  await pool.end()
+})
+
+test('a run that is stopped while a page hangs for longer than that is recorded as interrupted', async () => {
+  const server = await startPostgres({ isDurable: false })
+  onTestFinished(() => server.close())
+  const gate = aGate({ fromPage: 2 })
+  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+  onTestFinished(() => gate.open())
+  const stopping = new AbortController()
+  const { run } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { mirror: server.url })
+  const ended = run('sync', { signal: stopping.signal })
+  await gate.reached
+
+  stopping.abort()
+
+  expect(await ended).toMatchObject({ stdout: expect.stringContaining('interrupted') })
+  expect((await run('runs')).stdout).toContain('interrupted')
+})
