@@ -18,7 +18,7 @@ export const sleep: Sleep = async (ms, signal) => {
 }
 
 /** A longer timer would fire at once. A caller that waits longer checks the clock and sleeps again. */
-const LONGEST_TIMER_MS = 2_147_483_647
+export const LONGEST_TIMER_MS = 2_147_483_647
 
 /** Work that takes so long is begun in one turn of the event loop; more of it waits for a later turn. */
 const WORK_MS = 20

@@ -185,7 +185,7 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
 /** What the pages read show. */
 export type Conclusion = Readonly<ReturnType<typeof conclude>>
 
-/** What else is known: rows that an earlier run missed; whether the rows read stand in an order that no change alters, and which of two stands first. */
+/** What else is known: rows that an earlier run missed, and whether the rows read stand in an order that no change alters. `isBefore`: by that. */
 type Known = {
   readonly size: number
   readonly isEndKnown: boolean
@@ -211,7 +211,7 @@ export function conclude(
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
   const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...pending])].filter((rowId) => !read.has(rowId))
-  // New rows, and records without one, may push those at the end behind a total that stops counting: they are listed all the same, and only searches tell.
+  // Those at the end may be pushed behind a total that stops counting: they are listed all the same, and only searches tell.
   const hasCome = read.values().some((rowId) => expected.placeOf(rowId) < 0)
   const isAbsentFrom = (row: Row, { start, isEnd, ends, nameless }: Cut) => {
     const isBehind = start === 0 || (ends !== undefined && isBefore(ends[0], row))

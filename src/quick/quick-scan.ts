@@ -259,8 +259,7 @@ export class QuickScan implements Scan {
     const orderStays = this.#witnesses.believed(this.#size) !== undefined
     // Without a total, a page from which one row was left out looks like the last one.
     const isEndKnown = this.#isEndMet && this.#total !== undefined
-    const { isBefore } = this.#witnesses
-    const known = { size: this.#size, isEndKnown, orderStays, isBefore, pending }
+    const known = { size: this.#size, isEndKnown, orderStays, isBefore: this.#witnesses.isBefore, pending }
     return conclude(this.#cuts, this.#compared(), expected, known)
   }
 

@@ -67,7 +67,7 @@ type SearchSettings = {
 const SEARCHES = 3
 
 /**
- * Searches for customers that left their places, but for those of whom an answer shows it: one may stand where another one left, so that the
+ * Searches for customers that left their places, unless an answer shows that they are gone: one may stand where another one left, so that the
  * numbers agree. A customer is pending until the next full run if searches by two fields do not confirm the absence, or none can be made.
  */
 export async function searchForGone(

@@ -85,19 +85,22 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
   return new SourceUnavailable(message, { code: 'server-error', status, waitMs })
 }
 
-function redirected({ status, headers }: Answer, { place, url, secrets, settings }: RefusalContext): ContractBroken {
+function redirected({ status, headers }: Answer, context: RefusalContext): ContractBroken {
+  const { place, url, secrets } = context
   const location = headerOf(headers, 'location')
   const host = location === undefined ? '' : (URL.parse(location, url.href)?.host ?? '')
-  const where = host === '' || settings.quotesAnswers === false ? '' : ` ("${scrubbed(host, secrets)}")`
+  const where = host === '' || !mayRepeat(context) ? '' : ` ("${scrubbed(host, secrets)}")`
   const message =
     `${place} answered ${status}, a redirect${where}, which is never followed. ` +
     'Check baseUrl: its scheme, host and path must be the final ones. Where it leads to a login page, check the API key too.'
   return new ContractBroken(message, { code: 'bad-answer' })
 }
 
-/** What the service said, where it may be repeated: any sentence may hold a value. */
-function saidBy(answer: Answer, { settings: { quotesAnswers = true }, secrets }: RefusalContext): string {
-  return quotesAnswers ? quoted(beginningOf(answer), secrets) : ''
+/** Whether what the service says may be repeated, though it may hold a value of a customer. */
+const mayRepeat = ({ settings }: RefusalContext) => settings.quotesAnswers !== false
+
+function saidBy(answer: Answer, context: RefusalContext): string {
+  return mayRepeat(context) ? quoted(beginningOf(answer), context.secrets) : ''
 }
 
 function beginningOf({ body }: Answer): string {

@@ -23,7 +23,7 @@ test('no customer who is listed is gone for certain, however the list moved whil
   expect(gone.reduce((sum, { certain }) => sum + certain, 0)).toBeGreaterThan(gone.length)
 })
 
-/** Customers whom a quick scan calls gone for certain, and those of them who are listed, some hours after a scan of a list that moved. */
+/** How many customers a quick scan calls gone for certain, and how many of them are listed. The list moved while a scan read it, hours before. */
 function goneFrom(seed: number): { certain: number; wrong: number } {
   const dice = diceOf(seed)
   const order = dice.pick([...ORDERS])

@@ -179,7 +179,7 @@ test('a customer whose record has lost its id does not become missing, run after
   expect(missingIn(mirror)).toEqual([])
 })
 
-test('customers whom a quick run found, or missed, while a scan was interrupted are not absent for the run that continues it', async () => {
+test('customers found or missed by a quick run while a scan was interrupted are not absent for the run that continues it', async () => {
   const { mirror, run, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
   const stop = new AbortController()
   const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())

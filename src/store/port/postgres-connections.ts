@@ -4,7 +4,7 @@ import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
 import { postgresSettings, type PostgresSettings, prepareLogin } from '../../address/postgres-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
-import { within } from '../../machine/timers.ts'
+import { LONGEST_TIMER_MS, within } from '../../machine/timers.ts'
 import { Texts } from './sql.ts'
 import type { Session, Store } from './store.ts'
 
@@ -60,7 +60,7 @@ export function openPool(address: string, signal?: AbortSignal): Connections {
   const answered: Answered = async (asked) => {
     if (signal === undefined) return asked
     const told = asked.then((answer) => ({ answer }))
-    const found = (await within(told, 2 ** 31 - 1, undefined, signal)) ?? (await within(told, STOP_MS, undefined))
+    const found = (await within(told, LONGEST_TIMER_MS, undefined, signal)) ?? (await within(told, STOP_MS, undefined))
     if (found !== undefined) return found.answer
     isEnded = true
     for (const socket of sockets) socket.destroy()
