@@ -149,12 +149,12 @@ export type Searched = {
   isPostponed?: boolean | undefined
 }
 
-/** A customer that was listed before, but not in this scan. */
-export type Absent = Listed & {
+/** A customer that was listed before, but not in this scan. Without names: there may be a million. */
+export type Absent = {
   rowId: number
-  /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
+  id: string
+  /** `YYYY-MM-DD HH:MM:SS`, a fraction of a second may follow; null when it cannot be read. */
   createdAtUtc: string | null
-  createdAt: string | null
   /** In how many scans in a row before this one: proven ones, proven and settled ones, and these with unproven ones that were whole. */
   missingProven: number
   missingScans: number
@@ -162,7 +162,8 @@ export type Absent = Listed & {
 }
 
 /** A customer about to be removed, with the values last read, if the row has others. */
-export type Candidate = Absent & { earlier: readonly Named[] }
+export type Candidate = Listed &
+  Pick<Absent, 'rowId' | 'createdAtUtc'> & { createdAt: string | null; earlier: readonly Named[] }
 
 export type Listed = Named & { id: string }
 

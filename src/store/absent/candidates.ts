@@ -3,7 +3,7 @@ import type { Absent, Candidate, Ending, Listed, Named, RemovalRule, Run } from 
 import { hides } from '../../privacy/hidden-values.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged } from './find-absent.ts'
 import { isCandidate } from './removal-rule.ts'
-import { asText, isIn, joined, type Sql, sql, text } from '../port/sql.ts'
+import { asText, isIn, joined, rowsOf, type Sql, sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
 import { isMapping, parsedJson } from '../../text/parsed-json.ts'
 
@@ -34,12 +34,19 @@ export async function findGone(session: Session, run: Run, rowIds: readonly numb
 async function asCandidates(session: Session, run: Run, rows: readonly Absent[]): Promise<Candidate[]> {
   if (rows.length === 0) return []
   const shown = shownNames(run)
-  const ids = rows.map(({ id }) => id)
-  const [rejects, changes] = await together(
+  const [ids, rowIds] = [rows.map(({ id }) => id), rows.map(({ rowId }) => rowId)]
+  const stored = sql`
+    SELECT row_id AS "rowId", id, name, username, email, created_at AS "createdAt", created_at_utc AS "createdAtUtc"
+    FROM customers WHERE ${rowsOf(run.organization, rowIds)}`
+  const [named, rejects, changes] = await together(
+    session.all<Omit<Candidate, 'earlier'>>(stored),
     findLatest(session, run.organization, ids, ['rejects', 'record_id', 'payload', 'seen_at']),
     findLatest(session, run.organization, ids, ['changes', 'id', 'fields', 'seq']),
   )
-  return rows.map((row) => {
+  const byRow = new Map(named.map((row) => [row.rowId, row]))
+  return rowIds.flatMap((rowId) => {
+    const row = byRow.get(rowId)
+    if (row === undefined) return []
     const earlier = namesIn(rejects.get(row.id) ?? [], changes.get(row.id) ?? [])
     return { ...shown(row), earlier: earlier.map(shown) }
   })

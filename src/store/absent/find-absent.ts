@@ -37,14 +37,12 @@ export async function findUnseen(session: Session, { organization, seen }: Run) 
 }
 
 async function findNotRemoved(session: Session, organization: string, rowIds: readonly number[], more: Sql) {
-  const rows = await session.all<Absent>(sql`
-    SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc", created_at AS "createdAt",
-      coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans",
-      coalesce(absences.whole, 0) AS "missingWhole"
+  return await session.all<Absent>(sql`
+    SELECT customers.row_id AS "rowId", id, created_at_utc AS "createdAtUtc", coalesce(absences.proven, 0) AS "missingProven",
+      coalesce(absences.scans, 0) AS "missingScans", coalesce(absences.whole, 0) AS "missingWhole"
     FROM customers LEFT JOIN absences ON absences.organization = customers.organization
       AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
     WHERE ${rowsOf(organization, rowIds, 'customers')} AND removed_at IS NULL ${more} ORDER BY customers.row_id`)
-  return rows.map((row) => ({ ...row, createdAtUtc: row.createdAtUtc && secondOf(row.createdAtUtc) }))
 }
 
 /** Those of the rows that were listed until now and that the run did not receive, in the given order, without rejected ones. */
@@ -146,13 +144,14 @@ const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 export async function findUnjudged(session: Session, run: Run, absent: readonly Absent[], serviceMs = 0) {
   // The later of the two clocks decides: that of a machine may be days behind.
   const last = secondOf(sqlTime(Math.min(Math.max(run.startedAtMs, serviceMs) + AHEAD_MS, LATEST_MS)))
-  const dated = absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last ? [{ rowId, at }] : []))
+  const timeOf = ({ createdAtUtc }: Absent) => secondOf(createdAtUtc ?? '')
+  const dated = absent.filter((row) => row.createdAtUtc !== null && timeOf(row) <= last)
   if (dated.length === 0) return new Set<number>()
   const rowIds = absent.map(({ rowId }) => rowId)
   const newest = await session.first<{ at: string | null }>(sql`
     SELECT max(created_at_utc) AS at FROM customers WHERE organization = ${run.organization} AND removed_at IS NULL
       AND created_at_utc <= ${moment(last)} AND row_id NOT IN (SELECT row_id FROM ${givenAs('row_id', rowIds)})`)
   const listed = newest?.at == null ? undefined : secondOf(newest.at)
-  if (listed === undefined || dated.every(({ at }) => at <= listed)) return new Set<number>()
-  return new Set(dated.flatMap(({ rowId, at }) => (at >= listed ? [rowId] : [])))
+  if (listed === undefined || dated.every((row) => timeOf(row) <= listed)) return new Set<number>()
+  return new Set(dated.flatMap((row) => (timeOf(row) >= listed ? [row.rowId] : [])))
 }

@@ -179,8 +179,12 @@ function asParameter(value: unknown): string | null {
 
 /** Texts or numbers of this program as a table with one column. */
 export function givenAs(column: string, values: readonly string[] | readonly number[], name = 'given'): Fork {
-  const rows = values.map((value) => ({ [column]: value }))
-  return given(rows, { [column]: typeof values[0] === 'number' ? 'bigint' : 'text' }, name)
+  const type = text(typeof values[0] === 'number' ? 'bigint' : 'text')
+  const [shown, table] = [column, name].map((each) => text(quoted(each)))
+  return either(
+    sql`(SELECT value AS ${shown} FROM json_each(${JSON.stringify(values)})) AS ${table}`,
+    sql`(SELECT unnest((SELECT ${values}::${type}[])) AS ${shown}) AS ${table}`,
+  )
 }
 
 /** After ON CONFLICT, what was given takes the place of what was there in these columns. */
