@@ -264,9 +264,13 @@ function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly E
 
 const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
 
-/** As `sync --json` prints it, with the title of an error: a message may quote what the service answered. */
+/** As `sync --json` prints it, with the title of an error: a message may quote what the service answered, and a certificate has ids of customers. */
 function runOf(run: Report): object {
-  const { pruned: _pruned, ...json } = { pruned: undefined, ...toJson(run) }
+  const {
+    pruned: _pruned,
+    certificate: _certificate,
+    ...json
+  } = { pruned: undefined, certificate: undefined, ...toJson(run) }
   const { code } = run.error ?? {}
   return { ...json, error: code === undefined ? null : { code, title: factsOfCode(code).title } }
 }

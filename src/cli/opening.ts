@@ -5,6 +5,7 @@ import { chooseOrganizations } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
+import type { RunStatus } from '../model/report.ts'
 import { closing, type Mirror, openMirror, openMirrorToRead } from '../store/mirror.ts'
 
 /** The configuration of `--config`, the environment or the usual name; a command takes `instead` in its place. Throws ConfigError. */
@@ -64,6 +65,12 @@ export async function withMirrorToChange<Result>(named: Named, work: Work<Result
 export async function listUnderway({ mirror: place }: Config) {
   const opened = openMirrorToRead(place)
   return opened.then((mirror) => closing(mirror, () => mirror.listUnderway(clocks()))).catch(() => [])
+}
+
+/** The status of a run, by its organization and what is recorded: one that is recorded as running, and holds no lease, was killed. */
+export async function statusesNow(mirror: Mirror): Promise<(organization: string, recorded: RunStatus) => RunStatus> {
+  const underway = new Set((await mirror.listUnderway(clocks())).map(({ organization }) => organization))
+  return (organization, recorded) => (recorded === 'running' && !underway.has(organization) ? 'interrupted' : recorded)
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

@@ -1,6 +1,6 @@
-import { moment, say, show, type Table } from './output/print.ts'
+import { configOption, moment, say, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
-import { withMirror } from './opening.ts'
+import { statusesNow, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
@@ -18,7 +18,10 @@ export function runsCommand(io: Io) {
     .enablePositionalOptions()
     .addCommand(runsShowCommand(io))
     .action(async (organization, { config, json, limit }) => {
-      const runs = await withMirror({ config, organization }, (mirror) => mirror.listRuns({ organization, limit }))
+      const runs = await withMirror({ config, organization }, async (mirror) => {
+        const listed = await mirror.listRuns({ organization, limit })
+        return listed.map(asItStands(await statusesNow(mirror)))
+      })
       const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
       show(io, json, { document: { runs: runs.map(runAsJson) }, table })
     })
@@ -31,14 +34,24 @@ function runsShowCommand(io: Io) {
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()
-      const [run, waiting] = await withMirror({ config }, async (mirror) => [
+      const [found, waiting, statusOf] = await withMirror({ config }, async (mirror) => [
         await mirror.findRun(id),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
+        await statusesNow(mirror),
       ])
-      if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
+      if (found === undefined)
+        throw new UsageError(`There is no run ${id}. 'customer-mirror runs${configOption(config)}' lists them.`)
+      const run = asItStands(statusOf)(found)
       const text = describeRun(run, waiting?.held ?? 0, config)
       show(io, json, { document: { run: { ...runAsJson(run), certificate: run.certificate } }, text })
     })
+}
+
+function asItStands(statusOf: Awaited<ReturnType<typeof statusesNow>>): <Run extends Report>(run: Run) => Run {
+  return (run) => {
+    const status = statusOf(run.organization, run.status)
+    return { ...run, status, reasons: status === run.status ? run.reasons : [status] }
+  }
 }
 
 function runAsJson(run: Report) {

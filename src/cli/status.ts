@@ -1,6 +1,6 @@
 import { configOption, duration, linesOf, moment, say, show, type Table } from './output/print.ts'
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
-import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
+import { clocks, fileToRead, namedFile, statusesNow, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
@@ -44,7 +44,9 @@ export function statusCommand(io: Io) {
           : undefined
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
-        const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
+        const statusOf = await statusesNow(mirror)
+        const listed = (await mirror.listFreshness()).map((each) => asItStands(each, statusOf))
+        const freshness = new Map(listed.map((each) => [each.organization, each]))
         const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
@@ -83,6 +85,17 @@ function writeWhole(io: Io, file: string, text: string, mode: number, { mirror, 
 
 /** Files that are not to be written over. */
 type Beside = { mirror: string; configuration: string | undefined }
+
+/** With what became of its latest runs. */
+function asItStands(each: Freshness, statusOf: Awaited<ReturnType<typeof statusesNow>>): Freshness {
+  const { organization, lastPartial } = each
+  const lastFullStatus = each.lastFullStatus && statusOf(organization, each.lastFullStatus)
+  return {
+    ...{ ...each, lastStatus: statusOf(organization, each.lastStatus), lastFullStatus },
+    lastPartial: lastPartial && { ...lastPartial, status: statusOf(organization, lastPartial.status) },
+    why: lastFullStatus === each.lastFullStatus ? each.why : [...new Set(['interrupted', ...each.why])],
+  }
+}
 
 type StatusLine = ReturnType<typeof lineOf>
 

@@ -102,7 +102,9 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     finished_at: orNull.time('when the run ended, UTC; NULL while it runs'),
     duration_ms: orNull.number('how long the run took, in milliseconds; NULL while it runs'),
     read_as_of: time('start of the scan, UTC; of one that was resumed, that of its first part'),
-    status: text('running, complete, failed, interrupted, waiting or partial (a quick run)'),
+    status: text(
+      'running (a killed run too, until the next one starts), complete, failed, interrupted, waiting or partial (quick)',
+    ),
     proof: text('what the scan proved: proven, settled or unproven'),
     reasons: text('JSON array: why the scan is not proven'),
     certificate: orNull.text('JSON object: what the proof rests on; NULL where a run has none'),

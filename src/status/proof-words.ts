@@ -51,7 +51,7 @@ export function proofLines(run: StoredRun): string[] {
 export const GRADES = {
   proven: 'Proven: every customer who was listed during the whole scan was read.',
   settled: 'Settled: every customer who kept their place among the others during the scan was read.',
-  unproven: 'The last run proves nothing, so it removed no customer.',
+  unproven: 'The last run does not prove who has left the list.',
 } as const
 
 /** What else a certificate says: how much of the list the service shows, fields that came or changed, and positions that no request could read. */

@@ -134,20 +134,23 @@ describe('runs show', () => {
 
   test('a run under way shows what it has read and nothing of its end; one that goes on from it names it', async () => {
     const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
-    const first = await mirror.startRun({ ...start, nowMs: START_MS })
+    const first = await mirror.startRun({ ...start, nowMs: Date.now() })
     const window = { page: 1, size: 100, perPage: 100, total: 3, beyondEnd: false }
-    await mirror.savePages(first, [{ ...aPage(1, customers(1, 3)), window }], START_MS)
+    await mirror.savePages(first, [{ ...aPage(1, customers(1, 3)), window }], Date.now())
     const underway = await shown(1)
     const error = { code: 'interrupted', message: 'stopped as asked' }
     await mirror.finishRun(first, anEnding({ status: 'interrupted', reasons: ['interrupted'], error }), START_MS)
-    const second = await mirror.startRun({ ...start, nowMs: START_MS + MINUTE_MS })
-    await mirror.finishRun(second, anEnding(), START_MS + MINUTE_MS)
+    const second = await mirror.startRun({ ...start, nowMs: Date.now() })
+    await mirror.finishRun(second, anEnding(), Date.now())
+    await mirror.startRun({ ...start, organization: 'globex', nowMs: START_MS })
 
     expect(underway).toContain('3 customers so far: 3 new\n')
     expect(underway).not.toMatch(/Unproven|unproven|0 ms|request/)
     expect(await shown(1)).toContain('interrupted: stopped as asked\n')
     expect(await shown(2)).toContain('It continued run #1')
     expect(await documentOf(2)).toMatchObject({ id: 2, resumedFrom: 1 })
+    // Killed: it is recorded as running, and its lease is long over.
+    expect(await documentOf(3)).toMatchObject({ status: 'interrupted', reasons: ['interrupted'] })
   })
 
   test('the document has the report and the certificate as recorded; options stand before and after the number', async () => {

@@ -42,6 +42,7 @@ test('a night is reported as documented in one signed POST, and a heartbeat foll
   const sent = { id: String(headers['webhook-id']), body }
   expect(headers).toMatchObject(webhookHeaders(sent, Number(headers['webhook-timestamp']), SECRET))
   expect(post).toMatchObject({ method: 'POST', path: '/hook?token=t0ken' })
+  expect(body).not.toContain('certificate')
   expect(JSON.parse(body)).toMatchObject({
     type: 'night.ended',
     data: {

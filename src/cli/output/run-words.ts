@@ -71,6 +71,9 @@ export function describeRun(run: StoredRun, waiting: number, config: string | un
     ...proofLines(run),
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
+    run.proof === 'unproven' &&
+      run.removed > 0 &&
+      'Removed all the same: customers absent from one whole scan more, whose absence searches confirmed.',
     ...foundLines(certificateOf(run)?.found ?? []),
     ...absenceLines(run, waiting, config),
     run.searchesRefused > 0 &&

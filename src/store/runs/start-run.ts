@@ -9,7 +9,7 @@ import { greatest, sql, sqlTime, text, timeIn } from '../port/sql.ts'
 import { LEFT_OUT, records, type Session, together } from '../port/store.ts'
 import { withScan } from '../reading.ts'
 import { findPolicy, startPrivacy } from '../privacy.ts'
-import { leasedBy } from '../refusals.ts'
+import { LEASE_MS, leasedBy } from '../refusals.ts'
 import { giveLease, lockLease, requireCurrent } from './lease.ts'
 import { findDoubts, forgetWindows, loadList, readWindows, seenIn } from './list-memory.ts'
 import { READ_TO_END } from '../schema/views.ts'
@@ -43,8 +43,8 @@ export async function startRun(session: Session, start: Start, place: string): P
     loadForgotten(session, organization),
     session.numbers(sql`SELECT row_id FROM held_rows WHERE organization = ${organization}`),
     fingerprintKey(session),
-    giveLease(session, { id, organization }, clocks),
     closeAbandoned(session, organization, nowMs, id),
+    giveLease(session, { id, organization }, clocks),
     isPartial ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
     isPartial
       ? LEFT_OUT
@@ -71,10 +71,14 @@ export async function startRun(session: Session, start: Start, place: string): P
   }
 }
 
-/** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
+/** Marks the runs of an organization that never ended as interrupted when their lease was renewed last, except the one that is under way. */
 export async function closeAbandoned(session: Session, organization: string, nowMs: number, underWay = 0) {
+  const lease = await session.first<{ end: number }>(
+    sql`SELECT expires_at_ms AS "end" FROM leases WHERE organization = ${organization} AND run_id <> 0`,
+  )
+  const endMs = Math.min(nowMs, (lease?.end ?? Infinity) - LEASE_MS)
   await session.run(sql`
-    UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(nowMs)}`, sql`started_at`)},
+    UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(endMs)}`, sql`started_at`)},
       reasons = '["interrupted"]', error_code = 'interrupted',
       error = 'The process ended before the run did. What it had saved is kept.'
     WHERE organization = ${organization} AND status = 'running' AND id <> ${underWay}`)

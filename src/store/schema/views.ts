@@ -3,7 +3,9 @@ import type { Words } from './words.ts'
 
 const VERSIONED = [...TEXT_FIELDS, 'extra']
 
-const PROVEN = `status = 'complete' AND proof <> 'unproven'`
+/** Whether a run read the list to its end, and kept most of it: the condition of `freshness.read_as_of`. */
+export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
+const PROVEN = `${READ_TO_END} AND proof <> 'unproven'`
 const GOOD = `status = 'complete' AND (proof <> 'unproven' OR CAST(reasons AS text) = '["plain-scan"]')`
 
 /** The latest run of an organization that fulfils a condition: one seek in an index, however many runs there are. */
@@ -150,9 +152,6 @@ SELECT ${f.string('organization')} AS organization, ${f.dayText('day')} AS day,
   ${['added', 'removed', 'changed'].map((name) => `${f.whole(`sum(${name})`)} AS ${name}`).join(', ')}
 FROM daily GROUP BY organization, day;
 `
-
-/** Whether a run read the list to its end, and kept most of it: the condition of `freshness.read_as_of`. */
-export const READ_TO_END = `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%' AND rejected <= received / 2.0`
 
 /** Whether a run is no partial run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'

@@ -200,7 +200,7 @@ test('a night at rest takes as many statements and round trips as another, howev
     counts.push({ started, saved, ended })
   }
 
-  const expected = { started: [19, 4], saved: [6, 3], ended: [9, 5] }
+  const expected = { started: [20, 4], saved: [6, 3], ended: [9, 5] }
   expect(counts).toEqual([expected, expected])
 })
 

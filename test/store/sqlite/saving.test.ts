@@ -85,7 +85,7 @@ test('a run takes as many statements as another, however many customers and page
     counts.push(atRest)
   }
 
-  const expected = { started: 22, saved: 10, ended: 13 }
+  const expected = { started: 23, saved: 10, ended: 13 }
   expect(counts).toEqual([expected, expected])
 })
 
