@@ -1,4 +1,4 @@
-import { clockWords, count, say, shellWord } from './output/print.ts'
+import { clockWords, count, say, shellWord, withConfig } from './output/print.ts'
 import { command, type Io, oneExitCode } from './command.ts'
 import { CLOCKS, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isPostgres, isSharedQueue, shownMirror } from '../address/mirror-address.ts'
 import { isPasswordInFile } from '../config/addresses.ts'
-import { readPrivacy, readWebhookSecret } from '../config/credentials.ts'
+import { readPrivacy, readReaders, readWebhookSecret } from '../config/credentials.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
@@ -37,7 +37,7 @@ export function checkCommand(io: Io) {
         const { said, fix, error } = found
         const title = error !== undefined && isAnswer ? `${factsOf(error).title}. ` : ''
         const mark = error !== undefined ? '✖' : fix === undefined ? '✔' : '!'
-        const below = fix === undefined ? '' : `\n    fix: ${fix.replaceAll('<organization>', what)}`
+        const below = fix === undefined ? '' : `\n    fix: ${withConfig(fix, file).replaceAll('<organization>', what)}`
         say(io.stdout, `${mark} ${what}: ${title}${said.replaceAll('\n', '\n    ')}${below}\n`)
         if (error !== undefined) wrong.push({ what, error, isCommon })
         else isAnswered ||= isAnswer
@@ -78,7 +78,7 @@ async function resultOf(run: Check['run']): Promise<Exclude<Found, string> | und
 
 /** What every organization needs, in the order of use. Nothing is sent, and nothing is made. */
 function commonChecks(config: Config): Check[] {
-  const { mirror, queue, notify, heartbeat } = config
+  const { mirror, queue, notify, heartbeat, serve } = config
   const isShared = isSharedQueue(queue)
   const checks: (Check | false | undefined)[] = [
     { what: 'Node', run: () => process.versions.node },
@@ -88,6 +88,7 @@ function commonChecks(config: Config): Check[] {
       return { what: 'publish', run: () => ('to' in plan ? answerOfBucket(plan) : makeable(plan)) }
     }),
     notify && { what: 'notify', run: () => nightsReported(notify) },
+    serve && { what: 'serve', run: async () => count((await readReaders(config)).length, 'reader') },
     // A path may hold a token.
     heartbeat && { what: 'heartbeat', run: () => `a request to ${heartbeat.url.host} after each good night` },
     isShared && isPasswordInFile(queue, processEnvironment()) && { what: 'queue', run: () => EXPOSED },
@@ -132,6 +133,8 @@ async function answerOfQueue(queue: string): Promise<Found> {
 
 /** Opens the mirror and has all of it read. If there is none yet, checks that one can be made. */
 async function inFile(file: string): Promise<Found> {
+  // They may have the rights that the mirror had before.
+  const beside = ['-wal', '-shm'].map((end) => `${file}${end}`)
   try {
     const opened = await ifThere(openMirrorToRead(file))
     if (opened === undefined) {
@@ -141,11 +144,12 @@ async function inFile(file: string): Promise<Found> {
       return `${file} will be created by the first sync`
     }
     requireSound(file, await closing(opened, (mirror) => mirror.findDamage()))
-    await access(file, constants.W_OK)
+    for (const each of [file, ...beside].filter((path) => existsSync(path))) await access(each, constants.W_OK)
     return withAdditions(`${file}, sound and writable`, await findAdditions(file))
   } catch (error) {
     const seen = seenIn(error)
-    throw seen === undefined ? error : mirrorFault(file, seen, { cause: error })
+    const place = beside.find((each) => error instanceof Error && 'path' in error && error.path === each)
+    throw seen === undefined ? error : mirrorFault(place ?? file, seen, { cause: error })
   }
 }
 

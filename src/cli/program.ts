@@ -1,4 +1,4 @@
-import { say, screenOf, wrapLines } from './output/print.ts'
+import { say, screenOf, withConfig, wrapLines } from './output/print.ts'
 import type { ExitCode, Io } from './command.ts'
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { factsOf, isOurs, UsageError } from '../errors/errors.ts'
@@ -6,14 +6,20 @@ import { EXACT_VERSION } from '../machine/version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
+  let config: string | undefined
   try {
     const root = await program(args, io)
+    root.hook('preAction', (_, called) => void (config = configIn(called.optsWithGlobals())))
     await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
     // Every command may ask for the folder it was started in, which another program can remove.
     const isFolderGone = error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
-    io.exitWith(sayWhatHappened(isFolderGone ? new UsageError(FOLDER_GONE) : error, io))
+    io.exitWith(sayWhatHappened(isFolderGone ? new UsageError(FOLDER_GONE) : error, io, config))
   }
+}
+
+function configIn({ config }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof config === 'string' ? config : undefined
 }
 
 const FOLDER_GONE =
@@ -66,11 +72,11 @@ function mainHelp(): string {
 
 const MORE = 'Each has --help with its options and examples; sync --help has the exit codes.'
 
-function sayWhatHappened(error: unknown, io: Io): ExitCode {
+function sayWhatHappened(error: unknown, io: Io, config: string | undefined): ExitCode {
   // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const defect = `Unexpected: ${String(error)}\nThis is a defect of Customer Mirror; please report it.`
-  say(io.stderr, `${isOurs(error) ? error.message : defect}\n`)
+  say(io.stderr, `${isOurs(error) ? withConfig(error.message, config) : defect}\n`)
   return factsOf(error).exitCode
 }
 

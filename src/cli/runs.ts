@@ -1,4 +1,4 @@
-import { configOption, moment, say, show, type Table } from './output/print.ts'
+import { moment, say, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
 import { statusesNow, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
@@ -39,8 +39,7 @@ function runsShowCommand(io: Io) {
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
         await statusesNow(mirror),
       ])
-      if (found === undefined)
-        throw new UsageError(`There is no run ${id}. 'customer-mirror runs${configOption(config)}' lists them.`)
+      if (found === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       const run = asItStands(statusOf)(found)
       const text = describeRun(run, waiting?.held ?? 0, config)
       show(io, json, { document: { run: { ...runAsJson(run), certificate: run.certificate } }, text })

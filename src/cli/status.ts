@@ -1,4 +1,4 @@
-import { configOption, duration, linesOf, moment, say, show, type Table } from './output/print.ts'
+import { configOption, duration, linesOf, moment, say, show, type Table, withConfig } from './output/print.ts'
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
 import { clocks, fileToRead, namedFile, statusesNow, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
@@ -175,9 +175,9 @@ function problemBlocks(lines: readonly StatusLine[], config: string | undefined)
   const codesOf = ({ why }: StatusLine) => why.map(problemOf)
   const blocks = [...new Set(lines.flatMap(codesOf))].map((code) => {
     const names = lines.filter((line) => codesOf(line).includes(code)).map(({ organization }) => organization)
-    const fix = fixOf(code, configOption(config))
+    const fix = withConfig(fixOf(code, configOption(config)) ?? '', config)
     const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
-    return fix && `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n`
+    return fix !== '' && `✖ ${groupTitle(names, title)}\n  fix: ${fixFor(names, fix)}\n`
   })
   return linesOf(blocks)
 }

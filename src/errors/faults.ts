@@ -35,7 +35,7 @@ const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where,
     postgres:
       'It is damaged, or the server failed in itself; its log says more. Put back a backup of the database, or name another schema and sync anew.',
   },
-  missing: { file: "Run 'customer-mirror sync' to make it, or name another one." },
+  missing: { file: "Check its name; 'customer-mirror sync' makes the mirror of a configuration." },
   foreign: {
     file: 'It is not a mirror of ours, and was left as it is; name another file as mirror.',
     contents:

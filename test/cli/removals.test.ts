@@ -86,7 +86,7 @@ test('the number of an old alert says which run holds removals back now', async 
   await night(mirror, 2, customers(61, 100))
   await mirror.close()
 
-  const said = "Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme' lists its customers.\n"
+  const said = `Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme --config ${workplace.config}' lists its customers.\n`
   expect(await removals('approve 3 --yes')).toMatchObject(failing(2, said))
 })
 

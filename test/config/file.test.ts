@@ -24,11 +24,11 @@ test.each([
 test('a missing file says how to get one; an empty --config and a named pipe are refused', async () => {
   const cwd = await aFolder()
   const said = (asked: object = {}) => linesOf(readConfig({ cwd, environment: {}, ...asked }))
-  const advice = "run 'customer-mirror init' to write one, or name another with --config"
+  const advice = (init: string) => `run 'customer-mirror ${init}' to write one, or name another with --config`
   const environment = { CUSTOMER_MIRROR_CONFIG: 'other.yaml' }
-  expect(await said()).toEqual([`customer-mirror.yaml does not exist: ${advice}`])
+  expect(await said()).toEqual([`customer-mirror.yaml does not exist: ${advice('init')}`])
   expect(await said({ environment })).toEqual([
-    `other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): ${advice}`,
+    `other.yaml does not exist (named by CUSTOMER_MIRROR_CONFIG): ${advice('init other.yaml')}`,
   ])
   heldPipe(join(cwd, 'customer-mirror.yaml'))
   expect(await said()).toEqual(['customer-mirror.yaml is a pipe or a device, not a file'])

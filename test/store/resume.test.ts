@@ -63,8 +63,12 @@ test('a run whose process was killed is continued, and recorded as interrupted',
 
   expect(second).toMatchObject({ resumedFrom: killed.id, readAsOfMs: START_MS })
   expect(second.seen.size).toBe(10)
-  const ended = { status: 'interrupted', error: { code: 'interrupted' }, ...(onPostgres ? {} : { durationMs: 0 }) }
-  expect(await mirror.findRun(killed.id)).toMatchObject(ended)
+  const interrupted = {
+    status: 'interrupted',
+    error: { code: 'interrupted' },
+    ...(onPostgres ? {} : { durationMs: 0 }),
+  }
+  expect(await mirror.findRun(killed.id)).toMatchObject(interrupted)
 })
 
 test.each([

@@ -110,6 +110,14 @@ export function configOption(config: string | undefined): string {
   return config === undefined ? '' : ` --config ${shellWord(config)}`
 }
 
+/** A text with `--config` in each command that it quotes, unless that names a file itself, or reads no configuration. */
+export function withConfig(text: string, config: string | undefined): string {
+  return text.replaceAll(
+    /(?<='customer-mirror (?!init|signing solve|[^']* --config)[^'\n]+)(?=')/g,
+    configOption(config),
+  )
+}
+
 /** A text in a statement that users copy. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`

@@ -1,4 +1,4 @@
-import { commands, configOption, countsOf, linesOf, type Table } from './print.ts'
+import { commands, configOption, countsOf, linesOf, type Table, withConfig } from './print.ts'
 import type { Published, PublishedObjects } from '../../copies/publish-plan.ts'
 import { factsOfCode } from '../../errors/error-facts.ts'
 import { factsOf } from '../../errors/errors.ts'
@@ -158,9 +158,9 @@ function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
   const isStored = runId !== undefined && !dryRun && error?.code !== 'replaced'
   return linesOf([
     `\n${isStopped ? '■' : '✖'} ${groupTitle(names, title)}`,
-    `  ${dryRun && isStopped ? 'It was a dry run: nothing was saved.' : cause.replaceAll('\n', '\n  ')}`,
+    `  ${dryRun && isStopped ? 'It was a dry run: nothing was saved.' : withConfig(cause, config).replaceAll('\n', '\n  ')}`,
     // A stop was asked for, and its cause says what was saved.
-    from !== 'stop' && `  fix: ${fixFor(names, fix)}`,
+    from !== 'stop' && `  fix: ${withConfig(fixFor(names, fix), config)}`,
     isStored && `  customer-mirror runs show ${runId}${configOption(config)}`,
   ])
 }
