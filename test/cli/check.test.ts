@@ -106,10 +106,11 @@ test.each([
   const { url, received } = await aReceiver(200)
   const file = written(join(temporaryFolder(), 'secret'), secret ?? '')
   const notify = { url, only: 'failures', ...(secret !== undefined && { secret: { file } }) }
-  const serve = { readers: [{ name: 'bi', organizations: ['nowhere'], apiKey: 'made-up', secret: 'made-up' }] }
+  const [apiKey, readerSecret] = [{ env: 'READER_KEY' }, { env: 'READER_SECRET' }]
+  const serve = { readers: [{ name: 'bi', organizations: ['nowhere'], apiKey, secret: readerSecret }] }
   const { stdout, of } = await checked({ notify, serve, heartbeat: { url: 'https://hooks.example.com/t0ken?k=t0ken' } })
 
-  expect(of('serve')).toMatch(/^✖ serve: .*nowhere/)
+  expect(of('serve')).toMatch(/^✖ serve: .*serve\.readers/)
   expect(of('notify')).toMatch(said)
   expect(of('heartbeat')).toBe('✔ heartbeat: a request to hooks.example.com after each good night')
   expect(stdout).not.toContain('t0ken')

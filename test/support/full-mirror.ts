@@ -24,7 +24,7 @@ export const aFullMirror = fileAfter(async (mirror) => {
   const firstOf = (id: string) => Number(valueOf(file, 'SELECT min(row_id) FROM customers WHERE organization = ?', id))
   const [acme, globex] = [firstOf('acme'), firstOf('globex')]
   tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
-  tamper(file, `INSERT INTO held_rows VALUES ('globex', ?, 2, 0)`, globex)
+  tamper(file, `INSERT INTO held_rows VALUES ('globex', ?, 2, '2026-07-01 00:00:00.000', 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
   tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))

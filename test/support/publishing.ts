@@ -40,7 +40,7 @@ export const aMirrorOfNights = fileAfter(async (mirror) => {
   tamper(mirror.file, `INSERT INTO horizons (organization, feed_seq) VALUES ('acme', 1)`)
   tamper(
     mirror.file,
-    `INSERT INTO held_rows SELECT organization, row_id, last_run_id, 0 FROM customers WHERE organization = 'globex'`,
+    `INSERT INTO held_rows SELECT organization, row_id, last_run_id, updated_at, 0 FROM customers WHERE organization = 'globex'`,
   )
 })
 

@@ -41,7 +41,7 @@ export async function anAwayWorkplace(): Promise<{ workplace: Workplace; mirror:
   return { workplace, mirror }
 }
 
-type Settings = Partial<Record<'publish' | 'notify' | 'heartbeat' | 'quick' | 'jobs', object>> & {
+type Settings = Partial<Record<'publish' | 'notify' | 'heartbeat' | 'serve' | 'quick' | 'jobs', object>> & {
   mirror?: string
   defaults?: Readonly<Record<string, unknown>>
   queue?: string

@@ -135,12 +135,13 @@ async function areDiscarded(session: Session, run: Run, absent: readonly Absent[
 
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
 async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
-  await session.run(sql`DELETE FROM held_rows WHERE organization = ${run.organization}`)
   const rowIds = absent.map(({ rowId }) => rowId)
   const taken = await session.run(sql`
-    INSERT INTO held_rows (organization, row_id, run_id)
-    SELECT ${run.organization}, row_id, ${run.id} FROM ${givenAs('row_id', rowIds)}`)
+    INSERT INTO held_rows (organization, row_id, run_id, absent_since)
+    SELECT ${run.organization}, row_id, ${run.id}, ${moment(sqlTime(run.readAsOfMs))} FROM ${givenAs('row_id', rowIds)} WHERE true
+    ON CONFLICT (organization, row_id) DO UPDATE SET run_id = excluded.run_id, discarded = 0`)
   requireTaken(run, 'held_rows', { given: absent.length, taken })
+  await session.run(sql`DELETE FROM held_rows WHERE organization = ${run.organization} AND run_id <> ${run.id}`)
 }
 
 /** The removals of these rows are no longer held back. */
@@ -148,7 +149,7 @@ export async function release(session: Session, organization: string, rowIds: re
   if (rowIds.length > 0) await session.run(sql`DELETE FROM held_rows WHERE ${rowsOf(organization, rowIds)}`)
 }
 
-/** Removes customers, in this order in the feed. One that is not missing yet is from now on. */
+/** Removes customers, in this order in the feed. One that is not missing yet is since the removal was held back, or from now on. */
 async function removeRows(
   session: Session,
   run: Pick<Run, 'id' | 'organization'>,
@@ -159,7 +160,8 @@ async function removeRows(
   const { organization } = run
   const now = sqlTime(nowMs)
   const taken = await session.run(sql`
-    UPDATE customers SET missing_since = coalesce(missing_since, ${moment(now)}), removed_at = ${now}, last_run_id = ${run.id},
+    UPDATE customers SET missing_since = coalesce(missing_since, (SELECT absent_since FROM held_rows
+        WHERE held_rows.organization = customers.organization AND held_rows.row_id = customers.row_id), ${moment(now)}), removed_at = ${now}, last_run_id = ${run.id},
       updated_at = ${await updateStamp(session, nowMs)} WHERE ${rowsOf(organization, rowIds)}`)
   requireTaken(run, 'customers', { given: rowIds.length, taken })
   await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)

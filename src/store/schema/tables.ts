@@ -158,6 +158,7 @@ CREATE TABLE held_rows (
   organization ${w.name} NOT NULL,
   row_id       ${w.number} NOT NULL,
   run_id       ${w.number} NOT NULL,
+  absent_since ${w.time} NOT NULL,               -- start of the first scan that held the removal back
   discarded    ${w.integer} NOT NULL DEFAULT 0,
   PRIMARY KEY (organization, row_id)
 )${w.clustered};

@@ -26,15 +26,14 @@ SELECT organization, id, ${f.string(`nullif(${f.small('trim(email)')}, '')`)} AS
   removed_at, is_active
 FROM customers;
 
--- The customers whose removal waits for a decision. One who was not marked as missing yet is absent since the scan that held the removal back.
+-- The customers whose removal waits for a decision.
 CREATE VIEW held_removals AS
 SELECT held.organization, customers.id, name, username, email, 
   -- A subselect keeps the type of its column in SQLite.
-  (SELECT missing_since WHERE missing_since IS NOT NULL UNION ALL SELECT read_as_of WHERE missing_since IS NULL) AS absent_since,
+  (SELECT missing_since WHERE missing_since IS NOT NULL UNION ALL SELECT held.absent_since WHERE missing_since IS NULL) AS absent_since,
   held.run_id
 FROM held_rows AS held
 JOIN customers ON customers.organization = held.organization AND customers.row_id = held.row_id
-JOIN runs ON runs.id = held.run_id
 WHERE discarded = 0 AND removed_at IS NULL;
 
 -- How current each organization's rows are. The organizations are found by one seek each, not from every run.
