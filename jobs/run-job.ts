@@ -53,7 +53,7 @@ export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire'
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/** A job that is for other workers is left to them so often, in five minutes. One whose organization no worker has is given up then. */
+/** A job that is for other workers is left to them so often: in an hour for a newer version, or in five minutes. One whose organization no worker has is given up then. */
 const MOST_LEFT = 20
 
 /** A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. */
@@ -90,7 +90,8 @@ export async function runForJob(kind: RunKind, job: RunJob, { lost, cancelled }:
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun({ organization: id, kind, why, untilMs })
   const leave = (why: WhyNone, waitMs: number) => putOff(job, now() + waitMs, () => none(why))
   const isNewer = typeof version === 'string' && version.localeCompare(PROGRAM_VERSION, 'en', { numeric: true }) > 0
-  if (isNewer) await leave('newer-version', timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_LEFT))
+  if (isNewer && job.attemptsStarted <= MOST_LEFT)
+    await leave('newer-version', timings.leftWaitMs * job.attemptsStarted)
   if (!payload.safeParse(job.data).success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
 

@@ -144,7 +144,9 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     reasons: text('JSON array of { field, message }: why the record is rejected'),
     first_seen_at: time('when a run first received the record, UTC'),
     seen_at: time('when a run last received the record, UTC'),
-    resolved_at: orNull.time('when the record was valid again, or no longer listed, UTC; NULL while open'),
+    resolved_at: orNull.time(
+      'when the record was valid again, or a proven or settled run no longer received it, UTC; NULL while open',
+    ),
   }),
   publicTable('held_removals', 'the customers whose removal waits to be approved or discarded', {
     organization: organizationColumn,

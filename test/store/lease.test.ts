@@ -84,6 +84,8 @@ test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])('with a clock set by %d ms a l
   const second = start(await aMirror(mirror.file), byMs, () => 5000 + LEASE_MS - 1)
 
   await expect(second).rejects.toThrow(LEASED)
+  // A command that read its clock, and then waited for the file while the run renewed its lease.
+  await expect(start(mirror, byMs, () => 4000)).rejects.toThrow(LEASED)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
   expect(valueOf(mirror.file, 'SELECT boot FROM leases')).toBe(onPostgres ? null : (BOOT_NAME ?? hostname()))
   await expect(start(mirror, byMs, () => 5000 + LEASE_MS)).resolves.toBeDefined()

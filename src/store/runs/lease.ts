@@ -129,7 +129,7 @@ function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
     const leftMs = lease.expires_at_ms - nowMs
     return leftMs <= 0 || leftMs > 2 * LEASE_MS
   }
-  return endMs - monotonicMs <= 0 || endMs - monotonicMs > LEASE_MS
+  return endMs - monotonicMs <= 0 || endMs - monotonicMs > 2 * LEASE_MS
 }
 
 /** Where the system does not name its start, processes of one machine are taken to read the same clock. */

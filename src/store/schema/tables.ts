@@ -97,7 +97,7 @@ CREATE TABLE rejects (
   reasons       ${w.json} NOT NULL,              -- JSON array of { field, message }
   first_seen_at ${w.time} NOT NULL,
   seen_at       ${w.time} NOT NULL,
-  resolved_at   ${w.time}                        -- when it came right, or a complete run no longer received it
+  resolved_at   ${w.time}                        -- when it came right, or a run that read the whole list no longer received it
 );
 CREATE UNIQUE INDEX open_rejects ON rejects (organization, record_key) WHERE resolved_at IS NULL;
 CREATE INDEX resolved_rejects ON rejects (organization, resolved_at) WHERE resolved_at IS NOT NULL;
