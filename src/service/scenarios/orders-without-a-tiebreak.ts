@@ -8,7 +8,6 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     name: 'ties',
     says: 'Groups of forty customers were created in the same second, and the order within a group differs with page and size.',
     list: ({ customers }) => movingList(dated(customers, (index) => index - (index % 40))),
-    keepsPlace: () => false,
     arrange: (rows, query, { salt }) => shuffledInBlocks(rows, query, salt ^ saltOf(query), tied(rows)),
   },
   {
@@ -18,13 +17,11 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
       const { length } = customers
       return movingList(dated(customers, (index) => (isImported(index, length) ? importStart(length) : index)))
     },
-    keepsPlace: ({ id }, { places }) => !isImported(places.get(id) ?? 0, places.size),
     arrange: (rows, query, { count, salt }) => shuffledInBlocks(rows, query, salt + count, tied(rows)),
   },
   {
     name: 'unstable',
     says: 'At every request, customers swap places with others up to twenty positions away.',
-    keepsPlace: () => false,
     arrange: (rows, query, { count, salt }) => {
       const block = (index: number) => Math.floor((index + count * 7) / 21)
       const same = (one: number, next: number) => block(one) === block(next)
@@ -34,7 +31,6 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'shuffle',
     says: 'Every request is answered from the whole list in another order.',
-    keepsPlace: () => false,
     arrange: (rows, _query, { count, salt }) => shuffled(rows, salt + count),
   },
 ]

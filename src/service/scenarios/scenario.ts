@@ -15,12 +15,8 @@ export type Scenario = {
   change?: (play: Play) => void
   /** The order in which a request sees the rows. */
   arrange?: (rows: readonly ServiceCustomer[], query: ListQuery, play: Play) => readonly ServiceCustomer[]
-  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, all of them. */
-  keepsPlace?: (customer: ServiceCustomer, stage: Pick<Stage, 'places'>) => boolean
   /** A wrong answer, in place of the correct one. */
   answer?: (play: Play, serve: Serve) => Answer
-  /** Whether the id of the customer who was at this place at the start is never sent. */
-  isNameless?: (place: number) => boolean
 }
 
 export type Stage = {
@@ -126,7 +122,6 @@ export const byName: Order = (one, other) => compare(one.name, other.name) || co
 /** A list that starts with `customers`, which are in `order`. */
 export function movingList(customers: readonly ServiceCustomer[], order: Order = byCreation) {
   const rows = [...customers]
-  let onChange: (id: string, change: 'arrived' | 'moved') => void = () => {}
   const positionOf = (id: string): number => {
     const position = rows.findIndex((row) => row.id === id)
     if (position < 0) throw new UsageError(`The customer ${id} is not listed.`)
@@ -138,7 +133,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     /** Inserts a customer, who is not listed, in the order of the list. */
     insert: (customer: ServiceCustomer): void => {
       rows.splice(placeFor(customer, rows, order), 0, customer)
-      onChange(customer.id, 'arrived')
     },
     /** Deletes a customer. Throws a UsageError when it is not listed. */
     delete: (id: string): void => {
@@ -146,14 +140,9 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
     },
     /** Changes the fields of a listed customer, which moves to its place in the order of the list. */
     change: (customer: ServiceCustomer): void => {
-      const from = positionOf(customer.id)
-      rows.splice(from, 1)
-      const to = placeFor(customer, rows, order)
-      rows.splice(to, 0, customer)
-      if (to !== from) onChange(customer.id, 'moved')
+      rows.splice(positionOf(customer.id), 1)
+      rows.splice(placeFor(customer, rows, order), 0, customer)
     },
-    /** Calls `listener` from now on for each customer that arrived or moved. */
-    watch: (listener: typeof onChange) => void (onChange = listener),
   }
 }
 

@@ -142,7 +142,6 @@ export const WRONG_ANSWERS: readonly Scenario[] = [
   {
     name: 'mixed-types',
     says: 'Records have numbers for text, unknown fields, nulls, missing fields, upper-case ids and odd dates; every fiftieth has no id.',
-    isNameless: (place) => place % 50 === 49,
     answer: ({ query, places }, serve) => {
       const honest = serve(query)
       const disguised = (customer: ServiceCustomer): unknown => {
