@@ -1,4 +1,4 @@
-import type { Freshness, LastPartialRun, LastRun, StoredReject, UncountedFreshness } from '../model/mirror.ts'
+import type { Freshness, LastPartialRun, LastRun, StoredReject } from '../model/mirror.ts'
 import type { LatestRun, LeasedRun, Report } from '../model/report.ts'
 import { UsageError } from '../errors/errors.ts'
 import { either, givenAs, isIn, joined, moment, sql, sqlTime, text, timeIn, UnreadableValue } from './port/sql.ts'
@@ -52,17 +52,8 @@ function withDuration<Row extends Timed<unknown>>(row: Row): Row & { durationMs:
 
 const last = (organization: string, condition: string) => text(lastRunOf(organization, condition))
 
-/** The `freshness` view, by organization, with the reasons why an organization is not proven. */
-export function listFreshness(session: Session): Promise<Freshness[]> {
-  return freshnessWith(session, ', active, missing, removed')
-}
-
-/** The same without the counts of customers: columns of a view that are not read are not computed. */
-export function listUncountedFreshness(session: Session): Promise<UncountedFreshness[]> {
-  return freshnessWith(session, '')
-}
-
-async function freshnessWith(session: Session, counts: string): Promise<Freshness[]> {
+/** The `freshness` view, by organization, with the reasons why an organization is not proven. Columns of a view that are not read are not computed. */
+export async function listFreshness(session: Session, counts = ', active, missing, removed'): Promise<Freshness[]> {
   const full = sql`
     SELECT freshness.organization, freshness.read_as_of, proven_as_of, retired_at, freshness.proof, last_run_id, last_status, freshness.held,
       open_rejects ${text(counts.replaceAll(', ', ', freshness.'))}, ${text(firstRunOf('freshness.organization'))} AS first_run_at,

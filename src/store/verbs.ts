@@ -1,4 +1,4 @@
-import type { PagesSaved, Standing } from '../model/mirror.ts'
+import type { PagesSaved, Standing, UncountedFreshness } from '../model/mirror.ts'
 import type { SortedPage } from '../model/page.ts'
 import { endedWell, type Report } from '../model/report.ts'
 import type { Ending, Run, Start } from '../model/run.ts'
@@ -18,7 +18,6 @@ import {
   listLatestRuns,
   listRejects,
   listRuns,
-  listUncountedFreshness,
   listUnderway,
   requireReadableTimes,
 } from './reading.ts'
@@ -112,8 +111,8 @@ export function mirrorOn(store: Store, own: Own) {
     organizations: organizationsIn(store),
     listChanges: reading(listChanges),
     listRejects: reading(listRejects),
-    listFreshness: reading(listFreshness),
-    listUncountedFreshness: reading(listUncountedFreshness),
+    listFreshness: reading((session) => listFreshness(session)),
+    listUncountedFreshness: reading((session): Promise<UncountedFreshness[]> => listFreshness(session, '')),
     listLastRuns: reading(listLastRuns),
     listLatestRuns: reading(listLatestRuns),
     listUnderway: reading(listUnderway),
