@@ -89,8 +89,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving) {
 /** The latest run. Throws OrganizationLeased for one under way, and for one after the state that was `copied`: what it saves would be lost. */
 async function latestAtRest(session: Session, clocks: Clocks, copied?: number): Promise<number> {
   await requireNoLease(session, 'moved', clocks)
-  const runs = sql`SELECT coalesce(max(id), 0) AS latest FROM runs`
-  const latest = (await session.first<{ latest: number }>(runs))?.latest ?? 0
+  const latest = await countOf(session, sql`SELECT coalesce(max(id), 0) FROM runs`)
   if (latest === (copied ?? latest)) return latest
   const why = `Run ${latest} began while the mirror was copied, so nothing was moved`
   throw new OrganizationLeased(`${why}. Stop the worker and whatever else starts runs, then try again.`)
