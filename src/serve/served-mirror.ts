@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isPostgres } from '../address/mirror-address.ts'
 import { openReadable } from '../copies/organizations.ts'
-import { folded } from '../copies/read-rows.ts'
+import { columnsThere, folded } from '../copies/read-rows.ts'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import type { ListQuery } from '../service/listing.ts'
 import { either, joined, sql, type Sql, text } from '../store/port/sql.ts'
@@ -120,10 +120,7 @@ export function serveMirror(place: string, snapshotMs = 1000) {
 }
 
 async function openStore(place: string): Promise<Store> {
-  const store = await openReadable(place)
-  const hasEmail = sql`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`
-  if (isPostgres(place) || (await store.read((session) => session.first(hasEmail))) !== undefined) return store
-  await store.close()
+  if ((await columnsThere(place, ['email'])).length > 0) return openReadable(place)
   throw new NotMirrored('The mirror is a copy without personal data, which has nothing to serve. Name another one.')
 }
 
