@@ -14,7 +14,7 @@ import { findDamage, isWhole, requireRegularFile } from '../store/sqlite/open-da
 import { hasTable, isMirror, kindOfFile, lookBeside, numberIn, openToRead } from '../store/sqlite/open-to-read.ts'
 import { copyError } from './copy-error.ts'
 import { ifReadable, nameToKeep, olderName, removeTooMany, replacedName, replaceKeeping } from './older-files.ts'
-import { isSame, refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
+import { isSameFile, refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { removeFile, writeFor } from './written-file.ts'
 
 export type BackupPlan = {
@@ -82,7 +82,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
     const noBackup =
       'is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.'
     if (!isMirror(source)) throw new MirrorUnusable(`${file}: ${noBackup}`, { code: 'foreign' })
-    if (isSame(file, mirror)) throw refused(file, 'is the mirror itself. Name the backup that shall take its place')
+    if (isSameFile(file, mirror)) throw refused(file, 'is the mirror itself. Name the backup that shall take its place')
     locked = await lockMirror(mirror, plan.force, clocks)
     makeFolder(dirname(mirror))
     const unsound = (what: string) => {

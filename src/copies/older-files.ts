@@ -12,7 +12,7 @@ import { LARGEST_STEP_MS } from '../time/moments.ts'
 import { afterPlacing } from './copy-error.ts'
 import { partitionFolder } from './objects/object-place.ts'
 import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
-import { copyTargets, isSame } from './target-place.ts'
+import { copyTargets, isSameFile } from './target-place.ts'
 import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 
 /* Older backups, copies and mirrors, which are kept beside the newest one under its name with a time in it. */
@@ -67,7 +67,7 @@ function giveSecondName(file: string, kept: string): () => void {
   try {
     linkSync(file, kept)
     // A network may report a rename as failed that was done: then the second name is the only one.
-    return () => isSame(file, kept) && removeIfPossible([kept])
+    return () => isSameFile(file, kept) && removeIfPossible([kept])
   } catch (error) {
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
     renameSync(file, kept)

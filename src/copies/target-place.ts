@@ -14,8 +14,8 @@ import { giveToGroup } from './written-file.ts'
 export function requirePlace(file: string, mirror: string, configuration?: string): void {
   const isFolder = 'is a folder; name a file in it'
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
-  if (isSame(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
-  if (configuration !== undefined && isSame(file, configuration))
+  if (isSameFile(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
+  if (configuration !== undefined && isSameFile(file, configuration))
     throw refused(file, 'is the configuration; name another file')
   if (JOURNALS.some((ending) => file.endsWith(ending)))
     throw refused(file, 'is where SQLite keeps a part of a database; name another file')
@@ -57,7 +57,7 @@ function lookAt(path: string) {
   return lstatSync(path, { throwIfNoEntry: false })
 }
 
-export function isSame(file: string, other: string): boolean {
+export function isSameFile(file: string, other: string): boolean {
   const [one, two] = [file, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
   return one !== undefined && one.dev === two?.dev && one.ino === two.ino
 }
@@ -111,7 +111,7 @@ export function requirePublishable(file: string, mirror: string): void {
 export function requireSafeFolder(folder: string, mirror: string): void {
   requireOwnFolder(folder, 'copy')
   const home = dirname(isMissing(mirror) ? mirror : realpathSync(mirror))
-  if (folder === home || isSame(folder, home))
+  if (folder === home || isSameFile(folder, home))
     throw refused(
       folder,
       `is the folder of the mirror, which is private. Name a folder of its own, e.g. ${join(folder, 'copies')}, which is made for you`,

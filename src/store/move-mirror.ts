@@ -134,14 +134,14 @@ async function write({ to, differing }: Copying, table: Table, rows: readonly Ro
   const [, found] = await together(insert(to, table, rows), select(to, table, written, rows.length + 1))
   if (found.length !== rows.length) throw differing(`${table.name}: ${found.length} rows in place of ${rows.length}`)
   for (const [at, row] of rows.entries()) {
-    const column = table.columns.find(({ name }) => !isSame(row[name], found[at]?.[name]))
+    const column = table.columns.find(({ name }) => !isSameValue(row[name], found[at]?.[name]))
     if (column === undefined) continue
     throw differing(`${table.name} (${table.key.map((name) => row[name]).join()}), ${column.name}`)
   }
 }
 
 /** A server has milliseconds where someone wrote a time without. */
-function isSame(one: Value | undefined, other: Value | undefined): boolean {
+function isSameValue(one: Value | undefined, other: Value | undefined): boolean {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0
   return one === other || `${one}.000` === other
 }
