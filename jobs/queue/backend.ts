@@ -22,7 +22,7 @@ export async function openBackend(
   { folder, commandMs, onEnded }: { folder: string; commandMs?: number; onEnded?: (error: unknown) => void },
 ): Promise<Backend> {
   const isEmbedded = address === 'embedded'
-  const place = isEmbedded ? join(folder, 'queue') : placeOf(new URL(address))
+  const place = isEmbedded ? join(folder, 'queue') : queuePlace(new URL(address))
   const prefix = isEmbedded ? DEFAULT_PREFIX : parseAddress(address).prefix
   let close = async () => {}
   try {
@@ -61,7 +61,7 @@ export function parseAddress(address: string): { url: URL; prefix: string } {
   return { url, prefix }
 }
 
-function placeOf({ protocol, host, pathname }: URL): string {
+function queuePlace({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`
 }
 
@@ -77,7 +77,7 @@ export async function askQueue<Result>(address: string, limitMs: number, ask: (s
 
 /** Asks a queue on a server whether a worker could use it, and creates nothing. Throws QueueUnavailable within two seconds. */
 export async function probeQueue(address: string) {
-  const place = placeOf(new URL(address))
+  const place = queuePlace(new URL(address))
   try {
     const answered = await askQueue(address, ANSWER_MS, ({ ask }) => ask())
     if (answered === undefined) throw new Error(`no answer within ${ANSWER_MS / 1000} s`)

@@ -10,7 +10,7 @@ import { readPrivacy, readReaders, readWebhookSecret } from '../config/credentia
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
-import { type BucketPlan, configuredPlans, ownerAlone, placeOf, type TargetPlan } from '../copies/publish-plan.ts'
+import { type BucketPlan, configuredPlans, ownerAlone, planPlace, type TargetPlan } from '../copies/publish-plan.ts'
 import { checkTargets } from '../copies/target-place.ts'
 import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
@@ -112,7 +112,7 @@ function makeable(plan: Exclude<TargetPlan, BucketPlan>): Found {
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
   const { openS3Store } = await import('../copies/objects/bucket.ts')
   await closing(openS3Store(plan, processEnvironment()), (store) => store.ask())
-  return `${placeOf(plan)} answered; what may be written there shows when it is published`
+  return `${planPlace(plan)} answered; what may be written there shows when it is published`
 }
 
 async function nightsReported({ url, secret, only }: NonNullable<Config['notify']>): Promise<string> {

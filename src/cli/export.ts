@@ -4,7 +4,7 @@ import { fileToRead, namedConfig, namedFile } from './opening.ts'
 import { copyExitCode, failedText, publishedText } from './output/run-words.ts'
 import { type Exported, exportMirror, type ExportPlan } from '../copies/export-mirror.ts'
 import { FORMAT_NAMES } from '../copies/format.ts'
-import { configuredPlans, ownerAlone, placeOf, publishApart } from '../copies/publish-plan.ts'
+import { configuredPlans, ownerAlone, planPlace, publishApart } from '../copies/publish-plan.ts'
 import { UsageError } from '../errors/errors.ts'
 import { plainText } from '../text/plain-text.ts'
 
@@ -85,7 +85,7 @@ export function publishCommand(io: Io) {
       const published = await publishApart(plans, io)
       for (const plan of plans) {
         const alone = ownerAlone(plan)
-        if (alone) published.warnings.push(`${placeOf(plan)}: ${alone.said}; ${alone.fix}`)
+        if (alone) published.warnings.push(`${planPlace(plan)}: ${alone.said}; ${alone.fix}`)
       }
       show(io, json, { document: published, text: publishedText(published) })
       say(io.stderr, failedText(published))

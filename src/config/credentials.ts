@@ -83,7 +83,7 @@ async function lookUp(asked: readonly Asked[]): Promise<string[]> {
   for (const { reference, what, check } of asked) {
     const { text = '', problem = surprise(text) ?? check(text) } = await valueOf(reference)
     if (problem === undefined) texts.push(text)
-    else problems.push({ file: placeOf(reference), message: `(${what}) ${problem}` })
+    else problems.push({ file: secretPlace(reference), message: `(${what}) ${problem}` })
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return texts
@@ -107,7 +107,7 @@ async function valueOf(reference: SecretReference) {
 }
 
 /** The place of a problem. An odd variable name is not repeated: it may be a key pasted by mistake. */
-function placeOf(reference: SecretReference): string {
+function secretPlace(reference: SecretReference): string {
   if ('file' in reference) return reference.file
   if ('literal' in reference) return 'configuration'
   return /^[A-Z_][A-Z0-9_]*$/.test(reference.env) ? `environment ${reference.env}` : 'environment variable'

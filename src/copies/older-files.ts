@@ -11,7 +11,7 @@ import { kindOfFile, lookBeside } from '../store/sqlite/open-to-read.ts'
 import { LARGEST_STEP_MS } from '../time/moments.ts'
 import { afterPlacing } from './copy-error.ts'
 import { partitionFolder } from './objects/object-place.ts'
-import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
+import { configuredPlans, planPlace, type TargetPlan } from './publish-plan.ts'
 import { copyTargets, isSameFile } from './target-place.ts'
 import { listUnfinished, removeFile, removeIfPossible } from './written-file.ts'
 
@@ -137,7 +137,7 @@ export function listCopiesLeft(config: Config, organization: string) {
 /** What is published that may hold rows of an organization, as far as it exists; then older copies, and what publishes left that were killed. */
 function copiesOf(plan: TargetPlan, organization: string): string[] {
   // Whether an object holds it would take a look at the bucket, which may be out of reach.
-  if ('to' in plan) return [placeOf(plan)]
+  if ('to' in plan) return [planPlace(plan)]
   const files =
     'file' in plan
       ? copyTargets(plan, [organization]).map(({ file }) => file)

@@ -124,7 +124,7 @@ export function ownerAlone(plan: TargetPlan): { said: string; fix: string } | un
   }
 }
 
-export function placeOf(plan: TargetPlan): string {
+export function planPlace(plan: TargetPlan): string {
   return 'file' in plan ? plan.file : 'parquet' in plan ? plan.parquet : bucketAddressText(plan.to)
 }
 
@@ -157,7 +157,7 @@ const WHOLE = 'What readers find is whole: each copy is the one from before, or 
 export async function publishAfterRuns(plans: readonly TargetPlan[], stopping: Stopping): Promise<Published> {
   const after = plans.map((plan) => ({ ...plan, afterRuns: true }))
   return publishApart(after, stopping).catch((error: unknown) => {
-    const failed = plans.map((plan) => ({ file: placeOf(plan), ...describeError(error) }))
+    const failed = plans.map((plan) => ({ file: planPlace(plan), ...describeError(error) }))
     return { copies: [], leftOut: [], failed, warnings: [] }
   })
 }

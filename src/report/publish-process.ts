@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config/environment.ts'
 import { withFileToRead } from '../copies/read-rows.ts'
-import { type Answer, placeOf, type Published, type PublishedCopy, type TargetPlan } from '../copies/publish-plan.ts'
+import { type Answer, planPlace, type Published, type PublishedCopy, type TargetPlan } from '../copies/publish-plan.ts'
 import { publishCopies, requireHidden } from '../copies/publish.ts'
 import { copyError } from '../copies/copy-error.ts'
 import { writeTextFile } from '../copies/written-file.ts'
@@ -41,7 +41,7 @@ async function publishAll(mirror: string): Promise<Published> {
       done.warnings.push(...warnings)
     } catch (error) {
       if (plans.length === 1 || !isOurs(error)) throw error
-      done.failed.push({ file: placeOf(plan), ...describeError(error) })
+      done.failed.push({ file: planPlace(plan), ...describeError(error) })
     }
   return done
 }
