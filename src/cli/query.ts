@@ -1,4 +1,4 @@
-import { countsOf, isTerminal, moment, say } from './output/print.ts'
+import { countWords, isTerminal, moment, say } from './output/print.ts'
 import { argument, CSV, type Io, jsonCommand, MIRROR, momentIn, positive, runNumberIn } from './command.ts'
 import { fileToRead, withMirror } from './opening.ts'
 import { readCustomers, type SomeRows, type SqlValue } from '../copies/read-rows.ts'
@@ -77,7 +77,7 @@ export function diffCommand(io: Io) {
         const rows = rowsOf(mirror, [{ organization, since }], { columns, onChange })
         if (!(await writeToStream(io.stdout, textOf(rows, layout), io.signal))) return
         const { added: came, removed: left, ...same } = seen
-        const counts = countsOf({ came, left, ...same })
+        const counts = countWords({ came, left, ...same })
         if (layout.format === 'table' && counts.length > 0)
           say(io.stdout, `\n${organization}: ${counts.join(', ')} since ${words}.\n`)
       }),

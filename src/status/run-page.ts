@@ -21,7 +21,7 @@ export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; n
     <div class="halves">
       <div>
         <h2>What it did</h2>
-        <div class="card">${facts(countsOf(run), 'lines')}</div>
+        <div class="card">${facts(countLines(run), 'lines')}</div>
       </div>
       <div>
         <h2>How the list was read</h2>
@@ -68,7 +68,7 @@ function heldOf({ held, organization, status }: StoredRun, waiting: number): Htm
   </p>`
 }
 
-function countsOf(run: StoredRun): Line[] {
+function countLines(run: StoredRun): Line[] {
   return [
     ['Records received', grouped(run.received)],
     ['New customers', grouped(run.inserted)],

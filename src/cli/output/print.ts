@@ -96,7 +96,7 @@ export function rowsWords(rows: { [table in (typeof TABLES)[number]]?: number })
 const TABLES = ['customers', 'changes', 'runs', 'rejects'] as const
 
 /** The numbers that are not 0, each with what it counts: `12 new`. */
-export function countsOf(numbers: Readonly<Record<string, number>>): string[] {
+export function countWords(numbers: Readonly<Record<string, number>>): string[] {
   return Object.entries(numbers).flatMap(([what, number]) => (number > 0 ? [`${grouped(number)} ${what}`] : []))
 }
 

@@ -1,4 +1,4 @@
-import { commands, configOption, countsOf, linesOf, type Table, withConfig } from './print.ts'
+import { commands, configOption, countWords, linesOf, type Table, withConfig } from './print.ts'
 import type { Published, PublishedObjects } from '../../copies/publish-plan.ts'
 import { factsOfCode } from '../../errors/error-facts.ts'
 import { factsOf } from '../../errors/errors.ts'
@@ -34,7 +34,7 @@ function statusWords({ status, error, resumedFrom }: Report): string {
 /** The result of a run in one line, or what it has read so far. */
 export function summary(report: Report): string {
   const { inserted, updated, unchanged, rejected, suppressed, missing, removed, returned, held } = report
-  const counts = countsOf({
+  const counts = countWords({
     ...{ new: inserted, changed: updated, unchanged, rejected, 'forgotten and not kept': suppressed },
     ...{ missing, removed, returned },
     [report.status === 'partial' ? 'absent at once and not marked' : 'removals held']: held,
@@ -226,7 +226,7 @@ export function foundText(reports: readonly Report[]): string {
 
 function prunedWords({ changes, removedCustomers, resolvedRejects, runs, isUnfinished }: Pruned): string {
   const rows = { changes, 'removed customers': removedCustomers, 'resolved rejects': resolvedRejects, runs }
-  const deleted = countsOf(rows)
+  const deleted = countWords(rows)
   return `deleted, older than retention keeps them: ${deleted.join(', ')}${isUnfinished ? '; the next run continues' : ''}`
 }
 
