@@ -50,7 +50,7 @@ type Named = { config?: string | undefined; organization?: string | undefined }
 export async function withMirror<Result>({ config: file, organization }: Named, work: Work<Result>): Promise<Result> {
   const config = await namedConfig(file)
   return closing(await openMirrorToRead(config.mirror), async (mirror) => {
-    await requireKnown(organization, mirror, config)
+    await requireFound(organization, mirror, config)
     return work(mirror, config)
   })
 }
@@ -74,7 +74,7 @@ export async function statusesNow(mirror: Mirror): Promise<(organization: string
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
-export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
+export async function requireFound(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
   if (organization === undefined || (await mirror.listRuns({ organization, limit: 1 })).length > 0) return
   chooseOrganizations(config, [organization])
 }

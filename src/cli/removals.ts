@@ -1,7 +1,7 @@
 import { commands, configOption, count, linesOf, moment, printTable, say, show } from './output/print.ts'
 import { layoutOf, textOf } from './output/rows.ts'
 import { bareCommand, CSV, type Io, jsonCommand, runNumberIn } from './command.ts'
-import { requireKnown, withMirror, withMirrorToChange } from './opening.ts'
+import { requireFound, withMirror, withMirrorToChange } from './opening.ts'
 import { decisions } from './output/run-words.ts'
 import type { Config } from '../config/read-config.ts'
 import { writeToStream } from '../copies/write-results.ts'
@@ -102,7 +102,7 @@ function removalsHeld(asked: string) {
     const held =
       waiting.find(({ organization }) => organization === asked) ?? waiting.find(({ runId }) => runId === number)
     if (held !== undefined) return { ...held, customers: await mirror.listHeldCustomers(held.runId) }
-    if (number === undefined) return requireKnown(asked, mirror, config).then(() => undefined)
+    if (number === undefined) return requireFound(asked, mirror, config).then(() => undefined)
     const run = await mirror.findRun(number)
     const newer = waiting.find(({ organization }) => organization === run?.organization)
     const next =
