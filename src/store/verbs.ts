@@ -27,7 +27,7 @@ import { finishRun } from './runs/finish-run.ts'
 import { renewLease } from './runs/lease.ts'
 import { recallWindows } from './runs/list-memory.ts'
 import { acceptShape } from './runs/shape.ts'
-import { identityOf, startRun } from './runs/start-run.ts'
+import { mirrorIdentity, startRun } from './runs/start-run.ts'
 
 export type Own = {
   /** A server keeps what is opened. */
@@ -65,7 +65,7 @@ export function mirrorOn(store: Store, own: Own) {
     file: store.place,
     /** Whether the path of the mirror still leads to the open file. */
     standing: own.standing ?? ((): Standing => 'same'),
-    identity: reading(identityOf),
+    identity: reading(mirrorIdentity),
     /** After the file was replaced or deleted, starting, saving and completing a run throw MirrorUnusable `replaced`. */
     startRun: (start: Start): Promise<Run> => {
       const begin = async (session: Session) => {

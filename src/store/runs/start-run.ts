@@ -127,7 +127,7 @@ async function storedKey(session: Session): Promise<Uint8Array | undefined> {
 const REACHED_LIMIT: ErrorCode = 'max-run'
 
 /** What tells the mirror with its key from every other; the key itself stays in it. */
-export async function identityOf(session: Session): Promise<string> {
+export async function mirrorIdentity(session: Session): Promise<string> {
   const key = (await storedKey(session)) ?? ''
   const hash = createHash('sha256').update('identity of the mirror').update(key)
   return hash.digest('hex').slice(0, 32)

@@ -59,7 +59,7 @@ function createPrivately(file: string): void {
 }
 
 function openChecked(file: string, access: 'read' | 'write', busyMs: number): Connection {
-  const before = identityOf(file)
+  const before = fileIdentity(file)
   const db = access === 'read' ? connectToRead(file, busyMs) : connect(file, { fileMustExist: true, timeout: busyMs })
   try {
     // In one look, since another program may make a mirror of the empty file meanwhile.
@@ -72,7 +72,7 @@ function openChecked(file: string, access: 'read' | 'write', busyMs: number): Co
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = NORMAL')
       // A restore may have had the old file locked until a moment ago. From here on it finds this one in use.
-      if (identityOf(file) !== before) throw replacedMeanwhile(file)
+      if (fileIdentity(file) !== before) throw replacedMeanwhile(file)
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       db.pragma(`cache_spill = ${CHANGED_PAGES}`)
       const complete = () => {
@@ -90,7 +90,7 @@ function openChecked(file: string, access: 'read' | 'write', busyMs: number): Co
     const error = sqliteError(thrown, file, db)
     db.close()
     // SQLite finds out by itself when it writes, and only says that it may not.
-    throw identityOf(file) === before ? error : replacedMeanwhile(file)
+    throw fileIdentity(file) === before ? error : replacedMeanwhile(file)
   }
 }
 
@@ -179,11 +179,11 @@ export type OpenFile = ReturnType<typeof openFile>
 
 /** The file at `file`, which was just opened; links are followed, as in SQLite. */
 export function openFile(file: string) {
-  const opened = identityOf(file)
+  const opened = fileIdentity(file)
   const real = realpathSync.native(file)
-  const journals = ['-wal', '-shm'].map((suffix) => ({ path: real + suffix, identity: identityOf(real + suffix) }))
+  const journals = ['-wal', '-shm'].map((suffix) => ({ path: real + suffix, identity: fileIdentity(real + suffix) }))
   const standing = (): Standing => {
-    const found = identityOf(file)
+    const found = fileIdentity(file)
     if (found === undefined) return 'none'
     return found === opened ? 'same' : 'another'
   }
@@ -197,19 +197,19 @@ export function openFile(file: string) {
     /** Before the connection is closed: the WAL of a replaced file is copied into it and removed; SQLite would use it for the new file. */
     letGo(db: Connection) {
       // If a link leads elsewhere now, the file is still at its place, and its WAL too.
-      if (identityOf(real) === opened) return
+      if (fileIdentity(real) === opened) return
       try {
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch {
         // Another program reads the old file; the last writes stay in the WAL, which that program has open too.
       }
       for (const { path, identity } of journals)
-        if (identity !== undefined && identityOf(path) === identity) unlinkSync(path)
+        if (identity !== undefined && fileIdentity(path) === identity) unlinkSync(path)
     },
   }
 }
 
-function identityOf(path: string): string | undefined {
+function fileIdentity(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
     return found === undefined ? undefined : `${found.dev}:${found.ino}`
