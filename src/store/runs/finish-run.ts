@@ -19,7 +19,7 @@ import { storableJson, storableText } from '../../text/storable-text.ts'
  * if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its lease changes nothing.
  */
 export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
-  if (endedWell(asked)) await requireWhole(session, run, nowMs)
+  if (endedWell(asked)) await requireAddedUp(session, run, nowMs)
   const shape = await concludeShape(session, run, asked, nowMs)
   const shaped = endingOf(asked, shape)
   const absences = await concludeAbsences(session, run, shaped, nowMs)
@@ -60,7 +60,7 @@ async function writeEnd(session: Session, run: Run, ending: Ending, report: Ende
     WHERE id = ${run.id}`)
 }
 
-async function requireWhole(session: Session, run: Run, nowMs: number): Promise<void> {
+async function requireAddedUp(session: Session, run: Run, nowMs: number): Promise<void> {
   const [, stored] = await together(
     renewLease(session, run, nowMs),
     session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`),

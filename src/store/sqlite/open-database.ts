@@ -112,7 +112,7 @@ function requireMirror(db: Connection, file: string): void {
   }
   if (versionOf(db) === 0 && isEmpty(db)) return
   requireVersion(db, file)
-  requireWhole(db, file)
+  requireWholeSchema(db, file)
 }
 
 /** `CMIR`: identifies the SQLite file, also for the command `file`. */
@@ -137,7 +137,7 @@ export function requireVersion(db: Connection, file: string): void {
 }
 
 /** Throws MirrorUnusable for a mirror of which someone dropped a table, a view or a trigger (`damaged`), or gave it another shape (`foreign`). */
-export function requireWhole(db: Connection, file: string): void {
+export function requireWholeSchema(db: Connection, file: string): void {
   const schema = db
     .prepare<[], string>('SELECT json_group_array(json_array(name, sql)) FROM sqlite_schema')
     .pluck()

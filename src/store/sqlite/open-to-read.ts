@@ -10,7 +10,7 @@ import {
   openDatabase,
   requireRegularFile,
   requireVersion,
-  requireWhole,
+  requireWholeSchema,
 } from './open-database.ts'
 
 /**
@@ -29,7 +29,7 @@ export function openToRead(file: string, { asMade = false }: { asMade?: boolean 
     if (isMirror(db)) requireVersion(db, file)
     else if (applicationOf(db) !== COPY_APPLICATION_ID)
       throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
-    if (asMade && isMirror(db)) requireWhole(db, file)
+    if (asMade && isMirror(db)) requireWholeSchema(db, file)
     return db
   } catch (error) {
     db?.close()
