@@ -48,7 +48,7 @@ async function forgetCustomer(session: Session, asked: Forgetting) {
   await session.run(sql`
     INSERT INTO forgotten_keys (organization, key) VALUES (${organization}, ${randomBytes(FORGOTTEN_KEY_BYTES)})
     ON CONFLICT (organization) DO NOTHING`)
-  const key = await storedKey(session, organization)
+  const key = await forgottenKey(session, organization)
   if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
   await session.run(sql`
     INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (${organization}, ${idHash(key)(id)}, ${sqlTime(nowMs)})
@@ -162,18 +162,18 @@ export async function loadForgotten(session: Session, organization: string): Pro
     session.all<{ number: number; hash: string }>(
       sql`SELECT number, hash FROM forgotten WHERE organization = ${organization}`,
     ),
-    storedKey(session, organization),
+    forgottenKey(session, organization),
   )
   return forgottenBy(organization, key, new Map(rows.map(({ number, hash }) => [hash, number])))
 }
 
 /** Which row the customer has who is forgotten; none where no customer of the organization is. */
 async function hashed(session: Session, { organization, id }: Of): Promise<Sql> {
-  const key = await storedKey(session, organization)
+  const key = await forgottenKey(session, organization)
   return sql`WHERE organization = ${organization} AND hash = ${key && idHash(key)(id)}`
 }
 
-async function storedKey(session: Session, organization: string): Promise<Uint8Array | undefined> {
+async function forgottenKey(session: Session, organization: string): Promise<Uint8Array | undefined> {
   const find = sql`SELECT key FROM forgotten_keys WHERE organization = ${organization}`
   return (await session.first<{ key: Uint8Array }>(find))?.key
 }

@@ -10,7 +10,7 @@ import { firstRunOf, IS_FULL, IS_PARTIAL, lastRunOf, READ_TO_END } from './schem
 /** One run, with its certificate; undefined if there is no run with that number. */
 export async function findRun(session: Session, id: number) {
   const [row] = await records<StoredRow>(session, sql`SELECT * FROM runs WHERE id = ${id}`)
-  return row && { ...reportOf(row), certificate: row.certificate }
+  return row && { ...storedReport(row), certificate: row.certificate }
 }
 
 /** The most rows to list, of all organizations or of one. */
@@ -20,7 +20,7 @@ type Asked = { organization?: string | undefined; limit: number }
 export async function listRuns(session: Session, { organization, limit }: Asked): Promise<Report[]> {
   const ofOne = organization === undefined ? sql`` : sql`WHERE organization = ${organization}`
   const rows = await records<StoredRow>(session, sql`SELECT * FROM runs ${ofOne} ORDER BY id DESC LIMIT ${limit}`)
-  return rows.map(reportOf)
+  return rows.map(storedReport)
 }
 
 type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
@@ -31,7 +31,7 @@ type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   error: string | undefined
 }
 
-function reportOf(stored: StoredRow): Report {
+function storedReport(stored: StoredRow): Report {
   const { id, certificate: _certificate, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row } = stored
   const failure = errorCode === undefined ? undefined : { code: errorCode, message: error ?? '' }
   return { ...withDuration(row), runId: id, error: failure }

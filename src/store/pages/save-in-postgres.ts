@@ -44,7 +44,7 @@ async function savePages(
   for (let tries = 1; ; tries += 1) {
     // Once another program wrote a customer, what this run has saved says little.
     const before = tries === 1 ? loading.get(run)?.addNew(ids) : undefined
-    const toFind = before?.union(rejectedIn(pages)) ?? ids
+    const toFind = before?.union(rejectedIdsIn(pages)) ?? ids
     const disturbed: Disturbed = {}
     try {
       const work = { run, pages, ids, toFind, nowMs, onWaiting, disturbed }
@@ -93,7 +93,7 @@ async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSa
 const NOTHING_NAMED = Promise.resolve<Stored>({ customers: new Map(), lastRowId: 0 })
 
 /** No insert fails where another program inserted the customer of a reject, so these are always looked up. */
-function rejectedIn(pages: readonly SortedPage[]): Set<string> {
+function rejectedIdsIn(pages: readonly SortedPage[]): Set<string> {
   return new Set(pages.flatMap(({ rejects }) => rejects.flatMap(({ recordId }) => recordId ?? [])))
 }
 

@@ -26,7 +26,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const ending = absences.isBelieved
     ? { ...shaped, reasons: [...shaped.reasons, ...absences.reasons] }
     : unproven(shaped, absences.reasons, { found: absences.found })
-  const report = reportOf(run, ending, { ...absences, ...shape }, nowMs)
+  const report = endedReport(run, ending, { ...absences, ...shape }, nowMs)
   const isWhole = ending.status === 'complete' && ending.readToEnd
   // A list that is much shorter by now may answer so, wherever the run before had come to.
   const isStuck = ending.error?.code === 'page-mismatch' && run.resumedFrom !== undefined && run.pages === 0
@@ -45,7 +45,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   return report
 }
 
-type Ended = ReturnType<typeof reportOf>
+type Ended = ReturnType<typeof endedReport>
 
 async function writeEnd(session: Session, run: Run, ending: Ending, report: Ended, { written }: Shape) {
   const { requests, throttled, waitedMs } = ending.source
@@ -127,7 +127,7 @@ async function resolveValid(session: Session, run: Run, nowMs: number) {
 }
 
 /** `written`: customers who were as stored, but for a field that they have lost. */
-function reportOf(run: Run, ending: Ending, { missing, removed, held, written }: Absences & Shape, nowMs: number) {
+function endedReport(run: Run, ending: Ending, { missing, removed, held, written }: Absences & Shape, nowMs: number) {
   const { organization, trigger, startedAtMs, records, pages, warnings, resumedFrom, readBefore, readAsOfMs } = run
   const { status, proof, reasons, source, error } = ending
   return {
