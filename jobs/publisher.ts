@@ -28,7 +28,7 @@ export function startPublisher({ config, mirror, facts, log, timings, monotonicM
   const looking = repeatedly(timings.publishLookMs, async () => {
     if (stopping.signal.aborted || changedAtMs === undefined || config.current.publish === undefined) return
     const state = { isRunning: await isRunning(mirror, await facts()), changedAtMs, endedAtMs, publishedAtMs }
-    if (!isDue(state, monotonicMs(), timings)) return
+    if (!isPublishDue(state, monotonicMs(), timings)) return
     changedAtMs = undefined
     try {
       const stale = await listStale(config.current)
@@ -75,7 +75,7 @@ async function listStale(config: Config): Promise<TargetPlan[]> {
 }
 
 /** Whether a copy is to be made now: no run was under way for a while, or the first change is too old to wait. Times of a monotonic clock. */
-export function isDue(
+export function isPublishDue(
   state: { isRunning: boolean; changedAtMs: number } & Record<'endedAtMs' | 'publishedAtMs', number | undefined>,
   nowMs: number,
   timings: Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>,

@@ -77,7 +77,7 @@ async function inSession(settings: ClientConfig, work: (client: QueueClient) => 
   try {
     await client.connect()
     // Migrations may take long, so a server that accepts connections and answers nothing is found before.
-    const process = await within(processOf(client), CONNECT_MS, undefined)
+    const process = await within(askProcess(client), CONNECT_MS, undefined)
     if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
     // A pooler gives its clients numbers of its own.
     if (!('processID' in client && client.processID === process)) await requirePool(client, settings)
@@ -106,12 +106,12 @@ const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation 
 async function requirePool(client: ClientBase, settings: ClientConfig): Promise<void> {
   const others = Array.from({ length: NEEDED - 1 }, () => new QueueClient(settings))
   try {
-    const connecting = Promise.all(others.map((other) => other.connect().then(() => processOf(other))))
+    const connecting = Promise.all(others.map((other) => other.connect().then(() => askProcess(other))))
     if ((await within(connecting, CONNECT_MS / 2, undefined)) === undefined) throw new Error(TOO_FEW)
     // Forward and back: a connection that is free may be given to the next client first or last.
     const clients = [client, ...others]
-    const first = await Array.fromAsync(clients, processOf)
-    const again = await Array.fromAsync(clients.toReversed(), processOf)
+    const first = await Array.fromAsync(clients, askProcess)
+    const again = await Array.fromAsync(clients.toReversed(), askProcess)
     const isKept = new Set(first).size === NEEDED && first.every((process, at) => process === again.at(-1 - at))
     if (!isKept) throw new Error(NOT_KEPT)
   } finally {
@@ -125,7 +125,7 @@ const TOO_FEW = `the pooler there has fewer than ${NEEDED} connections for this 
 const NOT_KEPT =
   'the pooler there gives each transaction another connection (transaction mode), and has to use session mode for the queue (pool_mode = session)'
 
-async function processOf(client: ClientBase): Promise<number> {
+async function askProcess(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
   return rows[0]?.process ?? 0
 }

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isDue } from '../../jobs/publisher.ts'
+import { isPublishDue } from '../../jobs/publisher.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
@@ -32,7 +32,7 @@ test('a worker publishes when all runs are over, tries again where it could not,
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
 const NEVER = { isRunning: false, endedAtMs: undefined, publishedAtMs: undefined }
 
-test.each<[what: string, state: Partial<Parameters<typeof isDue>[0]>, nowMs: number, expected: boolean]>([
+test.each<[what: string, state: Partial<Parameters<typeof isPublishDue>[0]>, nowMs: number, expected: boolean]>([
   ['the last run has just ended', { endedAtMs: 0 }, 59, false],
   ['no run for a while', { endedAtMs: 0 }, 60, true],
   ['a first change, and a later one', { endedAtMs: 50 }, 100, false],
@@ -43,7 +43,7 @@ test.each<[what: string, state: Partial<Parameters<typeof isDue>[0]>, nowMs: num
   ['too long, but the last attempt was a moment ago', { endedAtMs: 3599, publishedAtMs: 3500 }, 3600, false],
   ['something may have changed before this worker started', {}, 60, true],
 ])('whether a copy is made where something changed: %s', (_, state, nowMs, expected) => {
-  expect(isDue({ ...NEVER, changedAtMs: 0, ...state }, nowMs, LIMITS)).toBe(expected)
+  expect(isPublishDue({ ...NEVER, changedAtMs: 0, ...state }, nowMs, LIMITS)).toBe(expected)
 })
 
 test('while a service is down, the page, the log and the queue say so, and the copy follows the other organizations', async () => {
