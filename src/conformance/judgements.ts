@@ -2,7 +2,7 @@ import { isRoundCap } from '../scan/findings.ts'
 import { type Seam, seamBetween } from '../scan/seam.ts'
 import { isDoubtful, startOf } from '../scan/window.ts'
 import { clockWords, count, grouped } from '../text/wording.ts'
-import type { Answers, Reading } from './questions.ts'
+import type { Answers, Answered } from './questions.ts'
 
 /** Whether an assumption holds. `copes`: it does not, and a run copes with that; `fails`: a run proves or removes less. */
 type State = 'holds' | 'copes' | 'fails' | 'unknown'
@@ -74,7 +74,7 @@ function isSteady(seams: readonly Seam[]): boolean {
   return seams.filter(({ firm }) => firm).length * 2 >= seams.length
 }
 
-function largestTie(rows: Reading['rows']): number {
+function largestTie(rows: Answered['rows']): number {
   const tied = Map.groupBy(rows, ({ createdAt }) => createdAt)
   return Math.max(0, ...Array.from(tied, ([time, { length }]) => (time === undefined ? 0 : length)))
 }

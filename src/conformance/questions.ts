@@ -21,7 +21,7 @@ const [MOST_PAGES, MOST_WINDOWS] = [11, 7]
 const [KEPT, KEPT_FOR_A_SEARCH] = [12, 4]
 
 /** A page that was asked for, as it was read; `problem` is the code of an error that makes it useless. */
-export type Reading = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
+export type Answered = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
 
 /** What a service answered; no text of a customer is kept. */
 export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number; perMinute: number | undefined }
@@ -51,10 +51,10 @@ class Inquiry {
   /** The page size is the configured one here, and `size` the one that is served in its place. */
   readonly findings: Findings
   size: number
-  readonly readings: Reading[] = []
+  readonly readings: Answered[] = []
   /** Among these, pages in the order of the list, and windows, each with the page whose end it overlaps. */
-  readonly pages: Reading[] = []
-  readonly between: { page: Reading; window: Reading }[] = []
+  readonly pages: Answered[] = []
+  readonly between: { page: Answered; window: Answered }[] = []
   /** How many customers a search finds for the sign that every address has. */
   matching: number | undefined
   /** The fields by which searches confirm that a customer is absent, and by which they do not. */
@@ -115,7 +115,7 @@ class Inquiry {
   }
 
   /** From half a page before the end of a page on, unless two such windows were refused. */
-  async #askBetween(page: Reading): Promise<void> {
+  async #askBetween(page: Answered): Promise<void> {
     const { size, between } = this
     const isRefused = between.filter(({ window }) => window.read === undefined).length > 1
     if (isRefused || size < 4 || between.length === MOST_WINDOWS || this.#left <= KEPT) return
@@ -153,9 +153,9 @@ class Inquiry {
   }
 
   /** Undefined where no request is left. */
-  async #read(window: Window): Promise<Reading | undefined> {
+  async #read(window: Window): Promise<Answered | undefined> {
     if (this.#left <= 0) return undefined
-    const reading: Reading = { asked: window, rows: [] }
+    const reading: Answered = { asked: window, rows: [] }
     try {
       const page = await this.source.readPage(window, this.#asking())
       const records = page.records()

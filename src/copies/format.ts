@@ -1,4 +1,4 @@
-import type { Reading, ReadOrganization } from './organizations.ts'
+import type { ReadState, ReadOrganization } from './organizations.ts'
 import type { SqlValue } from './read-rows.ts'
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
@@ -19,7 +19,7 @@ export type ExportFacts = {
   /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */
   lastSeq: number
   /** `active` counts the customers that are not removed now. */
-  organizations: readonly (Pick<ReadOrganization, 'organization' | 'retiredAt'> & Reading & { active: number })[]
+  organizations: readonly (Pick<ReadOrganization, 'organization' | 'retiredAt'> & ReadState & { active: number })[]
 }
 
 /** A part of a file. Bytes are to be written before the next part is taken, which may stand in the same memory. */

@@ -41,7 +41,7 @@ const LEAVING = `UNION ALL SELECT organization, 0, 0, NULL, NULL, 1 FROM unfinis
   WHERE organization NOT IN (SELECT organization FROM runs)`
 
 /** What a run found that read a list to its end. Times are UTC, as in the mirror. */
-export type Reading = {
+export type ReadState = {
   run: number
   proof: string
   readAsOf: string
@@ -60,11 +60,11 @@ type RecordedOrganization = {
   forgotten: number
   /** Since when the organization is retired: its list is not read any more. Null where it is not. */
   retiredAt: string | null
-} & (Reading | { [Fact in keyof Reading]: null })
+} & (ReadState | { [Fact in keyof ReadState]: null })
 
 export type Recorded = readonly RecordedOrganization[]
 
-export type ReadOrganization = RecordedOrganization & Reading
+export type ReadOrganization = RecordedOrganization & ReadState
 
 /** Whether the list of an organization was read to its end at least once. */
 export function isRead(one: RecordedOrganization): one is ReadOrganization {

@@ -3,7 +3,7 @@ import type { BucketAddress, PublishSettings } from '../config/publish.ts'
 import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/publish.ts'
 import type { Config } from '../config/read-config.ts'
 import { copyFault } from './copy-error.ts'
-import type { Reading } from './organizations.ts'
+import type { ReadState } from './organizations.ts'
 import { describeError, Interrupted, reportedError, UsageError } from '../errors/errors.ts'
 import { askApart } from '../machine/process-apart.ts'
 
@@ -44,7 +44,7 @@ export type BucketPlan = CommonPlan & { to: BucketAddress; graceMs: number }
 export type TargetPlan = PublishPlan | FolderPlan | BucketPlan
 
 /** What the run found that read the list to its end last. Times are UTC, as in the mirror; the digest is of its customers, or of their object. */
-type PublishedOrganization = Omit<Reading, 'provenAsOf'> & {
+type PublishedOrganization = Omit<ReadState, 'provenAsOf'> & {
   organization: string
   customers: number
   active: number

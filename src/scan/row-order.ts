@@ -5,7 +5,7 @@ type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
 
 /** How one row compares with another by its creation time, and by its id. */
-export type Comparison = { readonly times: Order; readonly ids: Order }
+export type RowComparison = { readonly times: Order; readonly ids: Order }
 
 /** How the rows of a window compare, each with the next, in a few numbers. */
 export type RowOrder = Readonly<ReturnType<typeof orderOf>>
@@ -63,7 +63,7 @@ export function orderOf(comparisons: Uint8Array) {
   }
 }
 
-export function compareRows(one: Row, other: Row): Comparison {
+export function compareRows(one: Row, other: Row): RowComparison {
   const times = compareText(sortableInstant(one.createdAt), sortableInstant(other.createdAt))
   return { times, ids: compareText(one.id, other.id) }
 }
@@ -73,4 +73,4 @@ function compareText(one = '', other = ''): Order {
 }
 
 /** By their numbers, 3 * times + ids + 4: the middle three are those of rows of one creation time. */
-const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) => ({ times, ids })))
+const WAYS: readonly RowComparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) => ({ times, ids })))

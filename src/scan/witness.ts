@@ -1,5 +1,5 @@
 import type { Row } from '../model/customer.ts'
-import { compareRows, type Comparison } from './row-order.ts'
+import { compareRows, type RowComparison } from './row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 
@@ -53,11 +53,11 @@ export function allWitnesses() {
 }
 
 /** Below zero when the first of two rows stands before the second; zero when they may stand either way, or are one. */
-function orderBy({ time, id }: Witness, { times, ids }: Comparison): number {
+function orderBy({ time, id }: Witness, { times, ids }: RowComparison): number {
   return time * times || id * ids
 }
 
-function isAgainst(witness: Witness, way: Comparison): boolean {
+function isAgainst(witness: Witness, way: RowComparison): boolean {
   const order = orderBy(witness, way)
   return order > 0 || (order === 0 && witness.id !== 0)
 }

@@ -4,7 +4,7 @@ import { count, duration, grouped, moment } from '../text/wording.ts'
 import { chart, colourOf, facts, framed, time, unlessZero, type Html } from './frame.ts'
 import { DRAWN_RUNS, type OrganizationView, type Overview, type Served } from './overview.ts'
 import { progressWords, sentencesOf, span } from './sentences.ts'
-import { STATES, type Progress } from './standing.ts'
+import { STATES, type Underway } from './standing.ts'
 import { EXACT_VERSION } from '../machine/version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
@@ -59,7 +59,7 @@ function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
   </article>`
 }
 
-function progress(underway: Progress, organization: string): Html {
+function progress(underway: Underway, organization: string): Html {
   const { percent } = underway
   const label = `${organization}: how much of the list is read`
   return html`<div class="progress">

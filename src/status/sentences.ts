@@ -3,7 +3,7 @@ import { isFarAhead } from '../time/moments.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView } from './overview.ts'
 import { GRADES, reasonWords } from './proof-words.ts'
-import { isOfService, type Progress, type Wait } from './standing.ts'
+import { isOfService, type Underway, type Wait } from './standing.ts'
 
 /** A sentence about an organization, with the command that says more or decides. */
 export type Sentence = { text: string; command?: string }
@@ -50,7 +50,7 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
 }
 
 /** How far a run is: `Run #13 has read 3,400 of 10,000 customers, about 2 min left.` */
-export function progressWords({ runId, isPartial, readInAll, total, leftMs }: Progress): string {
+export function progressWords({ runId, isPartial, readInAll, total, leftMs }: Underway): string {
   if (isPartial) return `Run #${runId} is looking for changes.`
   const of = total === undefined ? '' : ` of ${grouped(total)}`
   const left = leftMs === undefined ? '' : `, about ${duration(Math.max(1000, leftMs))} left`

@@ -44,7 +44,7 @@ export type Known = {
   /** Undefined where it has no schedule. */
   due: Due | undefined
   held: readonly HeldRemovals[]
-  underway: Progress | undefined
+  underway: Underway | undefined
   paused: Pause | undefined
   /** What its job waits for now; undefined also where the queue could not be asked. */
   wait?: Wait | undefined
@@ -122,7 +122,7 @@ function isFailure({ status, errorCode }: LatestRun): boolean {
   return status === 'failed' && factsOfCode(errorCode ?? '').from !== 'cancel'
 }
 
-export type Progress = ReturnType<typeof progressOf>
+export type Underway = ReturnType<typeof progressOf>
 
 /** A pace is known after this time. */
 const LEAST_MS = 2000
